@@ -1,0 +1,1 @@
+"""Public statements: bounds, levels, candidates, neighbours, sensitivities, prices."""

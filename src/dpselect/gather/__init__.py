@@ -1,0 +1,1 @@
+"""Rows to exact integer moments. Private from here to randomize."""

@@ -1,0 +1,1 @@
+"""Moments to the least loss of every candidate, each certified."""

@@ -1,0 +1,1 @@
+"""Losses to scores: values, a range and a name."""

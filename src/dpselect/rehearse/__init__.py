@@ -1,0 +1,1 @@
+"""What would happen: exact probabilities and simulations, for the custodian's eyes only."""

@@ -1,0 +1,1 @@
+"""The only exit: check, charge, draw, hand over."""

@@ -1,0 +1,1 @@
+"""Releases to text, JSON, HTML and figures."""

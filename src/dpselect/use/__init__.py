@@ -1,0 +1,1 @@
+"""The doors: Python, scikit-learn, the command line."""
