@@ -105,12 +105,9 @@ def profile_change(least_loss: float, n: int, sensitivity: float, *, as_printed:
     """
     if not least_loss > sensitivity:
         return math.inf
-    if as_printed:
-        bound = n * sensitivity / (least_loss - sensitivity)
-    else:
-        bound = -n * math.log1p(-sensitivity / least_loss)
-    # Near least_loss = sensitivity the quotient loses digits; twice the relative gap covers that.
-    return round_up(bound) if bound < math.inf else math.inf
+    odds = sensitivity / (least_loss - sensitivity)
+    # log1p(odds) is -log(1 - B/m) without the cancellation that m near B would bring.
+    return round_up(n * odds if as_printed else n * math.log1p(odds))
 
 
 def profile_shift(delta: float) -> float:
