@@ -117,7 +117,9 @@ class SubsetRule(Candidates):
             raise AssumptionError(f"max_size is {self.max_size}; it must be 0 or more.")
         object.__setattr__(self, "_ways", self._count_ways())
         if self.count < 1:
-            raise AssumptionError("No candidate model is left: allow the empty model, more columns or a larger max_size.")
+            raise AssumptionError(
+                "No candidate model is left: allow the empty model, more columns or a larger max_size."
+            )
 
     @property
     def _room(self) -> int:
@@ -222,7 +224,11 @@ class CandidateList(Candidates):
         return np.array(self.listed, np.uint64)
 
     def describe(self) -> dict[str, Any]:
-        return {"rule": "list", "width": self.width, "models": [list(columns_of(mask)) for mask in self.listed]}
+        return {
+            "rule": "list",
+            "width": self.width,
+            "models": [list(columns_of(mask)) for mask in self.listed],
+        }
 
 
 def all_subsets(width: int, *, empty: bool = False) -> SubsetRule:
