@@ -52,7 +52,7 @@ class Assumptions:
     neighbors: Neighbors = "replace-one"
     missing: Missing = "error"
 
-    def __init__(  # noqa: D417 - the fields are explained above
+    def __init__(
         self,
         response: Numeric,
         predictors: Sequence[Variable],
@@ -71,19 +71,13 @@ class Assumptions:
         if not isinstance(self.response, Numeric):
             raise AssumptionError("The response must be Numeric(name, lower, upper).")
         if not all(isinstance(variable, Numeric | Categorical) for variable in self.predictors):
-            raise AssumptionError(
-                "Each predictor must be Numeric(name, lower, upper) or Categorical(name, levels)."
-            )
+            raise AssumptionError("Each predictor must be Numeric(name, lower, upper) or Categorical(name, levels).")
         names = [self.response.name, *(variable.name for variable in self.predictors)]
         for name in names:
             if names.count(name) > 1:
-                raise AssumptionError(
-                    f"{name!r} is named twice among the response and the predictors; name each once."
-                )
+                raise AssumptionError(f"{name!r} is named twice among the response and the predictors; name each once.")
         if self.intercept != "none" and INTERCEPT in names[1:]:
-            raise AssumptionError(
-                f"A predictor is named {INTERCEPT!r}; rename it or set intercept to 'none'."
-            )
+            raise AssumptionError(f"A predictor is named {INTERCEPT!r}; rename it or set intercept to 'none'.")
         _check_choice("intercept", self.intercept, get_args(Intercept))
         _check_choice("missing", self.missing, get_args(Missing))
         check_neighbors(self.neighbors)

@@ -111,6 +111,4 @@ class Budget:
 def check_neighbors(neighbors: object) -> None:
     """Refuse a relation that no lemma covers."""
     if neighbors not in NEIGHBORS:
-        raise AssumptionError(
-            f"neighbors is {neighbors!r}; it must be one of {', '.join(map(repr, NEIGHBORS))}."
-        )
+        raise AssumptionError(f"neighbors is {neighbors!r}; it must be one of {', '.join(map(repr, NEIGHBORS))}.")

@@ -67,9 +67,7 @@ def _places(columns: Sequence[Column], name: str | int) -> list[int]:
     """The columns meant by a place, a column's name or a variable's name (then all of its columns)."""
     if isinstance(name, str):
         found = [i for i, column in enumerate(columns) if column.name == name]
-        found = found or [
-            i for i, column in enumerate(columns) if {f.variable for f in column.factors} == {name}
-        ]
+        found = found or [i for i, column in enumerate(columns) if {f.variable for f in column.factors} == {name}]
     else:
         place = int(name)
         found = [place] if 0 <= place < len(columns) else []
@@ -82,7 +80,5 @@ def _places(columns: Sequence[Column], name: str | int) -> list[int]:
 def variables_of(columns: Sequence[Column]) -> tuple[str, ...]:
     """The variables behind some columns, each once, the intercept left out."""
     return tuple(
-        dict.fromkeys(
-            factor.variable for column in columns for factor in column.factors if column.name != INTERCEPT
-        )
+        dict.fromkeys(factor.variable for column in columns for factor in column.factors if column.name != INTERCEPT)
     )

@@ -82,8 +82,9 @@ class Categorical:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if isinstance(self.levels, str):
-            raise AssumptionError(f"The levels of {self.name!r} must be a list, not one string.")
+        given: object = self.levels
+        if isinstance(given, str) or not hasattr(given, "__iter__"):
+            raise AssumptionError(f"The levels of {self.name!r} must be a list of levels.")
         levels = tuple(self.levels)
         object.__setattr__(self, "levels", levels)
         texts = all(isinstance(level, str) for level in levels)
@@ -121,9 +122,7 @@ def variable_from_dict(values: dict[str, Any]) -> Variable:
     check_name(name)
     assert isinstance(name, str)
     if extra := sorted(set(values) - known):
-        raise AssumptionError(
-            f"{name!r} has the unknown entry {extra[0]!r}; known are {', '.join(sorted(known))}."
-        )
+        raise AssumptionError(f"{name!r} has the unknown entry {extra[0]!r}; known are {', '.join(sorted(known))}.")
     if "levels" in values:
         if "lower" in values or "upper" in values:
             raise AssumptionError(f"{name!r} has both levels and bounds; give one or the other.")

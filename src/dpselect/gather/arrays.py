@@ -18,9 +18,7 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
     matrix = numeric_array(predictors, "The predictors")
     vector = numeric_array(response, "The response")
     if matrix.ndim != 2:
-        raise DataError(
-            f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record."
-        )
+        raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
     if vector.ndim != 1:
         raise DataError(f"The response has {vector.ndim} dimension(s); give one number a record.")
     if matrix.shape[1] != len(assumptions.predictors):
@@ -28,12 +26,8 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
             f"The table has {matrix.shape[1]} columns, and {len(assumptions.predictors)} predictors are stated: state each column."
         )
     if len(matrix) != len(vector):
-        raise DataError(
-            "The predictors and the response have different numbers of rows; give one response a record."
-        )
-    cells = {
-        variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(assumptions.predictors)
-    }
+        raise DataError("The predictors and the response have different numbers of rows; give one response a record.")
+    cells = {variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(assumptions.predictors)}
     cells[assumptions.response.name] = _cells(vector, assumptions.response)
     return cells
 
@@ -45,9 +39,7 @@ def numeric_array(values: Any, what: str) -> NDArray[np.float64]:
     except ValueError:
         raise DataError(f"{what} cannot be made into an array: give rows of equal length.") from None
     if array.dtype.kind not in "biuf":
-        raise DataError(
-            f"{what} have the type {array.dtype.name!r}; give numbers (integers, floats or booleans)."
-        )
+        raise DataError(f"{what} have the type {array.dtype.name!r}; give numbers (integers, floats or booleans).")
     with np.errstate(over="ignore"):
         return array.astype(np.float64)
 
@@ -58,8 +50,6 @@ def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[np.float6
     places = np.full(len(values), np.nan)
     for place, level in enumerate(variable.levels):
         if isinstance(level, str):
-            raise DataError(
-                f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame."
-            )
+            raise DataError(f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame.")
         places[values == level] = place
     return places

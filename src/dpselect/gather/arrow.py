@@ -36,25 +36,17 @@ def _check_type(kind: Any, variable: Variable) -> None:
     is_text = pa.types.is_string(text) or pa.types.is_large_string(text) or pa.types.is_string_view(text)
     whole = pa.types.is_integer(text) or pa.types.is_null(text)
     if isinstance(variable, Numeric) and not (is_number or pa.types.is_null(kind)):
-        hint = (
-            " (state a date as a number, such as days since a fixed day)"
-            if pa.types.is_temporal(kind)
-            else ""
-        )
+        hint = " (state a date as a number, such as days since a fixed day)" if pa.types.is_temporal(kind) else ""
         raise DataError(f"The column {variable.name!r} has the type {kind}, and a number is needed{hint}.")
     if isinstance(variable, Categorical) and not (is_text or whole or is_number):
-        raise DataError(
-            f"The column {variable.name!r} has the type {kind}, and levels are text or whole numbers."
-        )
+        raise DataError(f"The column {variable.name!r} has the type {kind}, and levels are text or whole numbers.")
 
 
 def _is_number(kind: Any) -> bool:
     import pyarrow as pa
 
     types = pa.types
-    return bool(
-        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
-    )
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
 
 
 def batch_cells(batch: Any, assumptions: Assumptions) -> Cells:

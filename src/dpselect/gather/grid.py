@@ -61,11 +61,7 @@ def design_rows(cells: Cells, assumptions: Assumptions) -> NDArray[np.float64]:
         for variable in variables
         if isinstance(variable, Numeric)
     }
-    places = {
-        v.name: {level: i for i, level in enumerate(v.levels)}
-        for v in variables
-        if not isinstance(v, Numeric)
-    }
+    places = {v.name: {level: i for i, level in enumerate(v.levels)} for v in variables if not isinstance(v, Numeric)}
     rows = np.empty((len(cells[assumptions.response.name]), len(assumptions.columns) + 1))
     for j, column in enumerate(assumptions.columns):
         rows[:, j] = GRID
@@ -74,9 +70,7 @@ def design_rows(cells: Cells, assumptions: Assumptions) -> NDArray[np.float64]:
                 factor_values = scaled[factor.variable]
             else:
                 # NaN equals no place, so a missing category has all its dummies at zero: the reference.
-                factor_values = (cells[factor.variable] == places[factor.variable][factor.level]) * float(
-                    GRID
-                )
+                factor_values = (cells[factor.variable] == places[factor.variable][factor.level]) * float(GRID)
             # One factor passes unchanged; a product of grid values is rounded to the grid again, exactly in doubles.
             rows[:, j] = np.floor(rows[:, j] * factor_values * (1 / GRID) + 0.5)
     rows[:, -1] = scaled[assumptions.response.name]
