@@ -1,0 +1,57 @@
+"""Private. Algorithm 2's score: n log(loss/n) plus the penalty, whose range has to be bought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.sensitivity import certified_range, loss_sensitivity, profile_change, profile_rounding, round_up
+from dpselect.minimize.losses import Losses
+from dpselect.penalize.scores import Scores
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class LocalScores:
+    """Private. Scores whose range depends on the table through its least loss alone.
+
+    Formal guarantee: `least_loss` moves by at most `sensitivity` (public); and `bounded(m)` has a valid range towards
+    every neighbour whenever m does not exceed the least loss.
+    """
+
+    values: NDArray[np.float64]
+    least_loss: float
+    sensitivity: float
+    rows: int
+    rounding: float
+    as_printed: bool
+    name: str
+
+    def __repr__(self) -> str:
+        return f"LocalScores(name={self.name!r}, candidates={self.values.size}, values=<private>)"
+
+    def bounded(self, least_loss: float) -> Scores:
+        """The scores with the range that follows from a (noisy, lowered) least loss."""
+        return Scores(self.values, self.range_for(least_loss), self.name)
+
+    def range_for(self, least_loss: float) -> float:
+        """Public once `least_loss` is: twice the change G, and rounding."""
+        change = profile_change(least_loss, self.rows, self.sensitivity, as_printed=self.as_printed)
+        return certified_range(2 * change, self.rounding)
+
+
+def pcpl_scores(
+    losses: Losses, penalties: NDArray[np.float64], rho: float, rows: int, *, as_printed: bool = False
+) -> LocalScores:
+    """The score n log(loss/n) + penalty. Replace-one only: n is in the formula.
+
+    Computed losses move by at most B = (1 + rho)^2 + 2 tau, the solver's error on either table included, so B takes the
+    place of (r+R)^2 throughout. Losses are floored at B: where the least loss exceeds B nothing changes, and where it does
+    not the range is infinite anyway; log max(loss, B) moves no further than log loss, and it is never infinite.
+    """
+    sensitivity = round_up(loss_sensitivity(1.0, rho) + 2 * losses.tolerance)
+    values = rows * np.log(np.maximum(losses.values, sensitivity) / rows) + penalties
+    rounding = profile_rounding(rows, sensitivity, float(penalties.max()))
+    least = float(losses.values.min())
+    return LocalScores(values, least, sensitivity, rows, rounding, as_printed, "pcpl")
