@@ -1,0 +1,114 @@
+"""Private. How good a solution of the l1-bounded least-squares problem is, proved with floating point counted.
+
+For a subset M of the columns, loss(M) = min { P(b) : b = 0 outside M, ||b||_1 <= R }, P(b) = y'y - 2c'b + b'Gb.
+
+**The gap.** Let b be any vector on M and q = c - Gb. P is convex with gradient -2q, so for the minimizer b*
+
+    loss(M) = P(b*) >= P(b) - 2q'(b* - b) >= P(b) - 2 [R max_{j in M} |q_j| - q'b],
+
+and if ||b||_1 <= R also loss(M) <= P(b). If rounding left ||b||_1 a little above R, the vector t b with
+t = R/||b||_1 is allowed, and |P(tb) - P(b)| = (1-t) |2c'b - (1+t) b'Gb| <= 2 (1-t) S^2, S as below.
+
+**Rounding.** Let h_j = ||X_j|| (the root of a diagonal entry), h_y = ||y||, S = h_y + sum_j h_j |b_j|. By Cauchy-Schwarz
+|c_k| <= h_k h_y and |G_kj| <= h_k h_j, hence |c_k| + sum_j |G_kj b_j| <= h_k S. Let u = 2^-53, gamma_k = k u/(1 - k u) and
+let each entry of the products be off by at most `error` of itself. A sum of m products in any order, fused or not, is
+off by at most gamma_m times the sum of its terms' sizes (Higham 2002, section 3.1), so with w = gamma_{m+4} + 2 error
+
+    |computed q_k - q_k| <= w h_k S,
+    |computed (y'y - c'b - q'b) - P(b)| <= 2 w S^2,
+    |computed lower limit - lower limit| <= 2 w S (S + R max_j h_j):
+
+the first two sums have m terms and one or two more additions; the terms of P add up to at most
+h_y^2 + t h_y + t S = S^2 with t = sum_j h_j |b_j|; P and the lower limit share q'b, whose error from q is at most w t S.
+So |value - loss(M)| <= max(2 gap, 2 (1-t) S^2) + 2 w S (S + R max_j h_j), with everything on the right rounded up by a
+factor 1 + 2^-40, which covers the few roundings of the bound itself and of the h_j, and 2^-900 for underflow.
+
+**Copies.** Call k outside M a violator if |q_k| is above the multiplier (by more than rounding). If k is none, M's solution
+also serves M' = M + {k} and M' takes over M's violators. The bound is computed with the maximum over *all non-violators*
+N = complement of violators(M), which contains M. Claim: it is sound for every copy of a copy. By induction a copy M' has the
+same b, hence q, and the same violators, and lies in N: b is supported on M', and max over M' <= max over N, so the lower
+limit of M' is at least the stored one.
+
+Source: ours; the gap is Frank and Wolfe's (Jaggi 2013, ICML).
+Tested: tests/minimize/test_lattice_certificate.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+UNIT = 2.0**-53
+PIVOT = 2.0**-43
+"""A pivot below this share of its diagonal entry is taken for zero; the certificate, not this number, decides."""
+SLACK = 8.0
+"""A column violates only if it does so by more than this many proved rounding errors of its correlation."""
+ROUND_UP = 1 + 2.0**-40
+UNDERFLOW = 2.0**-900
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scales:
+    """Private. Norms of the columns and the response, rounded up, for each of several tables of products."""
+
+    columns: Floats  # (B, d)
+    response: Floats  # (B,)
+
+    def of(self, tables: NDArray[np.int64]) -> Scales:
+        return Scales(self.columns[tables], self.response[tables])
+
+
+def scales_of(products: Floats) -> Scales:
+    """Norms from the diagonals of (B, d+1, d+1) products."""
+    norms = np.sqrt(np.einsum("bii->bi", products)) * ROUND_UP
+    return Scales(norms[:, :-1], norms[:, -1])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Certificate:
+    """Private. Values and residual correlations of N coefficient vectors, with their errors."""
+
+    values: Floats  # (N,)
+    correlations: Floats  # (N, d)
+    correlation_errors: Floats  # (N, d)
+    _inner: Floats  # q'b
+    _radii: Floats
+    _excess: Floats
+    _rounding: Floats
+
+    def bound(self, nonviolators: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Values, and how far from the loss they can be; good for every subset between support and `nonviolators`."""
+        largest = np.max(np.abs(self.correlations), axis=1, where=nonviolators, initial=0.0)
+        gap = 2.0 * (self._radii * largest - self._inner)
+        bound = (np.maximum(gap, self._excess) + self._rounding) * ROUND_UP + UNDERFLOW
+        bound = np.where(bound >= 0, bound, np.inf)
+        return np.where(np.isfinite(bound), np.maximum(self.values, 0.0), 0.0), bound
+
+
+def certify(products: Floats, scales: Scales, b: Floats, radii: Floats, error: float) -> Certificate:
+    """Evaluate coefficients b (N, d), one table of products and one radius each."""
+    width = b.shape[1]
+    with np.errstate(all="ignore"):
+        c = products[:, :-1, -1]
+        q = c - (products[:, :-1, :-1] @ b[..., None])[..., 0]
+        inner = (q * b).sum(axis=1)
+        values = products[:, -1, -1] - (c * b).sum(axis=1) - inner
+        size = scales.response + (scales.columns * np.abs(b)).sum(axis=1)
+        operations = np.count_nonzero(b, axis=1) + 4.0
+        share = (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP
+        norm = np.abs(b).sum(axis=1) * (1 + 2 * width * UNIT)
+        over = np.where(norm > radii, 1.0 - radii / norm, 0.0) + UNIT
+        largest = scales.columns.max(axis=1, initial=0.0)
+        return Certificate(
+            values=values,
+            correlations=q,
+            correlation_errors=(share * size)[:, None] * scales.columns,
+            _inner=inner,
+            _radii=radii,
+            _excess=2.0 * over * size**2,
+            _rounding=2.0 * share * size * (size + radii * largest),
+        )
