@@ -49,8 +49,7 @@ def exact_losses(products, radius):
                 b = [v - t * w for v, w in zip(ols, u, strict=True)]
             if sum(map(abs, b)) <= limit:
                 q = [
-                    2 * c_i - sum(g * v for g, v in zip(row, b, strict=True))
-                    for c_i, row in zip(c, gram, strict=True)
+                    2 * c_i - sum(g * v for g, v in zip(row, b, strict=True)) for c_i, row in zip(c, gram, strict=True)
                 ]
                 best = min(best, table[d][d] - sum(v * w for v, w in zip(b, q, strict=True)))
         own.append(best)

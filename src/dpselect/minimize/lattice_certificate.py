@@ -59,6 +59,7 @@ class Scales:
     response: Floats  # (B,)
 
     def of(self, tables: NDArray[np.int64]) -> Scales:
+        """The scales of the tables named, repeated as often as they are."""
         return Scales(self.columns[tables], self.response[tables])
 
 

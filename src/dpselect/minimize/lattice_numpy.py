@@ -122,9 +122,7 @@ def _solve_level(
     table, radius, place = np.nonzero(~copies)
     if table.size:
         negative = (
-            problems.signs[table[:, None], radius[:, None], children[place]]
-            >> members[place].astype(np.uint32)
-            & 1
+            problems.signs[table[:, None], radius[:, None], children[place]] >> members[place].astype(np.uint32) & 1
         )
         signs = np.zeros((table.size, width))
         np.put_along_axis(signs, members[place], 1.0 - 2.0 * negative, axis=1)
@@ -153,13 +151,9 @@ def _solve_direct(
     bound = np.nonzero(~(np.abs(b).sum(axis=1) <= limit))[0]
     if bound.size:
         s = signs[bound]
-        u = np.where(
-            inside[bound], -(tableaus[table[bound], low[bound], :width, :width] @ s[..., None])[..., 0], 0.0
-        )
+        u = np.where(inside[bound], -(tableaus[table[bound], low[bound], :width, :width] @ s[..., None])[..., 0], 0.0)
         with np.errstate(all="ignore"):
-            multiplier[bound] = np.maximum(
-                ((s * b[bound]).sum(axis=1) - limit[bound]) / (s * u).sum(axis=1), 0.0
-            )
+            multiplier[bound] = np.maximum(((s * b[bound]).sum(axis=1) - limit[bound]) / (s * u).sum(axis=1), 0.0)
             b[bound] -= multiplier[bound, None] * u
     return b, multiplier
 
