@@ -1,4 +1,4 @@
-"""Public. What a column costs: a number, AIC, BIC, or a number a column."""
+"""Public. What a column costs: a number, AIC, BIC, a number a column, or a default from public facts alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.candidates import Candidates
+from dpselect.assume.sensitivity import loss_range
 from dpselect.assume.variables import as_number
 from dpselect.errors import AssumptionError
 
@@ -49,3 +51,18 @@ def candidate_penalties(each: NDArray[np.float64], candidates: Candidates) -> ND
     for j, value in enumerate(each):
         total += ((masks >> np.uint64(j)) & np.uint64(1)).astype(np.float64) * value
     return total
+
+
+def default_penalty(
+    assumptions: Assumptions, candidates: Candidates, epsilon: float, method: str, rows: int | None
+) -> float:
+    """A column must lower the score by more than the choice's noise would pretend for one of `width` idle columns.
+
+    PCLS: (w/epsilon) log(2 width), in squared units of the response. With it the weight of the models with idle columns,
+    relative to the one without, is at most (1 + 1/(2 width))^width < exp(1/2). PCPL: BIC, log n.
+    """
+    if method == "pcpl":
+        assert rows is not None
+        return math.log(rows)
+    scaled = loss_range(1.0, assumptions.rho, assumptions.neighbors) / epsilon * math.log(2 * candidates.width)
+    return scaled * assumptions.r**2

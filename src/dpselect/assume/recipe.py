@@ -1,0 +1,110 @@
+"""Public. All about a selection that is known before it is drawn: enough for a stranger to check its price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, get_args
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon
+from dpselect.assume.candidates import Candidates
+from dpselect.assume.models import Model, Subsets, candidates_for
+from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
+from dpselect.errors import AssumptionError
+
+Method = Literal["pcls", "pcpl"]
+Mechanism = Literal["permute-and-flip", "exponential", "laplace"]
+METHODS: tuple[Method, ...] = get_args(Method)
+MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Public. Method, mechanism, price and assumptions of a selection.
+
+    `penalties` are per column, in squared units of the response for PCLS and in units of -2 log-likelihood for PCPL;
+    `bound_epsilon` is the part of epsilon that buys PCPL's bound, zero for PCLS; `rows` is n where it is public.
+    """
+
+    method: Method
+    mechanism: Mechanism
+    guarantee: Guarantee
+    bound_epsilon: Decimal
+    penalties: tuple[float, ...]
+    rows: int | None
+    candidates: Candidates
+    assumptions: Assumptions
+    as_printed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise AssumptionError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, METHODS))}.")
+        if self.mechanism not in MECHANISMS:
+            raise AssumptionError(
+                f"mechanism is {self.mechanism!r}; it must be one of {', '.join(map(repr, MECHANISMS))}."
+            )
+
+    @property
+    def choice_epsilon(self) -> Decimal:
+        """The part of epsilon that pays for the choice itself."""
+        return self.guarantee.epsilon - self.bound_epsilon
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "method": self.method,
+            "mechanism": self.mechanism,
+            "guarantee": self.guarantee.to_dict(),
+            "bound_epsilon": str(self.bound_epsilon),
+            "penalties": list(self.penalties),
+            "rows": self.rows,
+            "candidates": self.candidates.describe(),
+            "assumptions": self.assumptions.to_dict(),
+            "assumptions_hash": self.assumptions.hash,
+            "as_printed": self.as_printed,
+        }
+
+
+def make_recipe(
+    assumptions: Assumptions,
+    *,
+    rows: int | None,
+    epsilon: Price,
+    delta: Price = 0,
+    method: Method = "pcls",
+    mechanism: Mechanism = "permute-and-flip",
+    candidates: Subsets | Iterable[Model] | Candidates | None = None,
+    penalty: Penalty | None = None,
+    as_printed: bool = False,
+) -> Recipe:
+    """Everything about the selection but the outcome; from public values alone."""
+    whole = exact_epsilon(epsilon)
+    if method == "pcpl":
+        if assumptions.neighbors != "replace-one":
+            raise AssumptionError(
+                "pcpl uses the number of rows, so it needs neighbors='replace-one'; or use method 'pcls'."
+            )
+        exact = exact_delta(delta, positive=True)
+        bound_epsilon = Budget(whole).split(1, 1)[0]
+    else:
+        exact = exact_delta(delta)
+        bound_epsilon = Decimal(0)
+        if exact != 0:
+            raise AssumptionError("delta buys nothing with pcls, whose guarantee is pure: leave it out or set it to 0.")
+    models = candidates_for(assumptions, candidates)
+    models.require_listable()
+    if penalty is None:
+        penalty = default_penalty(assumptions, models, float(whole - bound_epsilon), method, rows)
+    return Recipe(
+        method=method,
+        mechanism=mechanism,
+        guarantee=Guarantee(epsilon=whole, delta=exact, neighbors=assumptions.neighbors),
+        bound_epsilon=bound_epsilon,
+        penalties=tuple(column_penalties(penalty, models.width, rows).tolist()),
+        rows=rows,
+        candidates=models,
+        assumptions=assumptions,
+        as_printed=as_printed,
+    )
