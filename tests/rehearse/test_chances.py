@@ -1,5 +1,6 @@
 """The exact chances against brute force: rational integration, adaptive quadrature, closed forms."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
+from dpselect.assume.recipe import MECHANISMS
 from dpselect.errors import AssumptionError
-from dpselect.randomize.choice import MECHANISMS
 from dpselect.rehearse.chances import log_selection_probabilities, selection_probabilities
 
 RELATIVE = 1e-11
@@ -44,13 +45,11 @@ def laplace_log_chance_by_quadrature(distance, i):
         survival = np.where(ahead < 0, np.log1p(-np.exp(np.minimum(ahead, 0)) / 2), -ahead - np.log(2))
         return -abs(z - distance[i]) - np.log(2) + survival.sum()
 
-    edges = np.unique(
-        [-45.0, -20.0, -8.0, -3.0, -1.0, *distance, *(distance[:, None] + [1, 3, 8, 20, 45]).ravel()]
-    )
+    edges = np.unique([-45.0, -20.0, -8.0, -3.0, -1.0, *distance, *(distance[:, None] + [1, 3, 8, 20, 45]).ravel()])
     top = max(log_integrand(z) for z in edges)
     pieces = [
         quad(lambda z: np.exp(log_integrand(z) - top), low, high, epsabs=0, epsrel=1e-12)[0]
-        for low, high in zip(edges[:-1], edges[1:], strict=True)
+        for low, high in itertools.pairwise(edges)
     ]
     return top + np.log(sum(pieces))
 
@@ -87,13 +86,13 @@ def test_laplace_equals_adaptive_quadrature(distance):
     assert logs == pytest.approx(expected, rel=0, abs=1e-10)
 
 
-@pytest.mark.parametrize("count", [66, 100, 300])
+@pytest.mark.parametrize("count", [66, 150])
 def test_laplace_beyond_the_near_candidates_equals_adaptive_quadrature(count):
     """More candidates than have a panel of their own: the power series takes over."""
     distance = np.sort(np.random.default_rng(count).uniform(0, 12, count))
     distance -= distance[0]
     logs = log_selection_probabilities(distance, 1.0, 1.0, "laplace")
-    for i in (0, 1, 63, 64, count - 1):
+    for i in (0, 63, 64, count - 1):
         assert logs[i] == pytest.approx(laplace_log_chance_by_quadrature(distance, i), abs=1e-9)
 
 
@@ -114,9 +113,9 @@ def test_two_candidates_have_closed_forms(distance):
 @pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 30.0, 1e4])
 def test_thousands_of_candidates_sum_to_one(mechanism, spread):
     values = np.random.default_rng(7).uniform(-spread, spread, (3, 8191))
-    assert np.exp(
-        logsumexp(log_selection_probabilities(values, 1.0, 1.0, mechanism), axis=1)
-    ) == pytest.approx(1, abs=1e-11)
+    assert np.exp(logsumexp(log_selection_probabilities(values, 1.0, 1.0, mechanism), axis=1)) == pytest.approx(
+        1, abs=1e-11
+    )
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -137,9 +136,7 @@ def test_limits(mechanism):
     assert selection_probabilities(values[:1], 1.0, 1.0, mechanism) == pytest.approx([1.0], rel=1e-12)
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 30), st.floats(-0.5, 0.5)), min_size=2, max_size=9), st.floats(0.05, 5)
-)
+@given(st.lists(st.tuples(st.floats(0, 30), st.floats(-0.5, 0.5)), min_size=2, max_size=9), st.floats(0.05, 5))
 def test_changes_of_range_one_cost_at_most_epsilon(scores_and_moves, epsilon):
     values, moves = np.array(scores_and_moves).T
     for mechanism in MECHANISMS:

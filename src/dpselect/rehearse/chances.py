@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.recipe import MECHANISMS, Mechanism
 from dpselect.errors import AssumptionError
-from dpselect.randomize.choice import MECHANISMS, Mechanism
 from dpselect.rehearse.chances_laplace import laplace_log_chances
 from dpselect.rehearse.survival import survival_integrals
 
@@ -50,14 +50,15 @@ def _distances(values: Array, range: float | Array, epsilon: float) -> Array:
     gaps = gaps - gaps.min(axis=-1, keepdims=True)
     scale = np.asarray(range, dtype=np.float64)[..., np.newaxis] / epsilon
     # A gap of 0 is a distance of 0 even when the scale is 0; a positive gap is then infinitely far.
-    distances: Array = np.divide(
-        gaps, scale, out=np.full(np.broadcast(gaps, scale).shape, np.inf), where=scale > 0
-    )
-    return np.where(gaps > 0, distances, 0.0)
+    far = np.full(np.broadcast(gaps, scale).shape, np.inf)
+    np.divide(gaps, scale, out=far, where=scale > 0)
+    distances: Array = np.where(gaps > 0, far, 0.0)
+    return distances
 
 
 def _exponential_log_chances(distances: Array) -> Array:
-    return -distances - np.log(np.exp(-distances).sum(axis=-1, keepdims=True))
+    logs: Array = -distances - np.log(np.exp(-distances).sum(axis=-1, keepdims=True))
+    return logs
 
 
 def _permute_and_flip_log_chances(distances: Array) -> Array:

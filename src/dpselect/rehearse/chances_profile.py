@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.recipe import Mechanism
 from dpselect.assume.sensitivity import profile_shift
-from dpselect.randomize.choice import Mechanism
 from dpselect.rehearse.chances import selection_probabilities
 from dpselect.rehearse.survival import unit_rule
 
@@ -27,14 +27,13 @@ _BLOCK = 2**20
 class NoisyBound:
     """Private. How the noisy least loss m~ = m + (B/e1) (Z - log(1/(2 delta))) is distributed.
 
-    At and below `floor` the range of the score is infinite, so the choice is uniform; the paper's floor is B.
+    At and below B = `sensitivity` the range of the score is infinite, so the choice is uniform.
     """
 
     least_loss: float
     sensitivity: float
     epsilon: float
     delta: float
-    floor: float
 
     def __repr__(self) -> str:
         return f"NoisyBound(epsilon={self.epsilon:g}, delta={self.delta:g}, values=<private>)"
@@ -46,8 +45,8 @@ class NoisyBound:
 
     @property
     def threshold(self) -> float:
-        """The value of Z at and below which the bound is at most the floor."""
-        return profile_shift(self.delta) - (self.least_loss - self.floor) / self.scale
+        """The value of Z at and below which the bound is at most B."""
+        return profile_shift(self.delta) - (self.least_loss - self.sensitivity) / self.scale
 
 
 def laplace_upper_tail(threshold: float) -> float:
@@ -65,7 +64,7 @@ def profile_probabilities(
 ) -> Array:
     """The chance of every candidate when the range is `range_of(m~)`; `values` is (K,), `epsilon` is the choice's own price.
 
-    Right to an absolute 1e-9. The integral over Z has a kink at 0 and, where m~ meets the floor, an integrand that is a
+    Right to an absolute 1e-9. The integral over Z has a kink at 0 and, where m~ meets B, an integrand that is a
     smooth function of 1/log(Z - threshold) only; panels that double away from the threshold resolve it, because the
     distances change by a bounded factor on each of them. What lies within 2^-36 of the threshold is called uniform, as
     its limit is.
@@ -78,8 +77,8 @@ def profile_probabilities(
     rows = max(1, _BLOCK // candidates)
     for start in range(0, z.size, rows):
         block = slice(start, start + rows)
-        # (z - threshold) is what the panels resolve; going through m~ - floor keeps it.
-        ranges = np.array([range_of(bound.floor + bound.scale * (at - bound.threshold)) for at in z[block]])
+        # (z - threshold) is what the panels resolve; going through m~ - B keeps it.
+        ranges = np.array([range_of(bound.sensitivity + bound.scale * (at - bound.threshold)) for at in z[block]])
         repeated = np.broadcast_to(values, (ranges.size, candidates))
         total += mass[block] @ selection_probabilities(repeated, ranges, epsilon, mechanism)
     # The uniform part and the tails that were cut off: what is missing from a total mass of 1.
