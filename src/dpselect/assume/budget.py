@@ -54,7 +54,7 @@ def float_below(value: Decimal) -> float:
 def plain(value: Decimal) -> str:
     """The decimal as people write it: 1, 0.5, 1e-06."""
     normal = value.normalize()
-    return f"{normal:f}" if -5 < normal.adjusted() < 12 else str(normal).replace("E", "e")
+    return f"{normal:f}" if -5 < normal.adjusted() < 12 else f"{normal:e}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

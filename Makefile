@@ -1,0 +1,36 @@
+# Everything runs in .venv, which the first target that needs it creates; the stamp is renewed when the requirements change.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help demo test test-fast check bench docs clean
+help:            ## this list
+	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(STAMP): pyproject.toml constraints.txt setup.py $(wildcard src/dpselect/minimize/*.c)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
+	@touch $@
+
+demo: $(STAMP)   ## the main job on real data, ending in a report to open
+	$(BIN)/dpselect demo
+
+check: $(STAMP)  ## format, lint, types and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: check      ## all checks and all tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-fast: check ## the same without Spark, PostgreSQL, the browser and the slow ones
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow'
+
+bench: $(STAMP)  ## against peers, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+clean:           ## remove the environment and what was built
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
