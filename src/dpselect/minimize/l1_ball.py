@@ -1,0 +1,160 @@
+"""Private. Losses of any list of candidates in double precision: the lasso path of each, many candidates at a time.
+
+The method is that of exact.py (read its docstring for the path, its pieces and events), on arrays: candidates of one size form
+a batch whose tables are swept together, one exchange a step. Doubles cannot tell ties from near-ties and lose digits
+on nearly dependent columns, so three things are different:
+
+- a column whose pivot has fallen below a share of its diagonal is taken as dependent on the support and never joins;
+- the path only finds support and signs; the coefficients are then solved for afresh and refined (`_on_face`);
+- nothing is trusted: certificate.py bounds the error of what comes out, whatever went wrong on the way.
+
+Tested: tests/minimize/test_l1_ball.py
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.minimize.certificate import Floats, certify, into_ball
+
+Masks = NDArray[np.uint64]
+
+BATCH = 2**17
+"""Doubles in the tables of a batch: about what the processor's cache holds."""
+
+_RIDGE = 2.0**-40
+_DEPENDENT = 2.0**-36
+
+
+def list_losses(products: Floats, masks: Masks, radius: float) -> tuple[Floats, Floats]:
+    """(values, bounds) of the candidates in the list's order, with |value - loss| <= bound; at most 64 columns."""
+    values, bounds, _ = solve_list(products, masks, radius)
+    return values, bounds
+
+
+def solve_list(products: Floats, masks: Masks, radius: float, *, keep: bool = False) -> tuple[Floats, Floats, Floats]:
+    """As `list_losses`, with the coefficients as well (one row a candidate) if they are to be kept."""
+    width = products.shape[0] - 1
+    values, bounds = np.empty(masks.size), np.empty(masks.size)
+    kept = np.zeros((masks.size if keep else 0, width))
+    member = (masks[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(bool)
+    sizes = member.sum(axis=1)
+    for size in np.unique(sizes):
+        places = np.flatnonzero(sizes == size)
+        step = max(1, BATCH // (int(size) + 1) ** 2)
+        for begin in range(0, places.size, step):
+            some = places[begin : begin + step]
+            coefficients = into_ball(_solve(products, member[some], radius), radius)
+            values[some], bounds[some] = certify(products, coefficients, member[some], radius)
+            if keep:
+                kept[some] = coefficients
+    return values, bounds, kept
+
+
+def _solve(products: Floats, member: NDArray[np.bool_], radius: float) -> Floats:
+    """Coefficients for candidates of one size, one row each, zero outside the candidate."""
+    coefficients = np.zeros(member.shape)
+    if radius == 0 or not member.any():
+        return coefficients
+    columns = np.nonzero(member)[1].reshape(member.shape[0], -1)
+    indices = np.column_stack([columns, np.full(len(columns), len(products) - 1)])
+    tables = products[indices[:, :, None], indices[:, None, :]]
+    gram, cross = tables[:, :-1, :-1], tables[:, :-1, -1]
+    everything = np.where(np.einsum("ijj->ij", gram) > 0, 1.0, 0.0)
+    solution = _on_face(gram, cross, everything, np.inf)
+    rest = np.flatnonzero(~(np.abs(solution).sum(axis=1) <= radius))
+    if rest.size:
+        signs = _follow(tables[rest], radius)
+        solution[rest] = _on_face(gram[rest], cross[rest], signs, radius)
+    np.put_along_axis(coefficients, columns, solution, axis=1)
+    return coefficients
+
+
+def _follow(tables: Floats, radius: float) -> Floats:
+    """The signs (0 outside the support) of the pieces of the paths that hold the norm `radius` or end at theta = 0."""
+    count, size = tables.shape[0], tables.shape[1] - 1
+    found = np.zeros((count, size))
+    live = np.arange(count)
+    diagonal = np.einsum("ijj->ij", tables)[:, :-1].copy()
+    signs, blocked = np.zeros((count, size)), np.zeros((count, size))
+    for _ in range(4 * size + 8):
+        theta, chosen, direction = _next_events(tables, signs, diagonal, blocked)
+        slopes = np.einsum("ijk,ik->ij", tables[:, :-1, :-1], signs)
+        norms = -np.einsum("ij,ij->i", signs, tables[:, :-1, -1] + theta[:, None] * slopes)
+        over = (norms >= radius) | (theta <= 0)
+        found[live[over]] = signs[over]
+        if over.all():
+            return found
+        on = np.flatnonzero(~over)
+        live, tables, signs, diagonal = live[on], tables[on], signs[on], diagonal[on]
+        chosen, direction, row = chosen[on], direction[on], np.arange(on.size)
+        # A column that has just moved is on its own limit; only rounding could move it back over the same one.
+        blocked = np.zeros_like(signs)
+        blocked[row, chosen] = direction
+        signs[row, chosen] = np.where(signs[row, chosen] == 0, direction, 0.0)
+        _exchange(tables, chosen)
+    found[live] = signs
+    return found
+
+
+def _next_events(
+    tables: Floats, signs: Floats, diagonal: Floats, blocked: Floats
+) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """For each path (theta, column, sign) of its next event; theta = 0 if there is none."""
+    residual = tables[:, :-1, -1]
+    slopes = np.einsum("ijk,ik->ij", tables[:, :-1, :-1], signs)
+    inside = signs != 0
+    free = inside | (np.einsum("ijj->ij", tables)[:, :-1] > _DEPENDENT * diagonal)
+    own = np.where(inside, 0.0, 1.0)
+    best, direction = np.zeros_like(residual), np.zeros_like(residual)
+    for sign in (1.0, -1.0):
+        rate, gain = own - sign * slopes, sign * residual
+        open_ = free & (rate > 0) & (gain > 0) & (blocked != sign) & (~inside | (signs == sign))
+        theta = np.divide(gain, rate, out=np.zeros_like(rate), where=open_)
+        better = theta > best
+        best, direction = np.where(better, theta, best), np.where(better, sign, direction)
+    chosen = best.argmax(axis=1)
+    row = np.arange(len(chosen))
+    return best[row, chosen], chosen, direction[row, chosen]
+
+
+def _exchange(tables: Floats, pivots: NDArray[np.intp]) -> None:
+    """One principal pivot in each table, in place."""
+    each = np.arange(len(pivots))
+    row, column = tables[each, pivots], tables[each, :, pivots]
+    pivot = row[each, pivots][:, None]
+    row = row / pivot
+    tables -= column[:, :, None] * row[:, None, :]
+    column /= pivot
+    tables[each, :, pivots] = column
+    tables[each, pivots] = -row
+    tables[each, pivots, pivots] = 1.0 / pivot[:, 0]
+
+
+def _on_face(gram: Floats, cross: Floats, signs: Floats, radius: float) -> Floats:
+    """The coefficients with the given support and signs: G b + theta s = c, and s'b = radius or theta = 0.
+
+    The ridge makes every system solvable; two steps of refinement on the true equations take its effect away.
+    """
+    inside = signs != 0
+    size = signs.shape[1]
+    matrix = np.where(inside[:, :, None] & inside[:, None, :], gram, 0.0)
+    place = np.arange(size)
+    matrix[:, place, place] = np.where(inside, matrix[:, place, place] * (1 + _RIDGE), 1.0)
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(signs)
+    unit = np.einsum("ijk,ik->ij", inverse, signs)
+    steepness = np.einsum("ij,ij->i", signs, unit)
+    solution, theta = np.zeros_like(signs), np.zeros(len(signs))
+    for _ in range(3):
+        left = np.where(inside, cross - np.einsum("ijk,ik->ij", gram, solution) - theta[:, None] * signs, 0.0)
+        change = np.einsum("ijk,ik->ij", inverse, left)
+        excess = np.einsum("ij,ij->i", signs, solution + change) - radius
+        shift = np.where(steepness > 0, excess / np.where(steepness > 0, steepness, 1.0), 0.0)
+        shift = np.maximum(shift, -theta)
+        solution += change - shift[:, None] * unit
+        theta += shift
+    return np.where(np.isfinite(solution) & (signs * solution >= 0) | (theta == 0)[:, None], solution, 0.0)
