@@ -16,10 +16,11 @@ order, over d columns; s = ||b||_1; g = the largest G_jj. Then
     |p - loss(M)| <= 2 max(e, 0) + gamma (t + s h) (3 t + 3 s h + 2 radius h),   t = sqrt(y'y), h = sqrt(g),
     gamma = (2d + 8) 2^-53.
 
-    Why: p and e are sums of monomials (y'y, c_j b_j, b_i G_ij b_j, radius c_j, radius G_ij b_j), and each passes through at most 2d+3
-    roundings on its way: one in the stored entry, one in each product, one in each addition of the two sums of d terms and of
-    the last subtractions. So each monomial comes out with a factor within gamma' = (2d+3)u/(1 - (2d+3)u) of 1, u = 2^-53 (Higham,
-    Accuracy and Stability, Lemma 3.1), and maxima of vectors are no further apart than the vectors. With a = |c| + |G||b| and
+    Why: p and e are sums of monomials (y'y, c_j b_j, b_i G_ij b_j, radius c_j, radius G_ij b_j), and each passes through at
+    most 2d+3 roundings on its way: one in the stored entry, one in each product, one in each addition of the two sums of d
+    terms and of the last subtractions. So each monomial comes out with a factor within gamma' = (2d+3)u/(1 - (2d+3)u) of 1,
+    u = 2^-53 (Higham, Accuracy and Stability, 2002, Lemma 3.1), and maxima of vectors are no further apart than the vectors.
+    With a = |c| + |G||b| and
     A = y'y + 2|c|'|b| + |b|'|G||b|:  |p - P| <= gamma' A  and  |e - D| <= gamma' (radius max a_j + A). Lemma 1 gives
     p - loss <= 2 D + gamma' A <= 2e + gamma' (3A + 2 radius max a_j), and loss - p <= gamma' A. By Cauchy-Schwarz |G_ij| <= g
     and |c_j| <= t h, so A <= (t + s h)^2 and a_j <= h (t + s h). The gap between gamma and gamma', 5u, is more than the
@@ -60,7 +61,8 @@ def into_ball(coefficients: Floats, radius: float) -> Floats:
     norms = np.abs(coefficients).sum(axis=-1, keepdims=True)
     outside = norms > radius * room
     factors = np.divide(radius * room, norms, out=np.ones_like(norms), where=outside)
-    return coefficients * factors
+    shrunk: Floats = coefficients * factors
+    return shrunk
 
 
 def rounding(products: Floats, norms: Floats | float, radius: float) -> Floats:

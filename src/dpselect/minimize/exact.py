@@ -34,6 +34,8 @@ from dpselect.gather.moments import Integers
 UNIT = 2**40
 """Products are integers in units of 1/UNIT."""
 
+_Condition = tuple[int, int, int, int]
+
 
 class _Path:
     """Private. The moments of some columns (the response last), swept on the support; all entries times `scale`."""
@@ -66,18 +68,18 @@ class _Path:
         support = [(k, s) for k, s in enumerate(self.signs) if s]
         return [sum(row[k] * s for k, s in support) for row in self.table[:-1]]
 
-    def slacks(self, slopes: list[int]) -> list[tuple[int, int, int, int]]:
+    def slacks(self, slopes: list[int]) -> list[_Condition]:
         """(A, B, column, sign): the conditions of this piece, each A theta + B >= 0.
 
         For a member of S that its coefficient has its sign; for another column that sign * q_j <= theta.
         """
-        conditions = []
+        conditions: list[_Condition] = []
         for j, (row, slope) in enumerate(zip(self.table, slopes, strict=False)):
             own, signs = (0, (self.signs[j],)) if self.signs[j] else (self.scale, (1, -1))
             conditions.extend((own - t * slope, -t * row[-1], j, t) for t in signs)
         return conditions
 
-    def _tie_breaker(self, event: tuple[int, int, int, int]) -> list[Fraction]:
+    def _tie_breaker(self, event: _Condition) -> list[Fraction]:
         """The event's place in terms of eps_0, eps_1, ...; of two events at one theta the larger comes first."""
         rate, _, j, t = event
         place = [Fraction(t * self.table[j][k] * s, rate) for k, s in enumerate(self.signs)]
@@ -85,9 +87,9 @@ class _Path:
             place[j] -= Fraction(self.scale, rate)
         return place
 
-    def next_event(self, slopes: list[int]) -> tuple[int, int, int, int] | None:
+    def next_event(self, slopes: list[int]) -> _Condition | None:
         """The condition that fails first as theta falls, if one does before theta = 0."""
-        first: tuple[int, int, int, int] | None = None
+        first: _Condition | None = None
         for event in self.slacks(slopes):
             rate, start = event[:2]
             if not (rate > 0 and start < 0):

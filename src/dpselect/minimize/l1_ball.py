@@ -13,6 +13,8 @@ Tested: tests/minimize/test_l1_ball.py
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,29 +29,48 @@ _RIDGE = 2.0**-40
 _DEPENDENT = 2.0**-36
 
 
-def list_losses(products: Floats, masks: Masks, radius: float) -> tuple[Floats, Floats]:
-    """(values, bounds) of the candidates in the list's order, with |value - loss| <= bound; at most 64 columns."""
-    values, bounds, _ = solve_list(products, masks, radius)
+def list_losses(
+    products: Floats, masks: Masks, radius: float, *, progress: Callable[[float], None] | None = None
+) -> tuple[Floats, Floats]:
+    """(values, bounds) of the candidates in the list's order, with |value - loss| <= bound; at most 64 columns.
+
+    Why: certificate.py, whatever b the solver found. Tested: tests/minimize/test_l1_ball.py
+    """
+    values, bounds = np.empty(masks.size), np.empty(masks.size)
+    done = 0
+    for some in _batches(masks):
+        values[some], bounds[some], _ = solve_list(products, masks[some], radius)
+        done += some.size
+        if progress is not None:
+            progress(done / masks.size)
     return values, bounds
 
 
-def solve_list(products: Floats, masks: Masks, radius: float, *, keep: bool = False) -> tuple[Floats, Floats, Floats]:
-    """As `list_losses`, with the coefficients as well (one row a candidate) if they are to be kept."""
-    width = products.shape[0] - 1
-    values, bounds = np.empty(masks.size), np.empty(masks.size)
-    kept = np.zeros((masks.size if keep else 0, width))
-    member = (masks[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(bool)
-    sizes = member.sum(axis=1)
+def solve_list(products: Floats, masks: Masks, radius: float) -> tuple[Floats, Floats, Floats]:
+    """(values, bounds, coefficients), one row a candidate: for lists short enough to keep the coefficients."""
+    member = _members(masks, len(products) - 1)
+    coefficients = np.zeros(member.shape)
+    # Overflow and 0/0 end in a bound that is not small, and the candidate in the exact solver: nothing to tell.
+    with np.errstate(all="ignore"):
+        for some in _batches(masks):
+            coefficients[some] = _solve(products, member[some], radius)
+        coefficients = into_ball(coefficients, radius)
+        return *certify(products, coefficients, member, radius), coefficients
+
+
+def _members(masks: Masks, width: int) -> NDArray[np.bool_]:
+    """Which columns each candidate has: a row each."""
+    return (masks[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(bool)
+
+
+def _batches(masks: Masks) -> Iterator[NDArray[np.intp]]:
+    """The places of the candidates, in batches of one size whose tables fit the cache."""
+    sizes = np.bitwise_count(masks)
     for size in np.unique(sizes):
         places = np.flatnonzero(sizes == size)
         step = max(1, BATCH // (int(size) + 1) ** 2)
         for begin in range(0, places.size, step):
-            some = places[begin : begin + step]
-            coefficients = into_ball(_solve(products, member[some], radius), radius)
-            values[some], bounds[some] = certify(products, coefficients, member[some], radius)
-            if keep:
-                kept[some] = coefficients
-    return values, bounds, kept
+            yield places[begin : begin + step]
 
 
 def _solve(products: Floats, member: NDArray[np.bool_], radius: float) -> Floats:
@@ -157,4 +178,5 @@ def _on_face(gram: Floats, cross: Floats, signs: Floats, radius: float) -> Float
         shift = np.maximum(shift, -theta)
         solution += change - shift[:, None] * unit
         theta += shift
-    return np.where(np.isfinite(solution) & (signs * solution >= 0) | (theta == 0)[:, None], solution, 0.0)
+    agrees = (signs * solution >= 0) | (theta == 0)[:, None]
+    return np.where(agrees & np.isfinite(solution), solution, 0.0)

@@ -1,0 +1,169 @@
+"""Every candidate list reaches the right solver and gets losses within the stated tolerance, in its own order."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpselect.assume.candidates import CandidateList, SubsetRule, all_subsets
+from dpselect.assume.sensitivity import MAXIMUM_ROWS, solver_tolerance
+from dpselect.errors import AssumptionError
+from dpselect.gather.moments import Moments
+from dpselect.minimize import all as everything
+from dpselect.minimize.all import minimize_all
+from dpselect.minimize.exact import exact_loss
+
+GRID = 2**20
+
+
+def moments_of(x, y, copies=1):
+    table = np.column_stack([x, y]).astype(object)
+    names = tuple(f"x{j}" for j in range(x.shape[1]))
+    return Moments(len(y) * copies, table.T @ table * copies, names, "test")
+
+
+def some_moments(d, n=40, seed=0, copies=1):
+    rng = np.random.default_rng([seed, d])
+    x = rng.integers(-GRID, GRID + 1, (n, d))
+    y = np.clip(x[:, 0] // 2 - x[:, -1] // 3 + rng.integers(-GRID // 4, GRID // 4, n), -GRID, GRID)
+    return moments_of(x, y, copies)
+
+
+def true_losses(moments, candidates, radius):
+    return [exact_loss(moments.integers(), mask, radius)[0] for mask in candidates]
+
+
+LISTS = {
+    "all": all_subsets(6),
+    "all and the empty one": all_subsets(6, empty=True),
+    "intercept always in": SubsetRule(6, tuple(1 << j for j in range(1, 6)), always=1),
+    "terms": SubsetRule(6, (0b000011, 0b011100, 0b100000), empty=True),
+    "small ones": SubsetRule(6, tuple(1 << j for j in range(6)), max_size=2),
+    "a list in no order": CandidateList(6, (0b101000, 0b001000, 0b111000, 0)),
+    "one": CandidateList(6, (0b110101,)),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("lattice_pays", [0, 10**6])
+def test_each_loss_is_that_of_its_candidate(name, lattice_pays, monkeypatch):
+    monkeypatch.setattr(everything, "LATTICE_PAYS", lattice_pays)
+    moments, candidates = some_moments(6), LISTS[name]
+    losses = minimize_all(moments, candidates, 0.6)
+    true = true_losses(moments, candidates, 0.6)
+    assert losses.candidates is candidates
+    assert losses.tolerance == solver_tolerance(1.0, 0.6)
+    assert len(losses.values) == candidates.count
+    for value, loss in zip(losses.values, true, strict=True):
+        assert abs(Fraction(value) - loss) <= 1e-12 * Fraction(moments.n)
+
+
+def hard_moments(kind):
+    rng = np.random.default_rng(len(kind))
+    x = rng.integers(-GRID, GRID + 1, (12, 5))
+    y = rng.integers(-GRID, GRID + 1, 12)
+    if kind == "duplicates":
+        x[:, 3:] = x[:, :2]
+    elif kind == "dummy trap":
+        x[:, 1:] = np.eye(4, dtype=np.int64)[rng.integers(0, 4, 12)] * GRID
+        x[:, 0] = GRID
+    elif kind == "zero columns":
+        x[:, ::2] = 0
+    elif kind == "fewer rows than columns":
+        x, y = x[:3], y[:3]
+    elif kind == "no response":
+        y = 0 * y
+    elif kind == "one unit apart":
+        x = x[:, :1] + rng.integers(-1, 2, x.shape)
+    elif kind == "tiny":
+        x, y = x % 2, y % 2
+    elif kind == "no rows":
+        x, y = x[:0], y[:0]
+    return moments_of(x, y)
+
+
+HARD = (
+    "duplicates",
+    "dummy trap",
+    "zero columns",
+    "fewer rows than columns",
+    "no response",
+    "one unit apart",
+    "tiny",
+    "no rows",
+)
+
+
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("radius", [0.0, 1e-300, 1e-3, 0.5, 3.0, 1e4, 2.0**100])
+@pytest.mark.parametrize("lattice_pays", [0, 32])
+def test_hard_designs_are_within_the_stated_tolerance(kind, radius, lattice_pays, monkeypatch):
+    monkeypatch.setattr(everything, "LATTICE_PAYS", lattice_pays)
+    moments, candidates = hard_moments(kind), all_subsets(5, empty=True)
+    losses = minimize_all(moments, candidates, radius)
+    for value, loss in zip(losses.values, true_losses(moments, candidates, radius), strict=True):
+        assert abs(Fraction(value) - loss) <= Fraction(losses.tolerance)
+        assert 0 <= value <= moments.scaled()[-1, -1]
+
+
+@pytest.mark.parametrize("lattice_pays", [0, 32])
+def test_with_no_tolerance_every_loss_is_the_exact_one_rounded(lattice_pays, monkeypatch):
+    monkeypatch.setattr(everything, "LATTICE_PAYS", lattice_pays)
+    moments, candidates = some_moments(5), all_subsets(5)
+    losses = minimize_all(moments, candidates, 0.7, tolerance=0.0)
+    assert losses.values.tolist() == [float(loss) for loss in true_losses(moments, candidates, 0.7)]
+    assert losses.tolerance == everything.ROUNDING
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.4])
+def test_the_largest_table_is_within_the_tolerance(radius):
+    """2^32 rows: no double-precision certificate is small enough, and rounding the exact loss must be."""
+    moments = some_moments(4, n=64, copies=MAXIMUM_ROWS // 64)
+    largest = Moments(moments.n, moments.products * 0 + MAXIMUM_ROWS * GRID**2 - 7, moments.columns, "test")
+    for each in (moments, largest):
+        losses = minimize_all(each, all_subsets(4), radius)
+        assert losses.tolerance == solver_tolerance(1.0, radius)
+        for value, loss in zip(losses.values, true_losses(each, all_subsets(4), radius), strict=True):
+            assert abs(Fraction(value) - loss) <= Fraction(losses.tolerance)
+
+
+def test_what_cannot_be_certified_is_computed_exactly(monkeypatch):
+    """A solver gone wrong, honest about it: values of nonsense with infinite bounds."""
+
+    def lost(products, masks, radius, **_):
+        return np.full(masks.size, -1.0), np.full(masks.size, math.nan)
+
+    def lost_too(products, masks, radius):
+        return *lost(products, masks, radius), np.full((masks.size, len(products) - 1), math.nan)
+
+    monkeypatch.setattr(everything, "LATTICE_PAYS", 0)
+    monkeypatch.setattr(everything, "list_losses", lost)
+    monkeypatch.setattr(everything, "solve_list", lost_too)
+    moments = some_moments(4)
+    losses = minimize_all(moments, all_subsets(4), 1.0)
+    assert losses.values.tolist() == [float(loss) for loss in true_losses(moments, all_subsets(4), 1.0)]
+
+
+@pytest.mark.parametrize("lattice_pays", [0, 32])
+def test_progress_ends_at_one_and_never_falls(lattice_pays, monkeypatch):
+    monkeypatch.setattr(everything, "LATTICE_PAYS", lattice_pays)
+    heard: list[float] = []
+    minimize_all(some_moments(7), all_subsets(7), 0.5, progress=heard.append)
+    assert heard == sorted(heard) and heard[-1] == 1.0
+
+
+def test_the_door_names_public_values():
+    moments = some_moments(3)
+    for radius in (-1.0, math.nan, math.inf):
+        with pytest.raises(AssumptionError, match="radius"):
+            minimize_all(moments, all_subsets(3), radius)
+    with pytest.raises(AssumptionError, match="4 columns and the moments have 3"):
+        minimize_all(moments, all_subsets(4), 1.0)
+
+
+def test_losses_print_nothing_private():
+    losses = minimize_all(some_moments(3), all_subsets(3), 1.0)
+    assert repr(losses) == "Losses(candidates=7, values=<private>)"
