@@ -122,5 +122,5 @@ def test_broken_study_files_are_refused_in_one_sentence(tmp_path, content, messa
 
 
 def test_a_missing_study_file_is_named():
-    with pytest.raises(AssumptionError, match="nowhere.toml"):
+    with pytest.raises(AssumptionError, match=r"nowhere\.toml"):
         read_assumptions("nowhere.toml")

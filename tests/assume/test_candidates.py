@@ -51,7 +51,7 @@ def test_a_rule_counts_walks_and_indexes_what_brute_force_lists(rule):
 @given(rules(), st.integers(0, 2**20))
 def test_what_is_no_candidate_has_no_place(rule, mask):
     if mask not in brute_force(rule):
-        with pytest.raises(ValueError, match="columns|candidate"):
+        with pytest.raises(ValueError, match=r"columns|candidate"):
             rule.index(mask)
 
 

@@ -1,1 +1,5 @@
 """What would happen: exact probabilities and simulations, for the custodian's eyes only."""
+
+from dpselect.rehearse.probabilities import losses, probabilities
+
+__all__ = ["losses", "probabilities"]

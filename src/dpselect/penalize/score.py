@@ -1,0 +1,31 @@
+"""Private. From moments to the scores of every candidate, as a recipe says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpselect.assume.penalty import candidate_penalties
+from dpselect.assume.recipe import Recipe
+from dpselect.errors import AssumptionError
+from dpselect.gather.moments import Moments
+from dpselect.minimize.all import minimize_all
+from dpselect.penalize.pcls import pcls_scores
+from dpselect.penalize.pcpl import LocalScores, pcpl_scores
+from dpselect.penalize.scores import Scores
+
+
+def score(moments: Moments, recipe: Recipe) -> Scores | LocalScores:
+    """Minimize and penalize: the private scores of every candidate."""
+    assumptions = recipe.assumptions
+    each = np.array(recipe.penalties)
+    if recipe.method == "pcls":
+        # Losses are in squared units of the scaled response, so the penalty has to be as well.
+        each = each / assumptions.r**2
+    penalties = candidate_penalties(each, recipe.candidates)
+    if not np.isfinite(penalties).all():
+        raise AssumptionError("The penalty is too large for the response's range: choose a smaller one.")
+    losses = minimize_all(moments, recipe.candidates, assumptions.rho)
+    if recipe.method == "pcls":
+        return pcls_scores(losses, penalties, assumptions.rho, assumptions.neighbors, recipe.rows)
+    assert recipe.rows is not None
+    return pcpl_scores(losses, penalties, assumptions.rho, recipe.rows, as_printed=recipe.as_printed)
