@@ -1,0 +1,104 @@
+"""The one door to OpenDP: its mechanisms for a scale, their prices by OpenDP's own privacy maps, and quiet failure.
+
+All noise that protects data is drawn behind it: exact arithmetic, a cryptographic generator, no seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import Any
+
+from dpselect.assume.recipe import MECHANISMS, Mechanism
+from dpselect.errors import AssumptionError, DpselectError
+
+LEAST_SCALE = 2.0**-900
+"""No noise is narrower; it would be none at all, and OpenDP's maps could overflow."""
+
+
+@cache
+def _opendp() -> Any:
+    import opendp.prelude as dp  # here, so that `import dpselect` stays light
+
+    dp.enable_features("contrib")
+    return dp
+
+
+@lru_cache(maxsize=64)
+def choice_measurement(mechanism: Mechanism, scale: float) -> Any:
+    """OpenDP's measurement from a float64 vector of scores, low is good: an index, or for "laplace" the noisy vector.
+
+    OpenDP's noisy maximum is permute-and-flip under the max-divergence, and the exponential mechanism under the
+    zero-concentrated divergence.
+    """
+    if mechanism not in MECHANISMS:
+        raise AssumptionError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
+    dp = _opendp()
+    vectors = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+    if mechanism == "laplace":
+        return dp.m.make_laplace(vectors, dp.l1_distance(T=float), scale=scale)
+    measures = {"permute-and-flip": dp.max_divergence, "exponential": dp.zero_concentrated_divergence}
+    return dp.m.make_noisy_max(vectors, dp.linf_distance(T=float), measures[mechanism](), scale=scale, negate=True)
+
+
+def choice_price(mechanism: Mechanism, scale: float, range: float) -> Fraction:
+    """The square of the pure epsilon that a choice with this scale costs, read back from OpenDP's privacy map.
+
+    Scores whose changes have the range w differ, after a shift common to all candidates, by at most w/2 each; the
+    shift changes no choice, because noise is compared between candidates only. So d_in is w/2 for the ordinary
+    L-infinity distance.
+
+    - permute-and-flip: the map is epsilon.
+    - exponential: the map is rho = eta^2/8 with eta = w/scale, the bounded range of the mechanism's privacy loss. A loss
+      whose values span at most eta takes both signs or is 0, so it is at most eta: the pure price is sqrt(8 rho).
+    - laplace: the noisy vector is never released, only where it is least. Given the other candidates' noise, candidate i
+      wins when its own noise is below some threshold, and that threshold moves by at most w between neighbours: i costs no
+      more than one Laplace release of one number with sensitivity w, and that is OpenDP's map at the l1 distance w.
+      Rounding of the noisy values to doubles is monotone and ties go to the lower index, so the threshold remains one.
+
+    Squares, so that the comparison with epsilon is exact.
+    Source: Ding et al. 2021 (permute-and-flip is noisy max); Cesar and Rogers 2021, Lemma 3.2 (bounded range and zCDP).
+    Tested: tests/randomize/test_choice.py
+    """
+    measurement = choice_measurement(mechanism, scale)
+    if mechanism == "exponential":
+        return 8 * Fraction(measurement.map(range / 2))
+    return Fraction(measurement.map(range if mechanism == "laplace" else range / 2)) ** 2
+
+
+def scale_within(price: Callable[[float], Fraction], sensitivity: float, epsilon: float) -> float:
+    """The least scale from sensitivity/epsilon on, upwards by units in the last place, whose price is within epsilon.
+
+    `price` maps a scale to the square of what it costs. The quotient rounds to nearest and OpenDP's maps round up, so a
+    few steps are needed at most.
+    """
+    scale = max(sensitivity / epsilon, LEAST_SCALE)
+    while math.isfinite(scale) and price(scale) > Fraction(epsilon) ** 2:
+        scale = math.nextafter(scale, math.inf)
+    return scale
+
+
+def number_measurement(scale: float) -> Any:
+    """OpenDP's Laplace measurement of one number, for the absolute distance."""
+    dp = _opendp()
+    return dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=scale)
+
+
+def invoke(measurement: Any, private: Any) -> Any:
+    """Draw. OpenDP's own exceptions may quote what they were given, so none of them leaves this function."""
+    try:
+        return measurement(private)
+    except Exception:
+        failed = (
+            "OpenDP could not draw the noise; the charge stands, nothing was released, and nothing more can be said."
+        )
+    # Raised out here, where no other exception is being handled: not even __context__ remembers OpenDP's.
+    raise DpselectError(failed)
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse what is not a price."""
+    if not 0 < epsilon <= 1e9:
+        raise AssumptionError(f"epsilon is {epsilon!r}; it must be above 0 and at most 1e9.")
