@@ -1,1 +1,83 @@
 """Choose a regression model from data you may not show, with a differential-privacy guarantee."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dpselect.errors import AssumptionError, BudgetExceeded, DataError, DpselectError, LedgerError
+
+if TYPE_CHECKING:
+    from dpselect import rehearse
+    from dpselect.assume.assumptions import Assumptions
+    from dpselect.assume.budget import Budget, Guarantee
+    from dpselect.assume.models import Subsets
+    from dpselect.assume.study_file import read_assumptions, write_assumptions
+    from dpselect.assume.variables import Categorical, Numeric
+    from dpselect.gather.moments import Moments
+    from dpselect.release.ledger import Ledger
+    from dpselect.release.selection import Selection
+    from dpselect.use.algorithms import pcls, pcpl
+    from dpselect.use.analysis import gather, select
+    from dpselect.use.estimators import PCLSSelector, PCPLSelector
+
+# Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
+_HOMES = {
+    "Assumptions": "assume.assumptions",
+    "Budget": "assume.budget",
+    "Categorical": "assume.variables",
+    "Guarantee": "assume.budget",
+    "Ledger": "release.ledger",
+    "Moments": "gather.moments",
+    "Numeric": "assume.variables",
+    "PCLSSelector": "use.estimators",
+    "PCPLSelector": "use.estimators",
+    "Selection": "release.selection",
+    "Subsets": "assume.models",
+    "gather": "use.analysis",
+    "pcls": "use.algorithms",
+    "pcpl": "use.algorithms",
+    "read_assumptions": "assume.study_file",
+    "select": "use.analysis",
+    "write_assumptions": "assume.study_file",
+}
+
+__all__ = [
+    "AssumptionError",
+    "Assumptions",
+    "Budget",
+    "BudgetExceeded",
+    "Categorical",
+    "DataError",
+    "DpselectError",
+    "Guarantee",
+    "Ledger",
+    "LedgerError",
+    "Moments",
+    "Numeric",
+    "PCLSSelector",
+    "PCPLSelector",
+    "Selection",
+    "Subsets",
+    "gather",
+    "pcls",
+    "pcpl",
+    "read_assumptions",
+    "rehearse",
+    "select",
+    "write_assumptions",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "rehearse":
+        return import_module("dpselect.rehearse")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dpselect' has no attribute {name!r}")
+    value = getattr(import_module(f"dpselect.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -50,7 +50,11 @@ def test_the_pcpl_range_is_twice_the_change():
 
 
 def test_private_scores_print_no_value():
-    for private in (pcls_scores(LOSSES, PENALTIES, 1.0, "replace-one", 40), pcpl_scores(LOSSES, PENALTIES, 1.0, 40), LOSSES):
+    for private in (
+        pcls_scores(LOSSES, PENALTIES, 1.0, "replace-one", 40),
+        pcpl_scores(LOSSES, PENALTIES, 1.0, 40),
+        LOSSES,
+    ):
         text = repr(private) + str(private)
         assert "<private>" in text
         assert not any(str(value) in text for value in (30.0, 20.0, 10.0, 35, 25))

@@ -45,7 +45,7 @@ def _criterion(name: str, rows: int | None) -> float:
 def candidate_penalties(each: NDArray[np.float64], candidates: Candidates) -> NDArray[np.float64]:
     """The price of each candidate: the sum over its columns. A public vector, the same for every table."""
     if (each == each[0]).all():
-        return candidates.sizes() * each[0]
+        return candidates.sizes().astype(np.float64) * float(each[0])
     masks = candidates.masks()
     total = np.zeros(len(masks))
     for j, value in enumerate(each):

@@ -1,0 +1,76 @@
+"""The exit for a choice: check, charge, draw, hand over, in this order."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from dpselect.assume.budget import float_below
+from dpselect.assume.candidates import columns_of
+from dpselect.assume.recipe import Recipe
+from dpselect.errors import DataError
+from dpselect.penalize.pcpl import LocalScores
+from dpselect.penalize.scores import Scores
+from dpselect.randomize.choice import choose
+from dpselect.randomize.least_loss import noisy_least_loss
+from dpselect.release.ledger import Ledger
+from dpselect.release.records import Charge, Receipt
+from dpselect.release.selection import Selection
+
+
+def release_selection(
+    scores: Scores | LocalScores, recipe: Recipe, ledger: Ledger | None = None, *, data: str = "", analyst: str = ""
+) -> Selection:
+    """Choose one candidate and hand it over, after the ledger has the charge on disk."""
+    if scores.values.size != recipe.candidates.count:
+        raise DataError("The scores do not belong to these candidates.")
+    receipt = ledger.charge(_charge(recipe, data, analyst)) if ledger is not None else None
+    return _draw(scores, recipe, receipt)
+
+
+def _charge(recipe: Recipe, data: str, analyst: str) -> Charge:
+    mechanism = recipe.mechanism if recipe.method == "pcls" else f"pcpl/{recipe.mechanism}"
+    return Charge(
+        what="select",
+        mechanism=mechanism,
+        epsilon=recipe.guarantee.epsilon,
+        delta=recipe.guarantee.delta,
+        parameters={
+            "method": recipe.method,
+            "neighbors": recipe.guarantee.neighbors,
+            "candidates": recipe.candidates.count,
+            "bound_epsilon": str(recipe.bound_epsilon),
+        },
+        assumptions=recipe.assumptions.hash,
+        data=data,
+        analyst=analyst,
+    )
+
+
+def _draw(scores: Scores | LocalScores, recipe: Recipe, receipt: Receipt | None) -> Selection:
+    if isinstance(scores, LocalScores):
+        least_loss = noisy_least_loss(
+            scores.least_loss,
+            scores.sensitivity,
+            float_below(recipe.bound_epsilon),
+            float_below(recipe.guarantee.delta),
+        )
+        scores = scores.bounded(least_loss)
+    index = choose(scores, recipe.mechanism, float_below(recipe.choice_epsilon))
+    columns = columns_of(recipe.candidates.mask(index))
+    names = tuple(column.name for column in recipe.assumptions.columns)
+    return Selection(
+        columns=columns,
+        variables=tuple(names[j] for j in columns),
+        range=scores.range,
+        recipe=recipe,
+        receipt=receipt,
+        version=software_version(),
+    )
+
+
+def software_version() -> str:
+    """The installed version, for the record."""
+    try:
+        return version("dpselect")
+    except PackageNotFoundError:
+        return "unknown"

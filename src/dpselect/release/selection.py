@@ -1,0 +1,119 @@
+"""Public. The model that was chosen, with its whole recipe."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from dpselect.assume.assumptions import INTERCEPT, Assumptions
+from dpselect.assume.budget import Guarantee
+from dpselect.assume.candidates import CandidateList, Candidates, SubsetRule, mask_of
+from dpselect.assume.recipe import Recipe
+from dpselect.errors import DataError
+from dpselect.release.records import Receipt
+
+FORMAT = "dpselect selection 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Public. The chosen columns, and all that is needed to check the price of the choice.
+
+    Formal guarantee: this value is the outcome of a `guarantee.epsilon`, `guarantee.delta` differentially private
+    mechanism for tables that are `guarantee.neighbors` neighbours, provided the assumptions were stated without looking at
+    the rows. `range` is the sensitivity that was paid for, in squared units of the scaled response; with PCPL it was
+    bought with part of epsilon, and an infinite one means that the choice was uniform over the candidates.
+    """
+
+    columns: tuple[int, ...]
+    variables: tuple[str, ...]
+    range: float
+    recipe: Recipe
+    receipt: Receipt | None
+    version: str
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon, delta and neighbours of this choice."""
+        return self.recipe.guarantee
+
+    @property
+    def assumptions(self) -> Assumptions:
+        """What was stated before the rows were read."""
+        return self.recipe.assumptions
+
+    @property
+    def formula(self) -> str:
+        """The model as people write it: `price ~ 1 + size`."""
+        right = ["1" if name == INTERCEPT else name for name in self.variables]
+        return f"{self.assumptions.response.name} ~ {' + '.join(right) or '0'}"
+
+    def __str__(self) -> str:
+        recipe = self.recipe
+        return f"{self.formula}  ({self.guarantee}; {recipe.method} by {recipe.mechanism})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; an infinite range is the string "infinite"."""
+        return {
+            "format": FORMAT,
+            "version": self.version,
+            "columns": list(self.columns),
+            "variables": list(self.variables),
+            "formula": self.formula,
+            "range": self.range if math.isfinite(self.range) else "infinite",
+            "recipe": self.recipe.to_dict(),
+            "receipt": self.receipt.to_json() if self.receipt else None,
+        }
+
+    def to_json(self) -> str:
+        """The release as a JSON text that `from_json` reads back."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Selection:
+        """A selection from its JSON text."""
+        try:
+            return cls.from_dict(json.loads(text))
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+            raise DataError("This is not the JSON text of a dpselect selection.") from None
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Selection:
+        """The inverse of `to_dict`."""
+        if values["format"] != FORMAT:
+            raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
+        return cls(
+            columns=tuple(values["columns"]),
+            variables=tuple(values["variables"]),
+            range=math.inf if values["range"] == "infinite" else values["range"],
+            recipe=_recipe_from_dict(values["recipe"]),
+            receipt=Receipt.from_json(values["receipt"]) if values["receipt"] else None,
+            version=values["version"],
+        )
+
+
+def _recipe_from_dict(values: dict[str, Any]) -> Recipe:
+    guarantee = values["guarantee"]
+    return Recipe(
+        method=values["method"],
+        mechanism=values["mechanism"],
+        guarantee=Guarantee(
+            epsilon=Decimal(guarantee["epsilon"]), delta=Decimal(guarantee["delta"]), neighbors=guarantee["neighbors"]
+        ),
+        bound_epsilon=Decimal(values["bound_epsilon"]),
+        penalties=tuple(values["penalties"]),
+        rows=values["rows"],
+        candidates=_candidates_from_dict(values["candidates"]),
+        assumptions=Assumptions.from_dict(values["assumptions"]),
+        as_printed=values["as_printed"],
+    )
+
+
+def _candidates_from_dict(values: dict[str, Any]) -> Candidates:
+    if values["rule"] == "list":
+        return CandidateList(values["width"], tuple(mask_of(model) for model in values["models"]))
+    terms = tuple(mask_of(term) for term in values["terms"])
+    return SubsetRule(values["width"], terms, mask_of(values["always"]), values["max_size"], values["empty"])

@@ -1,0 +1,184 @@
+"""scikit-learn's door: private selectors that stand in a pipeline. Bounds are parameters and are never learnt."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.assumptions import INTERCEPT, Assumptions
+from dpselect.assume.models import Subsets
+from dpselect.assume.sensitivity import Neighbors
+from dpselect.assume.variables import Numeric
+from dpselect.errors import AssumptionError
+from dpselect.release.selection import Selection
+from dpselect.use.analysis import select
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.feature_selection import SelectorMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as missing:
+    raise ImportError("The selectors need scikit-learn: install dpselect[sklearn].") from missing
+
+
+class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """What both selectors share: the bounds, the fit and the support.
+
+    `X_lower`, `X_upper`, `y_lower` and `y_upper` are public statements: numbers that hold for every column, or one a
+    column. A ledger given to a selector is the same ledger in its clones, so cross-validation pays for every fit.
+    """
+
+    _method: Any = "pcls"
+
+    def _select(self, X: Any, y: Any) -> Selection:
+        names = [f"x{j}" for j in range(X.shape[1])]
+        lower, upper = (_per_column(self, side, X.shape[1]) for side in ("X_lower", "X_upper"))
+        assumptions = Assumptions(
+            Numeric("y", self.y_lower, self.y_upper),
+            [Numeric(name, low, high) for name, low, high in zip(names, lower, upper, strict=True)],
+            intercept="always" if self.fit_intercept else "none",
+            radius=self.radius,
+            neighbors=self._relation(),
+        )
+        return select(
+            (X, y),
+            assumptions,
+            epsilon=self.epsilon,
+            delta=self._delta(),
+            method=self._method,
+            mechanism=self.mechanism,
+            candidates=Subsets(max_size=self.max_size, empty=True),
+            penalty=self.penalty,
+            ledger=self.ledger,
+        )
+
+    def _relation(self) -> Neighbors:
+        return "replace-one"
+
+    def _delta(self) -> float:
+        return 0.0
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose columns of X with a differential-privacy guarantee, spending epsilon."""
+        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, multi_output=False)
+        self.selection_ = self._select(X, y)
+        offset = int(self.fit_intercept)
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        chosen = [
+            j - offset
+            for j, name in zip(self.selection_.columns, self.selection_.variables, strict=True)
+            if name != INTERCEPT
+        ]
+        self.support_[chosen] = True
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        support: NDArray[np.bool_] = self.support_
+        return support
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        # The noise has no seed, by design: a seed would undo the guarantee.
+        tags.non_deterministic = True
+        return tags
+
+
+class PCLSSelector(_PrivateSelector):
+    """Private feature selection by penalized constrained least squares (pure epsilon-differential privacy).
+
+    Example: `PCLSSelector(epsilon=1.0, y_lower=0, y_upper=100).fit(X, y).get_support()`. Values outside the bounds are
+    clipped. `radius` bounds the sum of absolute coefficients on columns scaled to [-1, 1] (default: half the response's
+    range); `penalty` is the cost of a column in squared units of y (default: from public facts).
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        X_lower: Any = -1.0,
+        X_upper: Any = 1.0,
+        y_lower: float = -1.0,
+        y_upper: float = 1.0,
+        radius: float | None = None,
+        penalty: Any = None,
+        mechanism: str = "permute-and-flip",
+        neighbors: str = "replace-one",
+        max_size: int | None = None,
+        fit_intercept: bool = True,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.X_lower = X_lower
+        self.X_upper = X_upper
+        self.y_lower = y_lower
+        self.y_upper = y_upper
+        self.radius = radius
+        self.penalty = penalty
+        self.mechanism = mechanism
+        self.neighbors = neighbors
+        self.max_size = max_size
+        self.fit_intercept = fit_intercept
+        self.ledger = ledger
+
+    def _relation(self) -> Neighbors:
+        relation: Neighbors = self.neighbors  # type: ignore[assignment]
+        return relation
+
+
+class PCPLSelector(_PrivateSelector):
+    """Private feature selection by penalized constrained profile likelihood ((epsilon, delta)-differential privacy).
+
+    Example: `PCPLSelector(epsilon=1.0, delta=1e-6, y_lower=0, y_upper=100).fit(X, y).get_support()`. As `PCLSSelector`,
+    but the noise variance need not be known: `penalty` is in units of -2 log-likelihood, "aic" or "bic".
+    """
+
+    _method = "pcpl"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        X_lower: Any = -1.0,
+        X_upper: Any = 1.0,
+        y_lower: float = -1.0,
+        y_upper: float = 1.0,
+        radius: float | None = None,
+        penalty: Any = None,
+        mechanism: str = "permute-and-flip",
+        max_size: int | None = None,
+        fit_intercept: bool = True,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.X_lower = X_lower
+        self.X_upper = X_upper
+        self.y_lower = y_lower
+        self.y_upper = y_upper
+        self.radius = radius
+        self.penalty = penalty
+        self.mechanism = mechanism
+        self.max_size = max_size
+        self.fit_intercept = fit_intercept
+        self.ledger = ledger
+
+    def _delta(self) -> float:
+        delta: float = self.delta
+        return delta
+
+
+def _per_column(selector: _PrivateSelector, side: str, width: int) -> list[float]:
+    value = getattr(selector, side)
+    if np.ndim(value) == 0:
+        return [value] * width
+    listed = list(value)
+    if len(listed) != width:
+        raise AssumptionError(
+            f"{side} has {len(listed)} bounds for {width} columns of X; give one number, or one a column."
+        )
+    return listed
