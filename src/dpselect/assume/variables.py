@@ -10,6 +10,12 @@ from dpselect.errors import AssumptionError
 
 Level = str | int
 
+GRID = 2**20
+"""A number scaled to [-1, 1] becomes a whole number of steps of 1/GRID, so that sums of products are exact everywhere."""
+
+LARGEST_LEVEL = 2**53 - 1
+"""Whole numbers up to here are told apart as doubles, in which every engine compares them."""
+
 
 def check_name(name: object) -> None:
     """Refuse anything but a non-empty string."""
@@ -52,6 +58,13 @@ class Numeric:
                 f"The bounds of {self.name!r} are {self.lower:g} to {self.upper:g}; their distance must be "
                 "between 1e-150 and 1e150: state the variable in other units."
             )
+        # Then the grid reaches from -GRID to GRID, and clipping before or after rounding is the same in every engine.
+        ends = [math.floor((bound - self.middle) * self.scale + 0.5) for bound in (self.lower, self.upper)]
+        if ends != [-GRID, GRID]:
+            raise AssumptionError(
+                f"The bounds of {self.name!r} are {self.lower!r} to {self.upper!r}, too close together for numbers of their "
+                "size: subtract a public constant from the variable first."
+            )
 
     @property
     def middle(self) -> float:
@@ -62,6 +75,11 @@ class Numeric:
     def half_width(self) -> float:
         """Half the distance of the bounds."""
         return (self.upper - self.lower) / 2
+
+    @property
+    def scale(self) -> float:
+        """Grid steps in one unit: a cell v becomes floor((v - middle) * scale + 0.5)."""
+        return GRID / self.half_width
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -91,6 +109,8 @@ class Categorical:
         wholes = all(isinstance(level, int) and not isinstance(level, bool) for level in levels)
         if not (texts or wholes):
             raise AssumptionError(f"The levels of {self.name!r} must be all strings or all whole numbers.")
+        if wholes and not all(abs(int(level)) <= LARGEST_LEVEL for level in levels):
+            raise AssumptionError(f"The levels of {self.name!r} must be below 2^53 in size: state larger ones as text.")
         if len(levels) < 2:
             raise AssumptionError(f"{self.name!r} has {len(levels)} level(s); it needs at least two.")
         if len(set(levels)) < len(levels):

@@ -23,7 +23,8 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
         raise DataError(f"The response has {vector.ndim} dimension(s); give one number a record.")
     if matrix.shape[1] != len(assumptions.predictors):
         raise DataError(
-            f"The table has {matrix.shape[1]} columns, and {len(assumptions.predictors)} predictors are stated: state each column."
+            f"The table has {matrix.shape[1]} columns, and {len(assumptions.predictors)} predictors are stated: state each "
+            "column."
         )
     if len(matrix) != len(vector):
         raise DataError("The predictors and the response have different numbers of rows; give one response a record.")
@@ -34,6 +35,7 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
 
 def numeric_array(values: Any, what: str) -> NDArray[np.float64]:
     """Doubles; strings, objects, dates and complex numbers are refused by type, before any value is looked at."""
+    masked = isinstance(values, np.ma.MaskedArray)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -41,13 +43,19 @@ def numeric_array(values: Any, what: str) -> NDArray[np.float64]:
     if array.dtype.kind not in "biuf":
         raise DataError(f"{what} have the type {array.dtype.name!r}; give numbers (integers, floats or booleans).")
     with np.errstate(over="ignore"):
-        return array.astype(np.float64)
+        doubles = array.astype(np.float64)
+    if masked:
+        doubles[np.ma.getmaskarray(values)] = np.nan
+    return doubles
 
 
-def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[np.float64]:
-    if not isinstance(variable, Categorical):
-        return np.where(np.isfinite(values), values, np.nan)
-    places = np.full(len(values), np.nan)
+def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[Any]:
+    return level_places(values, variable) if isinstance(variable, Categorical) else values
+
+
+def level_places(values: NDArray[np.float64], variable: Categorical) -> NDArray[np.int64]:
+    """The place of each number among levels that are whole numbers, -1 where it is none of them."""
+    places = np.full(len(values), -1)
     for place, level in enumerate(variable.levels):
         if isinstance(level, str):
             raise DataError(f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame.")

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical, Numeric, Variable
 from dpselect.errors import DataError
+from dpselect.gather.arrays import level_places
 from dpselect.gather.grid import Cells
+
+EXACT_DIGITS = 15
+"""A decimal of so many digits is a whole double over a power of ten, so that one division rounds it correctly."""
 
 
 def needed_names(assumptions: Assumptions) -> list[str]:
@@ -31,22 +35,39 @@ def check_schema(schema: Any, assumptions: Assumptions) -> None:
 def _check_type(kind: Any, variable: Variable) -> None:
     import pyarrow as pa
 
-    is_number = _is_number(kind)
-    text = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_text = pa.types.is_string(text) or pa.types.is_large_string(text) or pa.types.is_string_view(text)
-    whole = pa.types.is_integer(text) or pa.types.is_null(text)
-    if isinstance(variable, Numeric) and not (is_number or pa.types.is_null(kind)):
-        hint = " (state a date as a number, such as days since a fixed day)" if pa.types.is_temporal(kind) else ""
-        raise DataError(f"The column {variable.name!r} has the type {kind}, and a number is needed{hint}.")
-    if isinstance(variable, Categorical) and not (is_text or whole or is_number):
-        raise DataError(f"The column {variable.name!r} has the type {kind}, and levels are text or whole numbers.")
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_null(kind):
+        return
+    wanted = "a number"
+    if isinstance(variable, Categorical):
+        as_text = isinstance(variable.levels[0], str)
+        if is_text(kind) if as_text else is_number(kind):
+            return
+        wanted = "text, as its levels are" if as_text else "a whole number, as its levels are"
+        hint = "state the levels as text" if is_text(kind) else "state the levels as whole numbers or store it as text"
+    elif is_number(kind):
+        return
+    elif pa.types.is_temporal(kind):
+        hint = "store a date as a number, such as days since a fixed day"
+    else:
+        hint = "store it as a number, or state its levels"
+    raise DataError(f"The column {variable.name!r} has the type {kind}, and {wanted} is needed: {hint}.")
 
 
-def _is_number(kind: Any) -> bool:
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type is a number for us: integers, floats, decimals and booleans are."""
     import pyarrow as pa
 
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def batch_cells(batch: Any, assumptions: Assumptions) -> Cells:
@@ -57,43 +78,63 @@ def batch_cells(batch: Any, assumptions: Assumptions) -> Cells:
     }
 
 
-def _cells(array: Any, variable: Variable) -> NDArray[np.float64]:
+def _cells(array: Any, variable: Variable) -> NDArray[Any]:
     if isinstance(variable, Numeric):
-        values = _doubles(array)
-        return np.where(np.isfinite(values), values, np.nan)
-    return _places(array, variable)
+        return _doubles(array)
+    if isinstance(variable.levels[0], str):
+        return _text_places(array, variable)
+    return level_places(_doubles(array), variable)
 
 
 def _doubles(array: Any) -> NDArray[np.float64]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_boolean(array.type):
-        array = pc.cast(array, pa.uint8())
-    numbers = pc.cast(array, pa.float64(), safe=False)
-    values: NDArray[np.float64] = pc.fill_null(numbers, float("nan")).to_numpy(zero_copy_only=False)
-    return values
-
-
-def _places(array: Any, variable: Categorical) -> NDArray[np.float64]:
-    """The place of each cell's level, NaN where it is none of them.
-
-    Numbers are compared as numbers when the levels are whole numbers; everything else as text.
-    """
+    """The nearest double of every cell, NaN for NULL."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if isinstance(variable.levels[0], int) and _is_number(array.type):
-        numbers = _doubles(array)
-        found = np.full(len(numbers), np.nan)
-        for place, level in enumerate(variable.levels):
-            found[numbers == level] = place
-        return found
-    levels = pa.array([str(level) for level in variable.levels], pa.string())
-    places = pc.index_in(pc.cast(array, pa.string()), value_set=levels)
-    values: NDArray[np.float64] = pc.fill_null(pc.cast(places, pa.float64()), float("nan")).to_numpy(
-        zero_copy_only=False
-    )
+    if pa.types.is_decimal(array.type):
+        return _decimal_doubles(array)
+    if pa.types.is_boolean(array.type):
+        array = pc.cast(array, pa.uint8())
+    if not pa.types.is_float64(array.type):
+        array = pc.cast(array, pa.float64(), safe=False)
+    if array.null_count:
+        array = pc.fill_null(array, float("nan"))
+    values: NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
     return values
+
+
+def _decimal_doubles(array: Any) -> NDArray[np.float64]:
+    """Decimals correctly rounded, as every database does it; Arrow's own cast is often off by one in the last bit."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_decimal128(kind) and kind.precision <= EXACT_DIGITS and 0 <= kind.scale <= EXACT_DIGITS:
+        # The low half of each 128-bit number holds all of it, as a signed whole number.
+        halves = np.frombuffer(array.buffers()[1] or b"", dtype=np.int64)[2 * array.offset :: 2][: len(array)]
+        values = halves / 10.0**kind.scale
+        if array.null_count:
+            values[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
+        return values
+    return _doubles(pc.cast(pc.cast(array, pa.string()), pa.float64()))
+
+
+def _text_places(array: Any, variable: Categorical) -> NDArray[np.int64]:
+    """The place of each cell's level, -1 where it is none of them; text is compared to the letter."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        # The categories once, then the cells by their index.
+        known = _text_places(array.dictionary, variable)
+        indices = pc.fill_null(pc.cast(array.indices, pa.int64()), len(known)).to_numpy(zero_copy_only=False)
+        places: NDArray[np.int64] = np.append(known, -1)[indices]
+        return places
+    if pa.types.is_null(array.type):
+        return np.full(len(array), -1)
+    levels = pa.array(list(variable.levels), pa.large_string())
+    found = pc.index_in(pc.cast(array, pa.large_string()), value_set=levels)
+    places = pc.cast(pc.fill_null(found, -1), pa.int64()).to_numpy(zero_copy_only=False)
+    return places

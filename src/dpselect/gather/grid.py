@@ -1,79 +1,123 @@
-"""Private. From a cell to an integer on the grid: one formula, the same doubles in every engine."""
+"""Private. From cells to rows of the design on the integer grid: one formula, the same doubles in every engine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Numeric, Variable
+from dpselect.assume.assumptions import Assumptions, Column, Factor
+from dpselect.assume.variables import GRID, Categorical, Numeric, Variable
 from dpselect.errors import DataError
-from dpselect.gather.moments import GRID
 
-Cells = Mapping[str, NDArray[np.float64]]
-"""Private. One array a variable: numbers with NaN for a missing cell, or a category's level places with NaN likewise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Public. How a number meets the grid: floor((v - middle) * scale + 0.5), clamped to [-2^20, 2^20]."""
-
-    middle: float
-    scale: float
-
-    @classmethod
-    def of(cls, variable: Numeric) -> Scale:
-        """The scale of a variable's bounds."""
-        return cls(variable.middle, GRID / variable.half_width)
+Doubles = NDArray[np.float64]
+Cells = Mapping[str, NDArray[Any]]
+"""Private. One array a variable: doubles, not finite where a cell is missing; or the places of a category's levels, -1 where
+it is missing or no stated level."""
 
 
-def to_grid(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
-    """Whole numbers in [-2^20, 2^20]; NaN stays NaN.
+class Design:
+    """Private. Turns chunks of cells into columns of the design, one row of `work` each, ready for BLAS.
 
-    The subtraction, the product and the sum are single double operations in this order, so SQL engines, NumPy and Arrow
-    agree to the last bit; clamping after rounding makes a finite value beyond a bound equal to the bound.
+    The numeric variables come first, so that four vector operations put all of them on the grid; the intercept, the dummies
+    and the products follow. `order` finds the columns as stated, the response last.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.clip(np.floor((values - scale.middle) * scale.scale + 0.5), -GRID, GRID)
 
-
-def design_rows(cells: Cells, assumptions: Assumptions) -> NDArray[np.float64]:
-    """Rows of the design on the grid, the response last, with missing cells handled row by row.
-
-    `error` refuses, naming the variable alone. `midpoint` puts the middle of the bounds, and the reference level for a
-    category. `zero-row` makes the whole row zero, its intercept included; the row still counts in n. Either way a row
-    depends on its own cells only, so neighbouring tables stay neighbours.
-    """
-    variables: tuple[Variable, ...] = (*assumptions.predictors, assumptions.response)
-    missing = {variable.name: np.isnan(cells[variable.name]) for variable in variables}
-    if assumptions.missing == "error":
-        for name, gone in missing.items():
-            if gone.any():
-                raise DataError(
-                    f"{name!r} has cells that are missing, infinite or of an unknown level: clean them, or set missing to "
-                    "'midpoint' or 'zero-row'."
-                )
-    scaled = {
-        variable.name: np.nan_to_num(to_grid(cells[variable.name], Scale.of(variable)))
-        for variable in variables
-        if isinstance(variable, Numeric)
-    }
-    places = {v.name: {level: i for i, level in enumerate(v.levels)} for v in variables if not isinstance(v, Numeric)}
-    rows = np.empty((len(cells[assumptions.response.name]), len(assumptions.columns) + 1))
-    for j, column in enumerate(assumptions.columns):
-        rows[:, j] = GRID
-        for factor in column.factors:
-            if factor.level is None:
-                factor_values = scaled[factor.variable]
+    def __init__(self, assumptions: Assumptions, chunk: int) -> None:
+        self._variables: tuple[Variable, ...] = (*assumptions.predictors, assumptions.response)
+        self._missing = assumptions.missing
+        self._numbers = [variable for variable in self._variables if isinstance(variable, Numeric)]
+        self._scales = np.array([[variable.scale] for variable in self._numbers])
+        place = {variable.name: i for i, variable in enumerate(self._numbers)}
+        self._levels = {v.name: v.levels for v in self._variables if isinstance(v, Categorical)}
+        self._place = place
+        self._others: list[Column] = []
+        order = []
+        for column in assumptions.columns:
+            if len(column.factors) == 1 and column.factors[0].level is None:
+                order.append(place[column.factors[0].variable])
             else:
-                # NaN equals no place, so a missing category has all its dummies at zero: the reference.
-                factor_values = (cells[factor.variable] == places[factor.variable][factor.level]) * float(GRID)
-            # One factor passes unchanged; a product of grid values is rounded to the grid again, exactly in doubles.
-            rows[:, j] = np.floor(rows[:, j] * factor_values * (1 / GRID) + 0.5)
-    rows[:, -1] = scaled[assumptions.response.name]
-    if assumptions.missing == "zero-row":
-        rows[np.logical_or.reduce(list(missing.values()))] = 0
-    return rows
+                order.append(len(self._numbers) + len(self._others))
+                self._others.append(column)
+        self.order = np.array([*order, place[assumptions.response.name]])
+        self._work = np.empty((len(self._numbers) + len(self._others), chunk))
+
+    def __repr__(self) -> str:
+        return "Design(values=<private>)"
+
+    def chunk(self, cells: Cells, start: int, stop: int) -> Doubles:
+        """The rows from `start` to `stop` on the grid, valid until the next call; missing cells are handled row by row.
+
+        `error` refuses, naming the variable alone. `midpoint` puts the middle of the bounds, and the reference level for a
+        category. `zero-row` makes the whole row zero, its intercept included; the row still counts in n. Either way a row
+        depends on its own cells only, so neighbouring tables stay neighbours.
+        """
+        work = self._work[:, : stop - start]
+        numbers = work[: len(self._numbers)]
+        codes = {name: cells[name][start:stop] for name in self._levels}
+        finite = self._put_on_grid(cells, start, stop, numbers)
+        gone = {}
+        if not finite or any(each.size and each.min() < 0 for each in codes.values()):
+            gone = self._gone(cells, start, stop)
+        for name, rows in gone.items():
+            if name in self._place:
+                numbers[self._place[name]][rows] = 0
+        for row, column in zip(work[len(self._numbers) :], self._others, strict=True):
+            self._product(column, numbers, codes, row)
+        if gone and self._missing == "zero-row":
+            work[:, np.logical_or.reduce(list(gone.values()))] = 0
+        return work
+
+    def _put_on_grid(self, cells: Cells, start: int, stop: int, out: Doubles) -> bool:
+        """Whole numbers in [-GRID, GRID]: floor((v - middle) * scale + 0.5), clamped. Whether all cells were surely finite.
+
+        The difference, the product and the sum are single double operations in this order, so SQL engines, NumPy and Arrow
+        agree to the last bit. The formula is monotone and takes a bound to an end of the grid (`Numeric` refuses bounds for
+        which it would not), so clamping the result is clipping the value.
+
+        Tested: tests/gather/test_grid.py, tests/claims/test_same_integers.py
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            for row, variable in zip(out, self._numbers, strict=True):
+                np.subtract(cells[variable.name][start:stop], variable.middle, out=row)
+            # One sum sees every cell that is not finite; a sum that overflows only costs a closer look.
+            finite = bool(np.isfinite(np.add.reduce(out, axis=None)))
+            np.multiply(out, self._scales, out=out)
+            np.add(out, 0.5, out=out)
+            np.floor(out, out=out)
+            np.clip(out, -GRID, GRID, out=out)
+        return finite
+
+    def _gone(self, cells: Cells, start: int, stop: int) -> dict[str, NDArray[np.bool_]]:
+        """Which rows miss which variable; refused if the policy is to refuse."""
+        found = {}
+        for variable in self._variables:
+            values = cells[variable.name][start:stop]
+            rows = values < 0 if variable.name in self._levels else ~np.isfinite(values)
+            if not rows.any():
+                continue
+            if self._missing == "error":
+                raise DataError(
+                    f"{variable.name!r} has cells that are missing, infinite or of an unknown level: clean them, or set "
+                    "missing to 'midpoint' or 'zero-row'."
+                )
+            found[variable.name] = rows
+        return found
+
+    def _product(self, column: Column, numbers: Doubles, codes: Cells, out: Doubles) -> None:
+        """A product of factors, rounded to the grid after each: a*b/GRID + 1/2 is exact in doubles, so floor is too."""
+        out[:] = GRID
+        for i, factor in enumerate(column.factors):
+            values = self._factor(factor, numbers, codes)
+            if i == 0:
+                out[:] = values
+            else:
+                np.floor(out * values * (1 / GRID) + 0.5, out=out)
+
+    def _factor(self, factor: Factor, numbers: Doubles, codes: Cells) -> Doubles:
+        if factor.level is None:
+            return numbers[self._place[factor.variable]]
+        # A missing category equals no place, so all its dummies are zero: the reference.
+        return (codes[factor.variable] == self._levels[factor.variable].index(factor.level)) * float(GRID)

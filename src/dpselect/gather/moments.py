@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.sensitivity import MAXIMUM_ROWS
+from dpselect.assume.variables import GRID as GRID
 from dpselect.errors import DataError
-
-GRID = 2**20
-"""A value in [-1, 1] is an integer number of 1/GRID."""
 
 Integers = tuple[int, list[list[int]], list[int], int]
 
@@ -37,6 +36,10 @@ class Moments:
         if (self.columns, self.assumptions) != (other.columns, other.assumptions):
             raise DataError(
                 "These moments were gathered under different assumptions and cannot be pooled: gather both with the same ones."
+            )
+        if self.n + other.n > MAXIMUM_ROWS:
+            raise DataError(
+                f"The table has more than {MAXIMUM_ROWS:,} rows, the most that dpselect's error bounds cover."
             )
         return Moments(self.n + other.n, self.products + other.products, self.columns, self.assumptions)
 

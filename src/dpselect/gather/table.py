@@ -4,50 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
-
 from dpselect.assume.assumptions import Assumptions
 from dpselect.errors import DataError
 from dpselect.gather.accumulate import Accumulator
 from dpselect.gather.arrays import array_cells
 from dpselect.gather.arrow import batch_cells, check_schema, needed_names
+from dpselect.gather.frames import frame_table
 from dpselect.gather.moments import Moments
 
 
 def gather_table(source: Any, assumptions: Assumptions) -> Moments:
     """The exact moments of a table, clipped to the assumptions.
 
-    `source` is a pair of arrays (predictors in the order stated, response), a pandas or polars data frame or an Arrow table.
+    `source` is a pair of arrays (predictors in the order stated, response), a pandas or polars data frame, an Arrow table, or
+    moments gathered before under the same assumptions.
     """
     if isinstance(source, Moments):
-        return source
+        return of_these(source, assumptions)
     accumulator = Accumulator(assumptions)
-    if isinstance(source, tuple) and len(source) == 2:
-        accumulator.add(array_cells(*source, assumptions))
+    if isinstance(source, tuple):
+        accumulator.add(array_cells(*_pair(source), assumptions))
     else:
-        for batch in _batches(source, assumptions):
+        table = frame_table(source, needed_names(assumptions))
+        check_schema(table.schema, assumptions)
+        for batch in table.to_batches():
             accumulator.add(batch_cells(batch, assumptions))
     return accumulator.moments()
 
 
-def _batches(source: Any, assumptions: Assumptions) -> Any:
-    """Record batches of the needed columns of a data frame."""
-    try:
-        frame = nw.from_native(source, eager_only=True)
-    except TypeError:
+def of_these(moments: Moments, assumptions: Assumptions) -> Moments:
+    """Moments, refused if they were gathered under other assumptions."""
+    if moments.assumptions != assumptions.hash:
+        raise DataError("These moments were gathered under other assumptions: gather them again with these.")
+    return moments
+
+
+def _pair(source: tuple[Any, ...]) -> tuple[Any, Any]:
+    if len(source) != 2:
         raise DataError(
-            f"A table cannot be read from a {type(source).__name__}: give (X, y) arrays, a pandas or polars data frame "
-            "or an Arrow table."
-        ) from None
-    except nw.exceptions.DuplicateError:
-        raise DataError("A column name is in the table more than once: rename one of them.") from None
-    known = set(frame.columns)
-    names = [name for name in needed_names(assumptions) if name in known]
-    try:
-        table = frame.select(names).to_arrow()
-    except Exception as error:  # Arrow's message may quote a cell
-        raise DataError(
-            f"The table's columns cannot be turned into Arrow columns ({type(error).__name__}): give each column one type."
-        ) from None
-    check_schema(table.schema, assumptions)
-    return table.to_batches()
+            f"A tuple of {len(source)} is not a table: give (X, y); weights are not taken, for a row that counts twice "
+            "would need twice the noise."
+        )
+    return source[0], source[1]

@@ -1,0 +1,147 @@
+"""Rows in memory: every container, policy and order gives the integers of the slow program in conftest."""
+
+import traceback
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import DataError
+from dpselect.gather.table import gather_table
+
+SECRET = 123.456789
+numbers = st.one_of(st.none(), st.floats(), st.floats(-12, 12), st.sampled_from([-5.0, 5.0, 2.5 / 2**20]))
+rows = st.lists(
+    st.fixed_dictionaries(
+        {"y": numbers, "a": numbers, "k": st.sampled_from([1, 2, 3, 9, None]), "c": st.sampled_from("uvwxz")}
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def study(missing: str = "midpoint", intercept: str = "always") -> Assumptions:
+    predictors = [Numeric("a", -5, 5), Categorical("k", [1, 2, 3], reference=2), Categorical("c", ["u", "v", "w"])]
+    return Assumptions(Numeric("y", 0, 10), predictors, missing=missing, intercept=intercept)
+
+
+def arrow(listed: list[dict]) -> pa.Table:
+    kinds = {"y": pa.float64(), "a": pa.float64(), "k": pa.int64(), "c": pa.string()}
+    return pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in kinds.items()})
+
+
+CONTAINERS = {
+    "pandas": lambda table: table.to_pandas(),
+    "pandas nullable": lambda table: table.to_pandas().convert_dtypes(),
+    "pandas arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas category": lambda table: table.to_pandas().astype({"c": "category"}),
+    "polars": pl.from_arrow,
+    "polars category": lambda table: pl.from_arrow(table).with_columns(pl.col("c").cast(pl.Categorical)),
+    "arrow": lambda table: table,
+    "arrow in pieces": lambda table: pa.concat_tables([table.slice(i, 1) for i in range(len(table))]),
+    "arrow dictionary": lambda table: table.set_column(3, "c", table["c"].dictionary_encode()),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("missing", ["midpoint", "zero-row"])
+def test_every_container_gives_the_integers_of_the_slow_program(container, missing, slow_moments):
+    @settings(max_examples=25)
+    @given(rows)
+    def check(listed):
+        found = gather_table(CONTAINERS[container](arrow(listed)), study(missing)).integers()
+        assert found == slow_moments(listed, study(missing))
+
+    check()
+
+
+@given(rows, st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_does_not_matter(listed, random):
+    shuffled = random.sample(listed, len(listed))
+    assert gather_table(arrow(listed), study()).integers() == gather_table(arrow(shuffled), study()).integers()
+
+
+@given(st.lists(st.tuples(*[st.floats()] * 3), min_size=1, max_size=12))
+def test_arrays_give_the_integers_of_a_frame(values):
+    two = Assumptions(Numeric("y", -3, 4), [Numeric("a", -1, 1), Numeric("b", 0, 7)], missing="zero-row")
+    array = np.array(values)
+    frame = pd.DataFrame(array, columns=["a", "b", "y"])
+    assert gather_table((array[:, :2], array[:, 2]), two).integers() == gather_table(frame, two).integers()
+
+
+@pytest.mark.parametrize("intercept", ["always", "candidate", "none"])
+def test_columns_are_the_intercept_the_predictors_and_the_dummies_without_their_reference(intercept):
+    moments = gather_table(arrow([{"y": 5, "a": 5, "k": 3, "c": "v"}]), study(intercept=intercept))
+    listed = ("a", "k[1]", "k[3]", "c[v]", "c[w]")
+    assert moments.columns == (listed if intercept == "none" else ("intercept", *listed))
+    assert moments.integers()[1][-4:][0][-5:] == [0, 0, 0, 0, 0]
+    assert moments.integers()[1][-3:][0][-5:] == [2**40, 0, 2**40, 2**40, 0]
+
+
+def test_pooled_parts_are_the_whole():
+    listed = [{"y": i % 11, "a": i - 6.5, "k": 1 + i % 4, "c": "uvwz"[i % 4]} for i in range(20)]
+    whole = gather_table(arrow(listed), study())
+    parts = [gather_table(arrow(listed[i : i + 7]), study()) for i in range(0, 20, 7)]
+    assert (parts[0] + parts[1] + parts[2]).integers() == whole.integers()
+
+
+@pytest.mark.parametrize("cell", [None, float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("name", ["y", "a"])
+def test_a_missing_number_is_an_error_that_names_the_variable_alone(name, cell):
+    listed = [{"y": 1.0, "a": SECRET, "k": 1, "c": "u"}, {"y": 2.0, "a": 1.0, "k": 1, "c": "u", name: cell}]
+    with pytest.raises(DataError, match=f"'{name}' has cells that are missing"):
+        gather_table(arrow(listed), study("error"))
+
+
+@pytest.mark.parametrize(("name", "cell"), [("c", "u "), ("c", None), ("k", 4), ("k", None)])
+def test_an_unknown_level_is_an_error_that_names_the_variable_alone(name, cell):
+    listed = [{"y": 1.0, "a": SECRET, "k": 1, "c": "u", name: cell}]
+    with pytest.raises(DataError, match=f"'{name}' has cells that are missing, infinite or of an unknown level"):
+        gather_table(arrow(listed), study("error"))
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("not a table at all", "."),
+        ({"y": [1.0]}, "cannot be read from a dict"),
+        (None, "cannot be read from a NoneType"),
+        (pd.DataFrame({"y": [1.0]}), "'a' is not in the table"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["y", "y"]), "more than once"),
+        (pd.DataFrame({"y": ["1.5"], "a": [1.0], "k": [1], "c": ["u"]}), "'y' has the type"),
+        (pd.DataFrame({"y": [b"x", SECRET], "a": [1.0, 2], "k": [1, 1], "c": ["u", "u"]}), "cannot be turned into"),
+        (pd.DataFrame({"y": [SECRET], "a": [1 + 2j], "k": [1], "c": ["u"]}), "."),
+        (pl.DataFrame({"y": [SECRET], "a": [[1.0]], "k": [1], "c": ["u"]}), "'a' has the type"),
+        (pl.LazyFrame({"y": [SECRET]}), "cannot be read from a LazyFrame"),
+        (arrow([]), "no rows"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_bad_tables_end_in_one_sentence_without_a_private_value(source, sentence):
+    with pytest.raises(DataError, match=sentence) as caught:
+        gather_table(source, study("error"))
+    text = "".join(traceback.format_exception(caught.value))
+    assert str(SECRET) not in text and "123.4" not in text
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_object_columns_of_one_kind_are_read():
+    objects = pd.DataFrame({"y": [1.0], "a": [2.0], "k": [1], "c": ["v"]}, dtype=object)
+    plain = arrow([{"y": 1.0, "a": 2.0, "k": 1, "c": "v"}])
+    assert gather_table(objects, study()).integers() == gather_table(plain, study()).integers()
+
+
+def test_columns_that_are_not_needed_are_not_looked_at():
+    listed = [{"y": 1.0, "a": 2.0, "k": 1, "c": "v"}]
+    wide = arrow(listed).to_pandas().assign(mixed=[{"an": "object"}], when=pd.Timestamp("2020-01-01"))
+    assert gather_table(wide, study()).integers() == gather_table(arrow(listed), study()).integers()
+
+
+def test_a_one_row_table_works():
+    assert gather_table(arrow([{"y": 1.0, "a": 2.0, "k": 1, "c": "v"}]), study()).n == 1
