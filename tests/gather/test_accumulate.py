@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,7 +31,7 @@ def test_batches_of_any_length_give_the_same_integers(cuts, seed):
     whole, parts = Accumulator(PLAIN), Accumulator(PLAIN)
     whole.add({"x": values[0], "y": values[1]})
     places = [0, *sorted(cuts), values.shape[1]]
-    for start, stop in zip(places[:-1], places[1:], strict=True):
+    for start, stop in pairwise(places):
         parts.add({"x": values[0, start:stop], "y": values[1, start:stop]})
     assert parts.moments().integers() == whole.moments().integers()
 

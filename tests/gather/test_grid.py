@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import GRID, Numeric
 from dpselect.errors import AssumptionError
-from dpselect.assume.assumptions import Assumptions
 from dpselect.gather.grid import Design
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -114,7 +114,7 @@ def _decimal_doubles(array: Any) -> NDArray[np.float64]:
     if pa.types.is_decimal128(kind) and kind.precision <= EXACT_DIGITS and 0 <= kind.scale <= EXACT_DIGITS:
         # The low half of each 128-bit number holds all of it, as a signed whole number.
         halves = np.frombuffer(array.buffers()[1] or b"", dtype=np.int64)[2 * array.offset :: 2][: len(array)]
-        values = halves / 10.0**kind.scale
+        values: NDArray[np.float64] = halves / 10.0**kind.scale
         if array.null_count:
             values[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
         return values

@@ -118,6 +118,8 @@ class Design:
 
     def _factor(self, factor: Factor, numbers: Doubles, codes: Cells) -> Doubles:
         if factor.level is None:
-            return numbers[self._place[factor.variable]]
+            values: Doubles = numbers[self._place[factor.variable]]
+            return values
         # A missing category equals no place, so all its dummies are zero: the reference.
-        return (codes[factor.variable] == self._levels[factor.variable].index(factor.level)) * float(GRID)
+        place = self._levels[factor.variable].index(factor.level)
+        return np.where(codes[factor.variable] == place, float(GRID), 0.0)

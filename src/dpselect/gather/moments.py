@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.sensitivity import MAXIMUM_ROWS
-from dpselect.assume.variables import GRID as GRID
 from dpselect.errors import DataError
 
 Integers = tuple[int, list[list[int]], list[int], int]
