@@ -63,9 +63,10 @@ def test_an_unknown_column_is_named_with_the_known_ones(wanted):
         candidates_for(STUDY, wanted)
 
 
-def test_a_bare_string_is_not_a_model():
+@pytest.mark.parametrize("model", ["size", 3, None])
+def test_a_bare_name_or_number_is_not_a_model(model):
     with pytest.raises(AssumptionError, match="list of columns"):
-        candidates_for(STUDY, ["size"])
+        candidates_for(STUDY, [model])
 
 
 def test_variables_behind_columns_come_once():

@@ -58,7 +58,8 @@ def _rule(assumptions: Assumptions, subsets: Subsets) -> SubsetRule:
 
 
 def _mask(columns: Sequence[Column], model: Model) -> int:
-    if isinstance(model, str):
+    given: object = model
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise AssumptionError(f"A candidate is given as {model!r}; give each as a list of columns.")
     return mask_of([place for name in model for place in _places(columns, name)])
 

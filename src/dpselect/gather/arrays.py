@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical, Variable
-from dpselect.errors import DataError
+from dpselect.errors import AssumptionError, DataError
 from dpselect.gather.grid import Cells
+
+
+def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArray[np.float64], list[str]]:
+    """A matrix and the names of its columns: those given, a data frame's own, or x0, x1, ..."""
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        names = frame.columns if names is None else names
+        table = frame.to_numpy()
+    matrix = numeric_array(table, "The predictors")
+    if matrix.ndim != 2:
+        raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
+    if names is None:
+        names = [f"x{j}" for j in range(matrix.shape[1])]
+    if len(names) != matrix.shape[1]:
+        raise AssumptionError(f"There are {len(names)} names for {matrix.shape[1]} columns of X; give one a column.")
+    return matrix, [str(name) for name in names]
 
 
 def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cells:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from dpselect.assume.budget import Price, float_below
 from dpselect.assume.candidates import Candidates, SubsetRule
 from dpselect.assume.models import Model, Subsets, candidates_for
-from dpselect.assume.paper_setting import plain_assumptions, plain_values
+from dpselect.assume.paper_setting import plain_assumptions
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.recipe import Mechanism, Method, Recipe, make_recipe
 from dpselect.assume.sensitivity import Neighbors
-from dpselect.gather.arrays import numeric_array
+from dpselect.errors import DataError
+from dpselect.gather.arrays import named_matrix, numeric_array
 from dpselect.gather.moments import Moments
 from dpselect.gather.table import gather_table
 from dpselect.minimize.l1_ball import list_losses
@@ -45,10 +46,12 @@ def losses(
     """
     vector = numeric_array(y, "The response")
     half = float(np.abs(vector).max(initial=0.0)) or 1.0 if r is None else r
-    assumptions = plain_assumptions(X, r=half, R=R)
+    matrix, names = named_matrix(X)
+    if not (np.isfinite(matrix).all() and np.isfinite(vector).all() and vector.shape == matrix.shape[:1]):
+        raise DataError("X and y must be finite numbers, with one response a record.")
+    assumptions = plain_assumptions(names, r=half, R=R)
     models = candidates_for(assumptions, candidates)
-    matrix = np.clip(numeric_array(plain_values(X), "The predictors"), -1, 1)
-    table = np.column_stack([matrix, np.clip(vector / half, -1, 1)])
+    table = np.column_stack([np.clip(matrix, -1, 1), np.clip(vector / half, -1, 1)])
     return _loss_values(table.T @ table, models, assumptions.rho) * half**2
 
 
@@ -79,8 +82,9 @@ def probabilities(
     Example: `rehearse.probabilities(X, y, method="pcls", epsilon=1, r=4, R=3, phi=100, mechanism="exponential")`. Nothing is
     drawn and nothing is spent; the result depends on the rows without noise and is for the custodian's eyes only.
     """
-    assumptions = plain_assumptions(X, r=r, R=R, neighbors=neighbors)
-    moments = gather_table((plain_values(X), y), assumptions)
+    matrix, names = named_matrix(X)
+    assumptions = plain_assumptions(names, r=r, R=R, neighbors=neighbors)
+    moments = gather_table((matrix, y), assumptions)
     recipe = make_recipe(
         assumptions,
         rows=moments.n if neighbors == "replace-one" else None,

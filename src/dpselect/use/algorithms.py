@@ -8,10 +8,11 @@ from typing import Any
 from dpselect.assume.budget import Price
 from dpselect.assume.candidates import Candidates
 from dpselect.assume.models import Model, Subsets
-from dpselect.assume.paper_setting import plain_assumptions, plain_values
+from dpselect.assume.paper_setting import plain_assumptions
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.recipe import Mechanism, make_recipe
 from dpselect.assume.sensitivity import Neighbors
+from dpselect.gather.arrays import named_matrix
 from dpselect.gather.table import gather_table
 from dpselect.penalize.score import score
 from dpselect.release.ledger import Ledger
@@ -38,8 +39,9 @@ def pcls(
     Example: `pcls(X, y, epsilon=1, r=4, R=3, phi=100)`. Entries of X outside [-1, 1] and of y outside [-r, r] are clipped; r, R
     and phi must be stated without looking at the data. The candidates are all non-empty sets of columns unless given.
     """
-    assumptions = plain_assumptions(X, r=r, R=R, neighbors=neighbors, names=names)
-    moments = gather_table((plain_values(X), y), assumptions)
+    matrix, listed = named_matrix(X, names)
+    assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
+    moments = gather_table((matrix, y), assumptions)
     rows = moments.n if neighbors == "replace-one" else None
     recipe = make_recipe(
         assumptions, rows=rows, epsilon=epsilon, mechanism=mechanism, candidates=candidates, penalty=phi
@@ -68,8 +70,9 @@ def pcpl(
     Example: `pcpl(X, y, epsilon=1, delta=1e-6, r=4, R=3, phi="bic")`. Half of epsilon buys the bound on the score's
     sensitivity, half pays for the choice; `as_printed` uses the paper's looser form of that bound.
     """
-    assumptions = plain_assumptions(X, r=r, R=R, neighbors=neighbors, names=names)
-    moments = gather_table((plain_values(X), y), assumptions)
+    matrix, listed = named_matrix(X, names)
+    assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
+    moments = gather_table((matrix, y), assumptions)
     recipe = make_recipe(
         assumptions,
         rows=moments.n,

@@ -11,7 +11,7 @@ from dpselect.assume.assumptions import INTERCEPT, Assumptions
 from dpselect.assume.models import Subsets
 from dpselect.assume.sensitivity import Neighbors
 from dpselect.assume.variables import Numeric
-from dpselect.errors import AssumptionError
+from dpselect.errors import AssumptionError, DataError
 from dpselect.release.selection import Selection
 from dpselect.use.analysis import select
 
@@ -62,7 +62,7 @@ class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose columns of X with a differential-privacy guarantee, spending epsilon."""
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, multi_output=False)
+        X, y = self._checked(X, y)
         self.selection_ = self._select(X, y)
         offset = int(self.fit_intercept)
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
@@ -73,6 +73,16 @@ class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ]
         self.support_[chosen] = True
         return self
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+        try:
+            checked: tuple[Any, Any] = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        except ValueError as error:
+            # scikit-learn's sentence counts the rows of both.
+            if "inconsistent numbers of samples" in str(error):
+                raise DataError("X and y have different numbers of rows; give one response a record.") from None
+            raise
+        return checked
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
