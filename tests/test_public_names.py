@@ -1,7 +1,9 @@
 """The surface: what the outside world relies on, and what importing it costs."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,5 +44,6 @@ def test_the_error_tree_has_one_root(name):
 
 def test_importing_dpselect_imports_nothing_heavy():
     code = f"import sys, dpselect; print([m for m in {HEAVY!r} if m in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = {**os.environ, "PYTHONPATH": str(Path(dpselect.__file__).parents[1])}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=here)
     assert result.stdout.strip() == "[]"

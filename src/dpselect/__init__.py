@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect.errors import AssumptionError, BudgetExceeded, DataError, DpselectError, LedgerError
 
 if TYPE_CHECKING:
-    from dpselect import rehearse
+    from dpselect import gather, rehearse
     from dpselect.assume.assumptions import Assumptions
     from dpselect.assume.budget import Budget, Guarantee
     from dpselect.assume.models import Subsets
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpselect.release.ledger import Ledger
     from dpselect.release.selection import Selection
     from dpselect.use.algorithms import pcls, pcpl
-    from dpselect.use.analysis import gather, select
+    from dpselect.use.analysis import select
     from dpselect.use.estimators import PCLSSelector, PCPLSelector
 
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
@@ -34,7 +34,6 @@ _HOMES = {
     "PCPLSelector": "use.estimators",
     "Selection": "release.selection",
     "Subsets": "assume.models",
-    "gather": "use.analysis",
     "pcls": "use.algorithms",
     "pcpl": "use.algorithms",
     "read_assumptions": "assume.study_file",
@@ -70,8 +69,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "rehearse":
-        return import_module("dpselect.rehearse")
+    if name in ("gather", "rehearse"):
+        return import_module(f"dpselect.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'dpselect' has no attribute {name!r}")
     value = getattr(import_module(f"dpselect.{_HOMES[name]}"), name)

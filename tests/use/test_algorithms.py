@@ -37,7 +37,7 @@ def test_with_hardly_any_privacy_pcpl_finds_the_model(mechanism):
     assert selection.recipe.bound_epsilon == selection.recipe.choice_epsilon == 2500
 
 
-@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, lambda columns: pa.table(columns)])
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_data_frames_bring_their_names(convert):
     frame = convert({name: X[:, j] for j, name in enumerate("abcd")})
     assert dpselect.pcls(frame, Y, **SETTINGS).variables == ("a", "c")

@@ -20,15 +20,6 @@ from dpselect.release.select import release_selection
 from dpselect.release.selection import Selection
 
 
-def gather(source: Any, assumptions: Assumptions) -> Moments:
-    """Read a table once, into exact private moments.
-
-    Example: `gather(frame, assumptions)`; `source` is a pair of arrays (X, y), a pandas or polars data frame or an Arrow
-    table. The result is private: it prints as `<private>` and must not be published.
-    """
-    return gather_table(source, assumptions)
-
-
 def select(
     source: Any,
     assumptions: Assumptions,

@@ -1,0 +1,86 @@
+"""scikit-learn's own checks in full, and what they do not ask."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import dpselect
+from dpselect.errors import AssumptionError, BudgetExceeded, DataError
+
+# What a private estimator cannot promise, with the reason. Checks that scikit-learn itself leaves out for an estimator
+# with the tag `non_deterministic` are listed by it as skipped.
+EXPECTED = {
+    "check_fit_idempotent": "the noise has no seed, so two fits may choose different columns; a seed would undo the guarantee",
+    "check_methods_subset_invariance": "the noise has no seed, so two fits may choose different columns",
+    "check_methods_sample_order_invariance": "the noise has no seed, so two fits may choose different columns",
+}
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected")
+@parametrize_with_checks(
+    [
+        dpselect.PCLSSelector(),
+        dpselect.PCPLSelector(),
+        dpselect.PCLSSelector(neighbors="add-remove-one", fit_intercept=False),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED,
+)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+X, Y = load_diabetes(return_X_y=True, as_frame=True)
+BOUNDS = {"X_lower": -0.2, "X_upper": 0.2, "y_lower": 0, "y_upper": 400}
+
+
+def test_with_hardly_any_privacy_the_strong_columns_are_found():
+    selector = dpselect.PCLSSelector(epsilon=1000, penalty=60_000, **BOUNDS).fit(X, Y)
+    assert {"bmi", "s5"} <= set(selector.get_feature_names_out())
+    assert selector.transform(X).shape == (442, selector.get_support().sum())
+    assert selector.selection_.guarantee.epsilon == 1000
+
+
+def test_frames_stay_frames():
+    selector = dpselect.PCPLSelector(epsilon=1000, penalty="bic", **BOUNDS).set_output(transform="pandas").fit(X, Y)
+    assert list(selector.transform(X).columns) == list(selector.get_feature_names_out())
+
+
+def test_it_stands_in_a_pipeline_and_pickles():
+    model = make_pipeline(dpselect.PCLSSelector(epsilon=1000, penalty=60_000, **BOUNDS), LinearRegression()).fit(X, Y)
+    assert model.score(X, Y) > 0.3
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_bounds_may_be_given_per_column_and_are_never_learnt():
+    bounds = {**BOUNDS, "X_lower": [-0.2] * 10, "X_upper": np.full(10, 0.2)}
+    selector = dpselect.PCLSSelector(epsilon=1, **bounds)
+    before = dict(selector.get_params())
+    selector.fit(X, Y)
+    assert all(selector.get_params()[name] is value for name, value in before.items())
+    with pytest.raises(AssumptionError, match="2 bounds for 10 columns"):
+        dpselect.PCLSSelector(epsilon=1, X_lower=[0, 0]).fit(X, Y)
+
+
+def test_a_clone_pays_from_the_same_ledger_so_cross_validation_cannot_dodge_it():
+    ledger = dpselect.Ledger(None, epsilon=3)
+    model = make_pipeline(dpselect.PCLSSelector(epsilon=1, penalty=0.0, ledger=ledger, **BOUNDS), LinearRegression())
+    assert clone(model)[0].ledger is ledger
+    cross_val_score(model, X, Y, cv=3, error_score="raise")
+    assert ledger.spent().epsilon == 3
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, Y)
+
+
+def test_different_lengths_are_refused_without_a_count():
+    with pytest.raises(DataError, match="different numbers of rows") as caught:
+        dpselect.PCLSSelector().fit(np.zeros((12, 2)), np.zeros(13))
+    assert "12" not in str(caught.value)
+    assert "13" not in str(caught.value)
