@@ -167,3 +167,23 @@ def test_the_door_names_public_values():
 def test_losses_print_nothing_private():
     losses = minimize_all(some_moments(3), all_subsets(3), 1.0)
     assert repr(losses) == "Losses(candidates=7, values=<private>)"
+
+
+def test_ten_digits_where_they_cost_little():
+    """Nearly equal columns and a huge radius: the tolerance would allow any loss at all, and doubles lose eight digits."""
+    rng = np.random.default_rng(10)
+    x = rng.integers(-GRID + 16, GRID - 16, (30, 1)) + rng.integers(-16, 17, (30, 6))
+    moments = moments_of(x, rng.integers(-GRID, GRID + 1, 30))
+    losses = minimize_all(moments, all_subsets(6), 1e8)
+    for value, loss in zip(losses.values, true_losses(moments, all_subsets(6), 1e8), strict=True):
+        assert abs(Fraction(value) - loss) <= everything.FINE * Fraction(moments.n)
+
+
+@pytest.mark.parametrize(("width", "exact"), [(6, True), (64, False)])
+def test_digits_beyond_the_tolerance_are_not_bought_at_any_price(width, exact, monkeypatch):
+    """With 40 candidates of 64 columns the exact solver would take a minute."""
+    called = []
+    monkeypatch.setattr(everything, "exact_double", lambda *_: called.append(1) or 0.0)
+    candidates = CandidateList(width, tuple(2**width - 1 - k for k in range(40)))
+    minimize_all(some_moments(width, n=200), candidates, 1e8)
+    assert bool(called) is exact

@@ -25,8 +25,9 @@ Masks = NDArray[np.uint64]
 BATCH = 2**17
 """Doubles in the tables of a batch: about what the processor's cache holds."""
 
-_RIDGE = 2.0**-40
-_DEPENDENT = 2.0**-36
+_TRUSTED = 2.0**30
+_RIDGE = 2.0**-44
+_DEPENDENT = 2.0**-43
 
 
 def list_losses(
@@ -82,12 +83,17 @@ def _solve(products: Floats, member: NDArray[np.bool_], radius: float) -> Floats
     indices = np.column_stack([columns, np.full(len(columns), len(products) - 1)])
     tables = products[indices[:, :, None], indices[:, None, :]]
     gram, cross = tables[:, :-1, :-1], tables[:, :-1, -1]
-    everything = np.where(np.einsum("ijj->ij", gram) > 0, 1.0, 0.0)
-    solution = _on_face(gram, cross, everything, np.inf)
-    rest = np.flatnonzero(~(np.abs(solution).sum(axis=1) <= radius))
+    diagonal = np.einsum("ijj->ij", gram)
+    everything = np.where(diagonal > 0, 1.0, 0.0)
+    inverse = _inverse(gram, everything)
+    solution = _on_face(gram, cross, everything, np.inf, inverse)
+    # Least squares inside the ball is the answer; nearly dependent columns have better solutions at the end of the path.
+    independent = (np.einsum("ijj->ij", inverse) * diagonal <= _TRUSTED).all(axis=1)
+    rest = np.flatnonzero(~(independent & (np.abs(solution).sum(axis=1) <= radius)))
     if rest.size:
         signs = _follow(tables[rest], radius)
-        solution[rest] = _on_face(gram[rest], cross[rest], signs, radius)
+        some = gram[rest]
+        solution[rest] = _on_face(some, cross[rest], signs, radius, _inverse(some, signs))
     np.put_along_axis(coefficients, columns, solution, axis=1)
     return coefficients
 
@@ -153,20 +159,25 @@ def _exchange(tables: Floats, pivots: NDArray[np.intp]) -> None:
     tables[each, pivots, pivots] = 1.0 / pivot[:, 0]
 
 
-def _on_face(gram: Floats, cross: Floats, signs: Floats, radius: float) -> Floats:
-    """The coefficients with the given support and signs: G b + theta s = c, and s'b = radius or theta = 0.
-
-    The ridge makes every system solvable; two steps of refinement on the true equations take its effect away.
-    """
+def _inverse(gram: Floats, signs: Floats) -> Floats:
+    """The inverses of the blocks of the supports, with a ridge that makes each exist; 1 on the rest of the diagonal."""
     inside = signs != 0
-    size = signs.shape[1]
     matrix = np.where(inside[:, :, None] & inside[:, None, :], gram, 0.0)
-    place = np.arange(size)
+    place = np.arange(signs.shape[1])
     matrix[:, place, place] = np.where(inside, matrix[:, place, place] * (1 + _RIDGE), 1.0)
     try:
-        inverse = np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        return np.zeros_like(signs)
+        inverse: Floats = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:  # one exactly singular after all: give the batch up to the exact solver
+        return np.full_like(matrix, np.nan)
+    return inverse
+
+
+def _on_face(gram: Floats, cross: Floats, signs: Floats, radius: float, inverse: Floats) -> Floats:
+    """The coefficients with the given support and signs: G b + theta s = c, and s'b = radius or theta = 0.
+
+    Two steps of refinement on the true equations take the ridge's effect away.
+    """
+    inside = signs != 0
     unit = np.einsum("ijk,ik->ij", inverse, signs)
     steepness = np.einsum("ij,ij->i", signs, unit)
     solution, theta = np.zeros_like(signs), np.zeros(len(signs))
@@ -174,8 +185,7 @@ def _on_face(gram: Floats, cross: Floats, signs: Floats, radius: float) -> Float
         left = np.where(inside, cross - np.einsum("ijk,ik->ij", gram, solution) - theta[:, None] * signs, 0.0)
         change = np.einsum("ijk,ik->ij", inverse, left)
         excess = np.einsum("ij,ij->i", signs, solution + change) - radius
-        shift = np.where(steepness > 0, excess / np.where(steepness > 0, steepness, 1.0), 0.0)
-        shift = np.maximum(shift, -theta)
+        shift = np.maximum(np.where(steepness > 0, excess / steepness, 0.0), -theta)
         solution += change - shift[:, None] * unit
         theta += shift
     agrees = (signs * solution >= 0) | (theta == 0)[:, None]
