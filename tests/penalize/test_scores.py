@@ -23,7 +23,7 @@ def test_the_pcls_score_is_loss_plus_penalty():
 def test_the_range_pays_for_the_losses_the_solver_and_rounding(neighbors):
     exact = loss_range(1.0, 1.0, neighbors)
     paid = pcls_scores(LOSSES, PENALTIES, 1.0, neighbors, None).range
-    rounding = 2.0**-51 * (MAXIMUM_ROWS + 10)
+    rounding = 2.0**-52 * (MAXIMUM_ROWS + 10)
     assert paid == pytest.approx(exact + 4 * (1e-6 + rounding), rel=1e-12)
     assert paid >= exact + 4 * (1e-6 + rounding)
 

@@ -83,15 +83,15 @@ def certified_range(exact_range: float, error: float) -> float:
 
 
 def score_rounding(largest_loss: float, largest_penalty: float) -> float:
-    """How far floating point can move loss + penalty, when both are computed in double precision.
+    """How far floating point can move the sum loss + penalty, for losses and penalties up to these sizes.
 
-    Why: the penalty is one product and the score one sum, each rounded to a relative 2^-53 of a value that is at most
-    the sum of the two; 2^-51 of that sum covers both with room to spare.
+    Why: one addition of doubles is off by at most 2^-53 of its result. The penalty of a candidate is a public number, the
+    same for every table, so what rounding did to it before does not matter. Twice that is taken.
 
     Source: ours.
     Tested: tests/claims/test_sensitivity.py
     """
-    return 2.0**-51 * (largest_loss + largest_penalty)
+    return 2.0**-52 * (largest_loss + largest_penalty)
 
 
 def profile_change(least_loss: float, n: int, sensitivity: float, *, as_printed: bool = False) -> float:
