@@ -13,7 +13,7 @@ NEAR = 64
 """This many least distances are treated as kinks of the integrand, one by one; the others by a power series."""
 REACH = 45.0
 """exp(-REACH) is nothing."""
-TERMS = 64
+TERMS = 32
 """Of the power series in numbers that are at most 1/2."""
 
 _NODES, _WEIGHTS = unit_rule(16)
