@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from dpselect.assume.candidates import all_subsets
-from dpselect.assume.penalty import candidate_penalties, column_penalties
+from dpselect.assume.paper_setting import plain_assumptions
+from dpselect.assume.penalty import balanced_penalty, candidate_penalties, column_penalties, default_penalty
+from dpselect.assume.sensitivity import profile_change, profile_shift
 from dpselect.errors import AssumptionError
 
 
@@ -43,3 +45,41 @@ def test_impossible_penalties_are_refused_in_one_sentence(penalty, message):
 def test_bic_is_refused_where_the_number_of_rows_is_private():
     with pytest.raises(AssumptionError, match="private"):
         column_penalties("bic", 2, None)
+
+
+STUDY = plain_assumptions(list("abcdef"), r=2.5, R=2.5)
+SIX = all_subsets(6)
+
+
+def test_the_default_penalty_is_the_noise_times_log_two_columns():
+    # Range 8rR = 50 and half of r^2 for the sample: (50 + 3.125) log 12, with epsilon 1.
+    assert default_penalty(STUDY, SIX, 1.0, "pcls", 1000) == pytest.approx(53.125 * math.log(12), rel=1e-6)
+    assert default_penalty(STUDY, SIX, 1.0, "pcls", None) == pytest.approx(53.125 * math.log(12), rel=1e-6)
+
+
+def test_the_default_penalty_follows_the_units_of_the_response():
+    other = plain_assumptions(list("abcdef"), r=250, R=250)
+    for epsilon in (0.1, 1.0, 10.0):
+        ours = default_penalty(STUDY, SIX, epsilon, "pcls", 1000)
+        assert default_penalty(other, SIX, epsilon, "pcls", 1000) == pytest.approx(1e4 * ours)
+
+
+def test_with_it_models_with_idle_columns_weigh_less_than_the_right_one():
+    for count in (3, 63, 1023, 2**20 - 1):
+        columns = round(math.log2(count + 1))
+        idle = (1 + math.exp(-balanced_penalty(1.0, None, count))) ** columns - 1
+        assert idle < math.exp(0.5) - 1 < 1
+
+
+def test_the_penalty_grows_over_the_noise_with_plenty_of_rows_and_never_past_the_signal():
+    over_noise = [balanced_penalty(10.0, rows / 4, 63) / 10.0 for rows in (1000, 10_000, 10**6, 10**8)]
+    assert over_noise == sorted(over_noise)
+    assert over_noise[3] - over_noise[2] == pytest.approx(math.log(10))
+    assert balanced_penalty(1e6, 100.0, 63) == pytest.approx(100 / math.sqrt(6))
+
+
+def test_pcpl_s_default_is_above_the_noise_of_its_choice_and_bic_where_nothing_helps():
+    few, many = (default_penalty(STUDY, SIX, 0.5, "pcpl", rows, 1e-6) for rows in (50, 10_000))
+    assert few == pytest.approx(math.log(50))
+    scale = 2 * profile_change(10_000 / 4 - 8 * profile_shift(1e-6), 10_000, 4.0) / 0.5
+    assert math.log(12) * scale < many < 2 * math.log(12) * (scale + 2)

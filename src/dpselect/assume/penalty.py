@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.candidates import Candidates
-from dpselect.assume.sensitivity import loss_range
+from dpselect.assume.sensitivity import loss_range, loss_sensitivity, profile_change, profile_shift
 from dpselect.assume.variables import as_number
 from dpselect.errors import AssumptionError
 
@@ -54,15 +54,67 @@ def candidate_penalties(each: NDArray[np.float64], candidates: Candidates) -> ND
 
 
 def default_penalty(
-    assumptions: Assumptions, candidates: Candidates, epsilon: float, method: str, rows: int | None
+    assumptions: Assumptions,
+    candidates: Candidates,
+    epsilon: float,
+    method: str,
+    rows: int | None,
+    delta: float = 1e-6,
 ) -> float:
-    """A column must lower the score by more than the choice's noise would pretend for one of `width` idle columns.
+    """The least penalty that keeps idle columns out, given the noise of the choice and that of the sample.
 
-    PCLS: (w/epsilon) log(2 width), in squared units of the response. With it the weight of the models with idle columns,
-    relative to the one without, is at most (1 + 1/(2 width))^width < exp(1/2). PCPL: BIC, log n.
+    The choice adds noise of scale w/epsilon to each score; and an idle column lowers the loss by chance, by deviation^2
+    times a chi-squared of one degree, whose tail falls like exp(-x / (2 deviation^2)). A response whose standard deviation is
+    half its bound stands for the unknown one: 2 deviation^2 = r^2/2, and all columns together lower the loss by n r^2/4.
+    With PCPL the same response gives -2 log-likelihoods, and 2G/epsilon takes the place of w/epsilon. `epsilon` is the
+    price of the choice alone; n is used only where it is public.
+
+    Source: ours; measured in docs/RESULTS.md.
+    Tested: tests/assume/test_penalty.py, tests/claims/test_paper_open_problem.py
     """
     if method == "pcpl":
         assert rows is not None
+        return _profile_penalty(assumptions, candidates, epsilon, rows, delta)
+    width = loss_range(1.0, assumptions.rho, assumptions.neighbors)
+    return loss_penalty(width / epsilon, rows, candidates.count) * assumptions.r**2
+
+
+def loss_penalty(scale: float, rows: int | None, count: int) -> float:
+    """PCLS's default penalty with the response in [-1, 1], for a choice with noise of this scale: see `default_penalty`."""
+    return balanced_penalty(scale + 0.5, None if rows is None else rows / 4, count)
+
+
+PLENTY = 150.0
+"""Signal over noise from which there is so much room between idle columns and effects that the penalty may grow."""
+
+
+def balanced_penalty(noise: float, signal: float | None, count: int) -> float:
+    """The penalty noise * (log(2c) + log(max(1, signal / (150 noise))) / 2), where c = log2(count + 1) columns compete.
+
+    Why: a model with k idle columns weighs exp(-k penalty/noise) of the one without. With log(2c) alone they weigh at most
+    (1 + 1/(2c))^c - 1 < exp(1/2) - 1 together, and no effect above noise * log(2c) is lost. The second term lets the
+    errors vanish as the table grows, like n^(-1/2), while the smallest effect that is found stays negligible next to
+    the signal. It is never more than signal / sqrt(c): if sqrt(c) columns share the signal, more would refuse them all.
+    `signal` is None where n is private, and then the first term is all.
+
+    Source: ours; of the formulas tried, the one with the least loss against the best penalty (docs/RESULTS.md).
+    Tested: tests/assume/test_penalty.py
+    """
+    columns = math.log2(count + 1)
+    penalty = noise * math.log(2 * columns)
+    if signal is None:
+        return penalty
+    penalty += noise * math.log(max(1.0, signal / (PLENTY * noise))) / 2
+    return min(penalty, signal / math.sqrt(columns))
+
+
+def _profile_penalty(
+    assumptions: Assumptions, candidates: Candidates, epsilon: float, rows: int, delta: float
+) -> float:
+    sensitivity = loss_sensitivity(1.0, assumptions.rho)
+    least_loss = rows / 4 - sensitivity / epsilon * profile_shift(delta)
+    change = profile_change(least_loss, rows, sensitivity)
+    if not math.isfinite(change):
+        # The bound will probably be infinite and the choice uniform: no penalty helps, so the usual one.
         return math.log(rows)
-    scaled = loss_range(1.0, assumptions.rho, assumptions.neighbors) / epsilon * math.log(2 * candidates.width)
-    return scaled * assumptions.r**2
+    return balanced_penalty(2 * change / epsilon + 2, rows / 4, candidates.count)

@@ -96,7 +96,7 @@ def make_recipe(
     models = candidates_for(assumptions, candidates)
     models.require_listable()
     if penalty is None:
-        penalty = default_penalty(assumptions, models, float(whole - bound_epsilon), method, rows)
+        penalty = default_penalty(assumptions, models, float(whole - bound_epsilon), method, rows, float(exact))
     return Recipe(
         method=method,
         mechanism=mechanism,
