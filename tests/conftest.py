@@ -1,18 +1,82 @@
-"""For every test: Hypothesis without a clock or a die of its own, and one line about whatever was left out."""
+"""What all tests share: Hypothesis without a clock or a die of its own, one line about whatever was left out, and a
+second, slow program for the moments."""
 
+from __future__ import annotations
+
+import math
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import pytest
 from hypothesis import settings
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.variables import Categorical, Numeric
+
+Row = Mapping[str, Any]
+SlowMoments = Callable[[Sequence[Row], Assumptions], Any]
+STEPS = 2**20
 
 # The same examples on every run, and no deadline: these machines are noisy, and a timed test is a flaky test.
 settings.register_profile("dpselect", derandomize=True, deadline=None)
 settings.load_profile("dpselect")
 
 
-def pytest_terminal_summary(terminalreporter):
-    reasons = Counter()
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line a reason which tests were left out."""
+    reasons: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", []):
         where = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         reasons[where.removeprefix("Skipped: ")] += 1
     for reason, count in sorted(reasons.items()):
         terminalreporter.write_line(f"left out: {count} test(s): {reason}")
+
+
+def _cell(value: Any, variable: Numeric | Categorical) -> Any:
+    """A grid integer, a level, or None for a missing cell; Python's floats and integers only."""
+    if isinstance(variable, Categorical):
+        return value if value in variable.levels else None
+    if value is None or not math.isfinite(float(value)):
+        return None
+    clipped = min(max(float(value), variable.lower), variable.upper)
+    middle, half = (variable.lower + variable.upper) / 2, (variable.upper - variable.lower) / 2
+    return math.floor((clipped - middle) * (STEPS / half) + 0.5)
+
+
+def _design_row(row: Row, assumptions: Assumptions) -> list[int]:
+    variables = [*assumptions.predictors, assumptions.response]
+    cells = {variable.name: _cell(row[variable.name], variable) for variable in variables}
+    if None in cells.values():
+        assert assumptions.missing != "error"
+        if assumptions.missing == "zero-row":
+            return [0] * (len(assumptions.columns) + 1)
+    for variable in variables:
+        if cells[variable.name] is None:
+            cells[variable.name] = variable.reference if isinstance(variable, Categorical) else 0
+    listed = []
+    for column in assumptions.columns:
+        value = STEPS
+        for factor in column.factors:
+            cell = cells[factor.variable]
+            other = cell if factor.level is None else STEPS * (cell == factor.level)
+            value = (2 * value * other + STEPS) // (2 * STEPS)  # rounded to the grid, half up
+        listed.append(value)
+    return [*listed, cells[assumptions.response.name]]
+
+
+@pytest.fixture(scope="session")
+def slow_moments() -> SlowMoments:
+    """`Moments.integers()` by loops over rows, sharing no code with the package but the list of columns."""
+
+    def of(rows: Sequence[Row], assumptions: Assumptions) -> Any:
+        width = len(assumptions.columns) + 1
+        sums = [[0] * width for _ in range(width)]
+        for row in rows:
+            cells = _design_row(row, assumptions)
+            for i in range(width):
+                for j in range(width):
+                    sums[i][j] += cells[i] * cells[j]
+        return len(rows), [line[:-1] for line in sums[:-1]], [line[-1] for line in sums[:-1]], sums[-1][-1]
+
+    return of
