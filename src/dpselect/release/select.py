@@ -39,6 +39,7 @@ def _charge(recipe: Recipe, data: str, analyst: str) -> Charge:
             "neighbors": recipe.guarantee.neighbors,
             "candidates": recipe.candidates.count,
             "bound_epsilon": str(recipe.bound_epsilon),
+            "choice_epsilon": str(recipe.choice_epsilon),
         },
         assumptions=recipe.assumptions.hash,
         data=data,
