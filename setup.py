@@ -7,7 +7,7 @@ setup(
         Extension(
             "dpselect.minimize._lattice",
             sources=["src/dpselect/minimize/_lattice.c"],
-            depends=[f"src/dpselect/minimize/_lattice_{part}.h" for part in ("kernel", "variants", "widths")],
+            depends=["src/dpselect/minimize/_lattice_kernel.h"],
             extra_compile_args=["-O3", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,

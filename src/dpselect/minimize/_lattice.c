@@ -1,7 +1,8 @@
 /* The losses of every subset of the columns: the compiled twin of lattice_numpy.py, which says what is computed and why.
  *
- * One function, `run`, solves a range of subsets for some tables of products and some radii, in memory that Python owns, with
- * the interpreter lock released. Blocks, threads, progress and interruption are Python's business. Limited C API of 3.11. */
+ * One function, `run`, solves some groups of subsets for some tables of products and some radii, in memory that Python owns,
+ * with the interpreter lock released. Groups, threads, progress and interruption are Python's business (lattice_compiled.py).
+ * Limited C API of Python 3.11; vectors as GCC and Clang write them. */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -11,34 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LANES 4
 typedef double v4 __attribute__((vector_size(32), may_alias));
 typedef long long v4l __attribute__((vector_size(32), may_alias));
+typedef long long v4l_anywhere __attribute__((vector_size(32), may_alias, aligned(8)));
 
 #define UNIT 0x1p-53
 #define ROUND_UP (1 + 0x1p-40)
 #define FLOAT_UP (1 + 0x1p-22) /* more than a conversion to float can take away */
 #define UNDERFLOW_BOUND 0x1p-900
-#define SIGN_BIT ((v4l){INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN})
+#define ZERO ((v4){0, 0, 0, 0})
+#define ALL_LANES(x) ((v4l){(x), (x), (x), (x)})
+#define SIGN_BIT ALL_LANES(INT64_MIN)
 #define ABS(v) ((v4)((v4l)(v) & ~SIGN_BIT))
-#define SUM(v) (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
-#define OR(v) ((uint64_t)((v)[0] | (v)[1] | (v)[2] | (v)[3]))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
-#define MAXIMUM(v) LARGER(LARGER((v)[0], (v)[1]), LARGER((v)[2], (v)[3]))
 
 typedef struct {
-    int width, radii_count, max_size;
-    const double *products; /* (width+1, width+1), the response last */
+    int width, low, max_size, radii_count;
+    const double *products; /* (tables, width+1, width+1), the response last */
     const double *radii;
-    const double *norms;    /* of the columns, rounded up */
-    const double *shares;   /* rounding of a subset of m columns */
-    double yy, response_norm, largest_norm, norm_up, slack, pivot;
-    uint64_t all;         /* every column */
-    size_t count;         /* subsets */
-    const uint64_t *ways; /* (width, max_size+2): how many sets of the columns below have at most so many; NULL: no limit */
-    double *values;       /* (radii, count), as are the bounds */
-    float *bounds;
-    void *marks; /* (radii, 2, count): violators, and the columns with negative correlation */
-} lattice_problem;
+    const double *shares;   /* (width+1) rounding of a subset of m columns */
+    double norm_up, slack, pivot;
+    const uint64_t *tops, *tables; /* (groups, LANES) the top columns of each lane's block, and its table */
+    const uint64_t *offsets; /* (groups) where a group's marks start, in subsets; NULL: all at 0 */
+    const uint64_t *bases;  /* (2^tops) where a block's marks are: its group's offset times LANES, plus its lane; NULL: the lane */
+    const uint64_t *starts; /* (2^tops) where a block's values start; NULL: at 0 */
+    const uint64_t *ways;   /* (width, max_size+2) how many sets of the columns below have at most so many; NULL: no limit */
+    size_t count;           /* subsets of a table */
+    size_t marks_count;     /* words of marks for a radius */
+    double *values;         /* (tables, radii, count) */
+    float *bounds;          /* the same */
+    uint64_t *marks;
+} lattice_run;
 
 static void *aligned_memory(size_t size)
 {
@@ -52,125 +57,214 @@ static void *aligned_memory(size_t size)
 
 static void free_aligned(void *aligned) { free(((void **)aligned)[-1]); }
 
-#include "_lattice_variants.h"
+/* ---- where a subset's numbers are ---- */
 
-typedef int (*runner)(const lattice_problem *, uint64_t, uint64_t);
-
-static runner choose(int width, int mark_bits)
+static inline size_t mark_at(size_t base, size_t place, int words)
 {
-#ifdef LATTICE_X86
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return mark_bits == 32 ? runners_avx2_32[(width + 3) / 4] : runners_avx2_64[(width + 15) / 16];
+    return (base / LANES + place) * words * LANES + base % LANES;
+}
+
+static inline size_t base_of(const lattice_run *run, int lane, uint64_t mask)
+{
+    return run->bases == NULL ? (size_t)lane : run->bases[mask >> run->low];
+}
+
+static inline size_t start_of(const lattice_run *run, uint64_t mask)
+{
+    return run->starts == NULL ? 0 : run->starts[mask >> run->low];
+}
+
+/* The place of a subset in its block: the order is that of the masks as numbers, those with too many columns left out. */
+static size_t place_of(const lattice_run *run, uint64_t mask)
+{
+    uint64_t rest = mask & ((1ull << run->low) - 1);
+    if (run->ways == NULL)
+        return rest;
+    size_t place = 0;
+    int room = run->max_size - __builtin_popcountll(mask ^ rest);
+    while (rest) {
+        int j = 63 - __builtin_clzll(rest);
+        place += run->ways[j * (run->max_size + 2) + room--];
+        rest ^= 1ull << j;
+    }
+    return place;
+}
+
+/* One subset with full support and known signs, by elimination; 0 if it is singular. */
+static int solve_dense(const lattice_run *run, const double *products, uint64_t support, uint64_t negative, double limit,
+                       double *coefficients, double *multiplier)
+{
+    const int side = run->width + 1;
+    int columns[64], n = 0;
+    double table[64][66], norm = 0.0, su = 0.0, sb = 0.0;
+    for (int k = 0; k < run->width; k++) {
+        coefficients[k] = 0.0;
+        if (support >> k & 1)
+            columns[n++] = k;
+    }
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < n; k++)
+            table[i][k] = products[columns[i] * side + columns[k]];
+        table[i][n] = products[columns[i] * side + run->width];
+        table[i][n + 1] = negative >> columns[i] & 1 ? -1.0 : 1.0;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!(table[i][i] > run->pivot * products[columns[i] * side + columns[i]]))
+            return 0;
+        const double inverse = 1.0 / table[i][i];
+        for (int k = i + 1; k < n + 2; k++)
+            table[i][k] *= inverse;
+        for (int row = 0; row < n; row++)
+            if (row != i)
+                for (int k = i + 1; k < n + 2; k++)
+                    table[row][k] -= table[row][i] * table[i][k];
+    }
+    for (int i = 0; i < n; i++) {
+        const double sign = negative >> columns[i] & 1 ? -1.0 : 1.0;
+        norm += fabs(table[i][n]);
+        sb += sign * table[i][n];
+        su += sign * table[i][n + 1];
+    }
+    *multiplier = limit > 0 ? 0.0 : INFINITY;
+    if (norm > limit && su > 0 && sb > limit)
+        *multiplier = (sb - limit) / su;
+    for (int i = 0; i < n; i++)
+        coefficients[columns[i]] = table[i][n] - (*multiplier > 0 ? *multiplier * table[i][n + 1] : 0.0);
+    return 1;
+}
+
+/* ---- the kernel, for each processor ---- */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define X86 1
+#define TARGET __attribute__((target("avx2,fma")))
+#define TARGET_NAME avx2
+#define ANY(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
+#define MAXIMUM(a, b) ((v4)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define MARK_BITS 32
+#include "_lattice_kernel.h"
+#undef MARK_BITS
+#define MARK_BITS 64
+#include "_lattice_kernel.h"
+#undef MARK_BITS
+#undef TARGET
+#undef TARGET_NAME
+#undef ANY
+#undef MAXIMUM
 #endif
-    return mark_bits == 32 ? runners_plain_32[(width + 3) / 4] : runners_plain_64[(width + 15) / 16];
+
+#define TARGET
+#define TARGET_NAME plain
+#define ANY(v) (((v)[0] | (v)[1] | (v)[2] | (v)[3]) != 0)
+#define MAXIMUM(a, b) ((v4)(((v4l)(a) & ((a) > (b))) | ((v4l)(b) & ~((a) > (b)))))
+#define MARK_BITS 32
+#include "_lattice_kernel.h"
+#undef MARK_BITS
+#define MARK_BITS 64
+#include "_lattice_kernel.h"
+#undef MARK_BITS
+
+typedef int (*kernel)(const lattice_run *, size_t, size_t);
+
+static kernel choose(int mark_bits, int plain)
+{
+#ifdef X86
+    if (!plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return mark_bits == 32 ? run_avx2_32 : run_avx2_64;
+#endif
+    (void)plain;
+    return mark_bits == 32 ? run_plain_32 : run_plain_64;
 }
 
 /* ---- Python ---- */
 
-typedef struct {
-    Py_buffer view;
-    int held;
-} array;
+enum { PRODUCTS, RADII, VALUES, BOUNDS, MARKS, SHARES, WAYS, TOPS, TABLES, OFFSETS, BASES, STARTS, ARRAYS };
 
-static int take(PyObject *object, array *into, int writable)
-{
-    if (PyObject_GetBuffer(object, &into->view, PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0)
-        return 0;
-    into->held = 1;
-    return 1;
-}
+#define LENGTH(i, type) ((size_t)views[i].len / sizeof(type))
 
-static int solve_tables(lattice_problem *problem, const array *arrays, Py_ssize_t tables, uint64_t first, uint64_t last,
-                        int mark_bits)
+/* Whether the arrays are as long as the kernel will believe. */
+static int fits(const Py_buffer *views, const lattice_run *run, int mark_bits, size_t first, size_t last)
 {
-    const Py_ssize_t side = problem->width + 1;
-    const size_t cells = (size_t)problem->radii_count * problem->count;
-    const int keep = (size_t)arrays[3].view.len == tables * cells * sizeof(float);
-    runner solve = choose(problem->width, mark_bits);
-    double norms[64];
-    problem->norms = norms;
-    for (Py_ssize_t t = 0; t < tables; t++) {
-        problem->products = (const double *)arrays[0].view.buf + t * side * side;
-        problem->values = (double *)arrays[2].view.buf + t * cells;
-        problem->bounds = (float *)arrays[3].view.buf + (keep ? t * cells : 0);
-        problem->yy = problem->products[side * side - 1];
-        problem->response_norm = sqrt(problem->yy) * ROUND_UP;
-        problem->largest_norm = 0.0;
-        for (int j = 0; j < problem->width; j++) {
-            norms[j] = sqrt(problem->products[j * side + j]) * ROUND_UP;
-            problem->largest_norm = LARGER(problem->largest_norm, norms[j]);
-        }
-        if (!solve(problem, first, last))
-            return 0;
-    }
-    return 1;
+    const size_t side = (size_t)run->width + 1, tops = (size_t)1 << (run->width - run->low);
+    const size_t tables = LENGTH(PRODUCTS, double) / (side * side), cells = tables * run->radii_count * run->count;
+    return run->width <= mark_bits - (mark_bits == 64) && first <= last && last * LANES <= LENGTH(TOPS, uint64_t) &&
+           LENGTH(TABLES, uint64_t) == LENGTH(TOPS, uint64_t) && LENGTH(VALUES, double) == cells &&
+           LENGTH(BOUNDS, float) == cells && LENGTH(SHARES, double) >= side && LENGTH(BASES, uint64_t) == LENGTH(STARTS, uint64_t) &&
+           (run->offsets == NULL || LENGTH(OFFSETS, uint64_t) >= last) && (run->bases == NULL) == (run->offsets == NULL) &&
+           (run->bases == NULL ? run->low == run->width : LENGTH(BASES, uint64_t) >= tops) &&
+           (run->ways == NULL || LENGTH(WAYS, uint64_t) >= run->width * ((size_t)run->max_size + 2)) &&
+           (run->ways != NULL || run->count == (size_t)1 << run->width);
 }
 
 static PyObject *run(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *objects[7];
-    array arrays[7] = {{{0}}};
-    int width, max_size, mark_bits, done = -1;
+    PyObject *objects[ARRAYS];
+    Py_buffer views[ARRAYS];
+    int held = 0, done = 0, mark_bits, plain;
+    lattice_run r = {0};
     unsigned long long first, last;
-    double slack, pivot;
-    if (!PyArg_ParseTuple(args, "OOOOOOOiiiKKdd", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4], &objects[5],
-                          &objects[6], &width, &max_size, &mark_bits, &first, &last, &slack, &pivot))
+    if (!PyArg_ParseTuple(args, "(OOOOOOOOOOOO)iiiidd(KK)i", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &objects[6], &objects[7], &objects[8], &objects[9], &objects[10], &objects[11], &r.width,
+                          &r.low, &r.max_size, &mark_bits, &r.slack, &r.pivot, &first, &last, &plain))
         return NULL;
-    for (int i = 0; i < 7; i++)
-        if (!take(objects[i], &arrays[i], 2 <= i && i <= 4))
+    for (; held < ARRAYS; held++) {
+        const int writable = held == VALUES || held == BOUNDS || held == MARKS;
+        if (PyObject_GetBuffer(objects[held], &views[held], PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0)
             goto finish;
-    const size_t side = (size_t)width + 1;
-    const Py_ssize_t tables = arrays[0].view.len / (Py_ssize_t)(side * side * sizeof(double));
-    const size_t radii = arrays[1].view.len / sizeof(double);
-    if (width < 0 || width > mark_bits || max_size < 0 || tables < 1 || radii < 1)
-        goto wrong;
-    lattice_problem problem = {
-        .width = width,
-        .radii_count = (int)radii,
-        .max_size = max_size,
-        .radii = arrays[1].view.buf,
-        .shares = arrays[5].view.buf,
-        .ways = arrays[6].view.len ? arrays[6].view.buf : NULL,
-        .marks = arrays[4].view.buf,
-        .norm_up = 1 + 2 * width * UNIT,
-        .slack = slack,
-        .pivot = pivot,
-        .all = width == 64 ? ~0ull : (1ull << width) - 1,
-        .count = arrays[2].view.len / (tables * radii * sizeof(double)),
-    };
-    const size_t cells = radii * problem.count;
-    if ((size_t)arrays[5].view.len < side * sizeof(double) || (size_t)arrays[3].view.len < cells * sizeof(float) ||
-        (size_t)arrays[4].view.len < 2 * cells * (mark_bits / 8) || problem.count < 1 ||
-        (problem.ways ? (size_t)arrays[6].view.len < width * ((size_t)max_size + 2) * sizeof(uint64_t) : last > problem.count))
-        goto wrong;
+    }
+    if (r.width < 0 || r.width > 63 || r.low < 0 || r.low > r.width || r.max_size < 0 || (mark_bits != 32 && mark_bits != 64) ||
+        !LENGTH(RADII, double)) {
+        PyErr_SetString(PyExc_ValueError, "no such lattice");
+        goto finish;
+    }
+    const size_t side = (size_t)r.width + 1;
+    r.radii_count = (int)LENGTH(RADII, double);
+    r.products = views[PRODUCTS].buf;
+    r.radii = views[RADII].buf;
+    r.values = views[VALUES].buf;
+    r.bounds = views[BOUNDS].buf;
+    r.marks = views[MARKS].buf;
+    r.shares = views[SHARES].buf;
+    r.ways = views[WAYS].len ? views[WAYS].buf : NULL;
+    r.tops = views[TOPS].buf;
+    r.tables = views[TABLES].buf;
+    r.offsets = views[OFFSETS].len ? views[OFFSETS].buf : NULL;
+    r.bases = views[BASES].len ? views[BASES].buf : NULL;
+    r.starts = views[STARTS].len ? views[STARTS].buf : NULL;
+    r.norm_up = 1 + 2 * r.width * UNIT;
+    r.count = LENGTH(VALUES, double) * side * side / LARGER(LENGTH(PRODUCTS, double) * r.radii_count, 1);
+    r.marks_count = LENGTH(MARKS, uint64_t) / r.radii_count;
+    if (!fits(views, &r, mark_bits, first, last)) {
+        PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
+        goto finish;
+    }
+    kernel solve = choose(mark_bits, plain);
     Py_BEGIN_ALLOW_THREADS
-    done = solve_tables(&problem, arrays, tables, first, last, mark_bits);
+    done = solve(&r, first, last);
     Py_END_ALLOW_THREADS
     if (!done)
         PyErr_NoMemory();
-    goto finish;
-wrong:
-    PyErr_SetString(PyExc_ValueError, "arrays do not fit together");
 finish:
-    for (int i = 0; i < 7; i++)
-        if (arrays[i].held)
-            PyBuffer_Release(&arrays[i].view);
-    if (done != 1)
+    while (held)
+        PyBuffer_Release(&views[--held]);
+    if (!done)
         return NULL;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
     {"run", run, METH_VARARGS,
-     "run(products, radii, values, bounds, marks, shares, ways, width, max_size, mark_bits, first, last, slack, pivot)"},
+     "run((products, radii, values, bounds, marks, shares, ways, tops, tables, offsets, bases, starts), "
+     "width, low, max_size, mark_bits, slack, pivot, (first, last), plain)"},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "_lattice",
-    .m_doc = "The compiled lattice kernel; used by dpselect.minimize.lattice only.",
+    .m_doc = "The compiled lattice kernel; used by dpselect.minimize.lattice_compiled only.",
     .m_methods = methods,
 };
 

@@ -1,348 +1,637 @@
-/* The kernel proper, included once for each number of vectors (VECTORS x 4 columns), mask type and processor.
+/* The kernel proper, included once for each processor and width of marks.
  *
- * Letters: G, c, yy products; b coefficients; q = c - Gb; s signs; u = G^-1 s; V pivot column; h norms; m columns in a subset.
- * A subset's tableau is computed from its parent's (itself without its lowest column) when it is first needed; everything
- * kept in a slot is a function of the subset alone, so results do not depend on where a run starts or on who runs it. */
+ * Four blocks of subsets are solved side by side, one in each lane of a vector. A block is all subsets that share their high
+ * columns, its top; the four tops of a group have the same size, so no block needs another one of its group. Or the lanes are
+ * four tables of products, with empty tops. Inside a block the low columns run through the same subsets L in every lane.
+ *
+ * Letters: d columns, the b lowest of them free inside a block; G, c, yy products; h norms; q = c - G times coefficients;
+ * s signs; u = G^-1 s; k, j columns; r a radius. A subset's tableau comes from its parent's (itself without its lowest column)
+ * when first needed. All that is kept in a slot is a function of the subset alone and each lane is computed as if alone, so
+ * results depend neither on where a run starts nor on who runs it. */
 
-#define PASTE3(a, b, c, d) a##_##b##_##c##_##d
-#define PASTE(a, b, c, d) PASTE3(a, b, c, d)
-#define NAME(stem) PASTE(stem, TARGET_NAME, MARK_BITS, VECTORS)
-#define WIDTH (4 * VECTORS)
-#define EACH for (int i = 0; i < VECTORS; i++)
+#define JOIN3(a, b, c) a##_##b##_##c
+#define JOIN(a, b, c) JOIN3(a, b, c)
+#define NAME(stem) JOIN(stem, TARGET_NAME, MARK_BITS)
 
+/* A subset's marks: which columns violate it, and which have a negative residual correlation. */
 #if MARK_BITS == 32
-#define mark_t uint32_t
+#define WORDS 1 /* a lane's marks are one word: violators in its lower half, negative in its upper */
 #else
-#define mark_t uint64_t
+#define WORDS 2
 #endif
 
-/* What a subset P with lowest column l passes to its descendants: pivot column and response, then columns 0 .. l-1. */
 typedef struct {
-    uint64_t mask; /* which subset; 0 for none yet */
-    int singular;
-    v4 pivot[VECTORS];    /* takes a parent's vector w to w + pivot * w_l, except at l, where it is pivot_l * w_l */
-    v4 response[VECTORS]; /* least-squares coefficients inside P, residual correlations outside */
+    uint64_t mask;      /* the low columns of the subset whose tableau this is; 0 for none yet */
+    v4l singular;       /* in which lanes */
+    int members;        /* rows that are kept besides those below its lowest column */
+    unsigned char rows[64];
+    v4 *pivot;          /* (d) takes a parent's vector w to w + pivot * w_j, but at j to pivot_j * w_j */
+    v4 *response;       /* (d) coefficients inside the subset, residual correlations outside */
+    v4 *columns;        /* (j, d) the columns that may still enter */
 } NAME(slot);
 
-/* The same for the right-hand side s: u inside P, -G u outside. */
+/* The same for the right-hand side s, one for each radius: u inside the subset, -Gu outside. */
 typedef struct {
-    uint64_t mask, negative;
-    v4 vector[VECTORS];
+    uint64_t mask;
+    int known;
+    v4l negative;
+    v4 *vector; /* (d) */
 } NAME(sign_slot);
 
 typedef struct {
-    const lattice_problem *problem;
-    v4 gram[WIDTH][VECTORS];
-    v4 c[VECTORS], h[VECTORS];
-    v4 root[WIDTH][VECTORS]; /* the columns of the empty subset's tableau: the Gram itself */
-    NAME(slot) slots[WIDTH];
-    NAME(sign_slot) *sign_slots; /* (K, WIDTH) */
-    v4 *columns;                 /* slot l's columns start at l (l - 1) / 2 */
-    mark_t *violators;           /* of the radius at hand, as are all below */
-    mark_t *negative;
-    double *values;
-    float *bounds;
-    double radius;
-    int which; /* radius */
+    const lattice_run *run;
+    int d, low, top_size, room;
+    uint64_t tops[LANES];
+    const double *products[LANES];
+    size_t tables[LANES]; /* where the values of a lane's table start */
+    int top_columns[LANES][64];
+    size_t bases[LANES], starts[LANES]; /* of the blocks: of marks, and of values */
+    size_t child_bases[LANES][64], child_starts[LANES][64];
+    v4 *gram, *c, *h, *b, *top_pivots; /* (d, d), (d), (d), (d), (top_size, d) */
+    v4l *inside;                       /* (d) whether a column is in the subset */
+    v4 yy, response_norm, largest_norm;
+    v4l top; /* the tops, in place */
+    NAME(slot) root, slots[64];
+    NAME(sign_slot) *sign_slots; /* (radii, low + 1); the last is the root's */
 } NAME(state);
 
-static inline __attribute__((always_inline)) v4l NAME(bits)(int i, uint64_t mask)
-{
-    const v4l one = {1, 2, 4, 8};
-    v4l all = {(long long)mask, (long long)mask, (long long)mask, (long long)mask};
-    return ((all >> (4 * i)) & one) != 0;
-}
+/* ---- tableaus ---- */
 
-/* Column j of the tableau of the parent of slot `low`. */
-#define COLUMN(state, slot_of_parent, j) \
-    ((slot_of_parent) < 0 ? (state)->root[j] : (state)->columns + ((slot_of_parent) * ((slot_of_parent)-1) / 2 + (j)) * VECTORS)
-
-TARGET static void NAME(pivot)(NAME(state) *state, uint64_t parent, int j)
+TARGET static void NAME(pivot)(NAME(state) *state, const NAME(slot) *parent, int j)
 {
-    int above = parent ? __builtin_ctzll(parent) : -1;
+    const int d = state->d;
     NAME(slot) *slot = &state->slots[j];
-    slot->mask = parent | (1ull << j);
-    const v4 *column = COLUMN(state, above, j);
-    double diagonal = ((const double *)state->gram[j])[j], d = ((const double *)column)[j];
-    slot->singular = (above >= 0 && state->slots[above].singular) || !(d > state->problem->pivot * diagonal);
-    if (slot->singular)
-        return;
-    double inverse = 1.0 / d;
-    v4l at[VECTORS];
-    v4 pivot[VECTORS];
-    EACH {
-        at[i] = NAME(bits)(i, 1ull << j);
-        v4 plain = column[i] * -inverse;
-        v4 own = {inverse, inverse, inverse, inverse};
-        pivot[i] = (v4)(((v4l)plain & ~at[i]) | ((v4l)own & at[i]));
-        slot->pivot[i] = pivot[i];
+    const v4 *column = parent->columns + j * d;
+    const v4 entry = column[j];
+    slot->mask = parent->mask | 1ull << j;
+    slot->singular = parent->singular | ~(entry > state->run->pivot * state->gram[j * d + j]);
+    memcpy(slot->rows, parent->rows, sizeof slot->rows);
+    slot->rows[parent->members] = (unsigned char)j;
+    slot->members = parent->members + 1;
+    const v4 inverse = (v4)(~slot->singular & (v4l)(1.0 / entry));
+    const v4 amount = parent->response[j];
+    v4 *const out = slot->pivot, *const response = slot->response;
+    for (int i = 0; i < parent->members; i++) {
+        const int k = slot->rows[i];
+        out[k] = column[k] * -inverse;
+        response[k] = parent->response[k] + out[k] * amount;
     }
-    const v4 *response = above < 0 ? state->c : state->slots[above].response;
-    double p = ((const double *)response)[j];
-    EACH slot->response[i] = (v4)((v4l)response[i] & ~at[i]) + pivot[i] * p;
-    v4 *out = state->columns + j * (j - 1) / 2 * VECTORS;
     for (int k = 0; k < j; k++) {
-        const v4 *in = COLUMN(state, above, k);
-        p = ((const double *)in)[j];
-        EACH out[k * VECTORS + i] = (v4)((v4l)in[i] & ~at[i]) + pivot[i] * p;
+        out[k] = column[k] * -inverse;
+        response[k] = parent->response[k] + out[k] * amount;
+    }
+    out[j] = inverse;
+    response[j] = inverse * amount;
+    for (int other = 0; other < j; other++) {
+        const v4 *in = parent->columns + other * d;
+        v4 *to = slot->columns + other * d;
+        const v4 by = in[j];
+        for (int i = 0; i < parent->members; i++) {
+            const int k = slot->rows[i];
+            to[k] = in[k] + out[k] * by;
+        }
+        for (int k = 0; k < j; k++)
+            to[k] = in[k] + out[k] * by;
+        to[j] = inverse * by;
     }
 }
 
-/* Make the slots along the path to `mask` its own; whether it is singular. */
-TARGET static inline int NAME(reach)(NAME(state) *state, uint64_t mask)
+TARGET static inline const NAME(slot) *NAME(reach)(NAME(state) *state, uint64_t mask)
 {
     uint64_t known = mask;
     while (known && state->slots[__builtin_ctzll(known)].mask != known)
         known &= known - 1;
+    const NAME(slot) *slot = known ? &state->slots[__builtin_ctzll(known)] : &state->root;
     while (known != mask) {
         int j = 63 - __builtin_clzll(mask ^ known);
-        NAME(pivot)(state, known, j);
+        NAME(pivot)(state, slot, j);
+        slot = &state->slots[j];
         known |= 1ull << j;
     }
-    return mask ? state->slots[__builtin_ctzll(mask)].singular : 0;
+    return slot;
 }
 
-/* u of `mask` for the signs given; its path has been reached. */
-TARGET static inline const v4 *NAME(reach_signs)(NAME(state) *state, uint64_t mask, uint64_t negative)
+static inline __attribute__((always_inline)) v4l NAME(flip)(v4l negative, int k) { return (negative << (63 - k)) & SIGN_BIT; }
+
+TARGET static void NAME(root_signs)(NAME(state) *state, NAME(sign_slot) *slot, v4l negative)
 {
-    NAME(sign_slot) *slots = state->sign_slots + state->which * WIDTH;
+    const int d = state->d;
+    memset(slot->vector, 0, d * sizeof(v4));
+    for (int i = 0; i < state->top_size; i++) {
+        const v4 *pivot = state->top_pivots + i * d;
+        v4 amount;
+        for (int l = 0; l < LANES; l++) {
+            int j = state->top_columns[l][i];
+            amount[l] = (negative[l] >> j & 1 ? -1.0 : 1.0) + slot->vector[j][l];
+        }
+        for (int k = 0; k < d; k++)
+            slot->vector[k] += pivot[k] * amount;
+        for (int l = 0; l < LANES; l++) {
+            int j = state->top_columns[l][i];
+            slot->vector[j][l] = pivot[j][l] * amount[l];
+        }
+    }
+    slot->known = 1;
+    slot->negative = negative & state->top;
+}
+
+/* u of the subset in every lane that is `needed`, for the signs given; its path has been reached. */
+TARGET static const v4 *NAME(reach_signs)(NAME(state) *state, int radius, uint64_t mask, v4l negative, v4l needed)
+{
+    NAME(sign_slot) *slots = state->sign_slots + radius * (state->low + 1);
     uint64_t known = mask;
     for (; known; known &= known - 1) {
         const NAME(sign_slot) *slot = &slots[__builtin_ctzll(known)];
-        if (slot->mask == known && slot->negative == (negative & known))
+        if (slot->mask == known &&
+            !ANY((slot->negative ^ negative) & (ALL_LANES((long long)known) | state->top) & needed))
             break;
     }
+    NAME(sign_slot) *above = &slots[known ? __builtin_ctzll(known) : state->low];
+    if (!known && (!above->known || ANY((above->negative ^ negative) & state->top & needed)))
+        NAME(root_signs)(state, above, negative);
     while (known != mask) {
-        int j = 63 - __builtin_clzll(mask ^ known);
+        const int j = 63 - __builtin_clzll(mask ^ known);
         NAME(sign_slot) *slot = &slots[j];
-        const v4 *pivot = state->slots[j].pivot;
-        double sign = negative >> j & 1 ? -1.0 : 1.0;
-        if (known) {
-            const v4 *above = slots[__builtin_ctzll(known)].vector;
-            double p = sign + ((const double *)above)[j];
-            EACH slot->vector[i] = (v4)((v4l)above[i] & ~NAME(bits)(i, 1ull << j)) + pivot[i] * p;
-        } else {
-            EACH slot->vector[i] = pivot[i] * sign;
+        const NAME(slot) *tableau = &state->slots[j];
+        const v4 *pivot = tableau->pivot;
+        const v4 one = {1.0, 1.0, 1.0, 1.0};
+        const v4 amount = (v4)((v4l)one ^ NAME(flip)(negative, j)) + above->vector[j];
+        for (int i = 0; i < tableau->members; i++) {
+            const int k = tableau->rows[i];
+            slot->vector[k] = above->vector[k] + pivot[k] * amount;
         }
+        for (int k = 0; k < j; k++)
+            slot->vector[k] = above->vector[k] + pivot[k] * amount;
+        slot->vector[j] = pivot[j] * amount;
         known |= 1ull << j;
         slot->mask = known;
-        slot->negative = negative & known;
+        /* what the ancestors were computed with, and j's own */
+        slot->negative = above->negative | (negative & ALL_LANES(1ll << j));
+        above = slot;
     }
-    return slots[__builtin_ctzll(mask)].vector;
+    return above->vector;
 }
 
-static inline size_t NAME(place)(const lattice_problem *problem, uint64_t mask)
+/* ---- what the children say ---- */
+
+typedef struct {
+    uint64_t mask;
+    int size;
+    int columns[64];
+    size_t children[64]; /* the places of mask without each of its columns, inside the block */
+    size_t place, above; /* of mask in its own block, and in that of a top with one column less */
+} NAME(family);
+
+TARGET static inline void NAME(find_family)(const NAME(state) *state, uint64_t mask, NAME(family) *family)
 {
-    if (problem->ways == NULL)
-        return mask;
-    size_t place = 0;
-    int room = problem->max_size;
-    while (mask) {
-        int j = 63 - __builtin_clzll(mask);
-        place += problem->ways[j * (problem->max_size + 2) + room--];
-        mask ^= 1ull << j;
+    const lattice_run *run = state->run;
+    family->mask = mask;
+    family->size = 0;
+    if (run->ways == NULL) {
+        for (uint64_t rest = mask; rest; rest &= rest - 1) {
+            family->columns[family->size] = __builtin_ctzll(rest);
+            family->children[family->size++] = mask ^ (rest & -rest);
+        }
+        family->place = family->above = mask;
+        return;
     }
-    return place;
+    const int step = run->max_size + 2;
+    const uint64_t *ways = run->ways + state->room - __builtin_popcountll(mask);
+    size_t with_more = 0, same = 0;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) {
+        int j = __builtin_ctzll(rest);
+        ways++;
+        family->columns[family->size] = j;
+        family->children[family->size++] = with_more - same - ways[j * step];
+        same += ways[j * step];
+        with_more += ways[j * step + 1];
+    }
+    family->place = same;
+    family->above = with_more;
+    for (int i = 0; i < family->size; i++)
+        family->children[i] += same;
 }
 
-/* -1 if every column of `mask` violates without it, and then its signs are known; else a column that does not, and *source is
- * the place of the child that solves `mask` too. */
-TARGET static inline int NAME(idle)(const NAME(state) *state, uint64_t mask, uint64_t *negative, size_t *source)
+/* Columns that do not violate the subset without them, as zero bits; the signs of the others. */
+TARGET static inline v4l NAME(busy)(const NAME(state) *state, const NAME(family) *family, const uint64_t *marks, v4l *negative)
 {
-    const lattice_problem *problem = state->problem;
-    uint64_t signs = 0;
-    if (problem->ways == NULL) {
-        for (uint64_t rest = mask; rest; rest &= rest - 1) {
-            uint64_t bit = rest & -rest;
-            size_t child = mask ^ bit;
-            if (!(state->violators[child] & bit)) {
-                *source = child;
-                return __builtin_ctzll(bit);
-            }
-            signs |= state->negative[child] & bit;
+    v4l busy = {-1, -1, -1, -1}, signs = {0, 0, 0, 0};
+    for (int i = 0; i < family->size; i++) {
+        const v4l bit = ALL_LANES(1ll << family->columns[i]);
+#if MARK_BITS == 32
+        const v4l mark = ((const v4l_anywhere *)marks)[family->children[i] + state->bases[0] / LANES];
+        busy &= mark | ~bit;
+        signs |= (mark >> 32) & bit;
+#else
+        const v4l_anywhere *mark = (const v4l_anywhere *)marks + 2 * (family->children[i] + state->bases[0] / LANES);
+        busy &= mark[0] | ~bit;
+        signs |= mark[1] & bit;
+#endif
+    }
+    for (int l = 0; l < LANES; l++) {
+        long long kept = -1, sign = 0;
+        for (int i = 0; i < state->top_size; i++) {
+            const long long bit = 1ll << state->top_columns[l][i];
+            const uint64_t *mark = marks + mark_at(state->child_bases[l][i], family->above, WORDS);
+#if MARK_BITS == 32
+            kept &= (long long)mark[0] | ~bit;
+            sign |= (long long)(mark[0] >> 32) & bit;
+#else
+            kept &= (long long)mark[0] | ~bit;
+            sign |= (long long)mark[LANES] & bit;
+#endif
         }
-    } else {
-        /* The place of a child: columns above the one left out count as before, those below with room for one more. */
-        const int step = problem->max_size + 2;
-        int room = problem->max_size - __builtin_popcountll(mask);
-        size_t below = 0, above = NAME(place)(problem, mask);
-        for (uint64_t rest = mask; rest; rest &= rest - 1) {
-            int j = __builtin_ctzll(rest);
-            room++;
-            above -= problem->ways[j * step + room];
-            size_t child = above + below;
-            below += problem->ways[j * step + room + 1];
-            if (!(state->violators[child] >> j & 1)) {
-                *source = child;
-                return j;
-            }
-            signs |= state->negative[child] & (1ull << j);
-        }
+        busy[l] &= kept;
+        signs[l] |= sign;
     }
     *negative = signs;
-    return -1;
+    return busy;
 }
 
-/* Solve with support exactly `support` and the signs given, and certify for the subset `mask` that contains it. */
-TARGET static int NAME(solve)(NAME(state) *state, uint64_t mask, size_t place, uint64_t support, uint64_t negative)
+/* ---- one subset in four lanes ---- */
+
+/* Coefficients into state->b, and the multiplier: the subset's columns are all in the support, with the signs given. */
+TARGET static v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) *slot, int radius, v4l negative, v4l needed)
 {
-    const lattice_problem *problem = state->problem;
-    const double radius = state->radius;
-    if (NAME(reach)(state, support))
-        return 0;
-    const v4 *response = support ? state->slots[__builtin_ctzll(support)].response : state->c;
-    v4 b[VECTORS], q[VECTORS], norm = {0, 0, 0, 0};
-    EACH {
-        b[i] = (v4)((v4l)response[i] & NAME(bits)(i, support));
-        norm += ABS(b[i]);
+    const double limit = state->run->radii[radius];
+    v4 *const b = state->b;
+    v4 norm = ZERO;
+    memset(b, 0, state->d * sizeof(v4));
+    for (int i = 0; i < slot->members; i++) {
+        const int k = slot->rows[i];
+        b[k] = (v4)((v4l)slot->response[k] & state->inside[k]);
+        norm += ABS(b[k]);
     }
-    double multiplier = radius > 0 ? 0.0 : INFINITY;
-    if (!(SUM(norm) <= radius)) {
-        const v4 *vector = NAME(reach_signs)(state, support, negative);
-        v4 u[VECTORS], su = {0, 0, 0, 0}, sb = {0, 0, 0, 0};
-        EACH {
-            v4l flip = NAME(bits)(i, negative) & SIGN_BIT;
-            u[i] = (v4)((v4l)vector[i] & NAME(bits)(i, support));
-            su += (v4)((v4l)u[i] ^ flip);
-            sb += (v4)((v4l)b[i] ^ flip);
-        }
-        multiplier = (SUM(sb) - radius) / SUM(su);
-        multiplier = multiplier > 0 ? multiplier : 0.0;
-        norm = (v4){0, 0, 0, 0};
-        EACH {
-            b[i] -= multiplier * u[i];
-            norm += ABS(b[i]);
-        }
+    v4 multiplier = ZERO + (limit > 0 ? 0.0 : INFINITY);
+    const v4l bound = ~(norm <= limit);
+    if (!ANY(bound & needed))
+        return multiplier;
+    const v4 *vector = NAME(reach_signs)(state, radius, slot->mask, negative, needed);
+    v4 su = ZERO, sb = ZERO;
+    for (int i = 0; i < slot->members; i++) {
+        const int k = slot->rows[i];
+        const v4l flip = NAME(flip)(negative, k);
+        su += (v4)(((v4l)vector[k] & state->inside[k]) ^ flip);
+        sb += (v4)((v4l)b[k] ^ flip);
     }
-    v4 stored[VECTORS];
-    EACH stored[i] = b[i];
-    EACH q[i] = (v4){0, 0, 0, 0};
-    for (uint64_t rest = support; rest; rest &= rest - 1) {
-        int j = __builtin_ctzll(rest);
-        double coefficient = ((const double *)stored)[j];
-        EACH q[i] += state->gram[j][i] * coefficient;
+    const v4 found = (sb - limit) / su;
+    multiplier = (v4)((v4l)found & bound & (found > 0));
+    for (int i = 0; i < slot->members; i++) {
+        const int k = slot->rows[i];
+        b[k] -= multiplier * (v4)((v4l)vector[k] & state->inside[k]);
     }
-    v4 inner = {0, 0, 0, 0}, fit = {0, 0, 0, 0}, length = {0, 0, 0, 0};
-    EACH {
-        q[i] = state->c[i] - q[i];
-        inner += q[i] * b[i];
-        fit += state->c[i] * b[i];
-        length += state->h[i] * ABS(b[i]);
-    }
-    double inside = SUM(inner), size = problem->response_norm + SUM(length), total = SUM(norm) * problem->norm_up;
-    double share = problem->shares[__builtin_popcountll(support)];
-    double slack = problem->slack * share * size;
-    uint64_t violators = 0, below = 0;
-    v4 largest = {0, 0, 0, 0};
-    v4l violating = {0, 0, 0, 0}, minus = {0, 0, 0, 0};
-    EACH {
-        v4 absolute = ABS(q[i]);
-        v4l allowed = (absolute <= multiplier + slack * state->h[i]) | NAME(bits)(i, mask);
-        v4 held = (v4)((v4l)absolute & allowed);
-        largest = (v4)(((v4l)held & (held > largest)) | ((v4l)largest & ~(held > largest)));
-        const v4l one = {1, 2, 4, 8};
-        violating |= ~allowed & (one << (4 * i));
-        minus |= (q[i] < 0) & (one << (4 * i));
-    }
-    violators = OR(violating) & problem->all;
-    below = OR(minus);
-    double gap = 2.0 * (radius * MAXIMUM(largest) - inside);
-    double over = (total > radius ? 1.0 - radius / total : 0.0) + UNIT;
-    double excess = 2.0 * over * size * size;
-    double rounding = 2.0 * share * size * (size + radius * problem->largest_norm);
-    double bound = ((gap > excess ? gap : excess) + rounding) * ROUND_UP + UNDERFLOW_BOUND;
-    if (!(bound >= 0 && bound < INFINITY))
-        return 0;
-    double value = problem->yy - SUM(fit) - inside;
-    state->values[place] = value > 0 ? value : 0.0;
-    state->bounds[place] = (float)(bound * FLOAT_UP);
-    state->violators[place] = (mark_t)violators;
-    state->negative[place] = (mark_t)below;
-    return 1;
+    return multiplier;
 }
 
-/* No child explains `mask`, and yet it cannot be solved: rounding of a singular design. Its best child's solution, certified
- * anew for `mask`; if even that has no finite bound, the exact solver is asked. */
-TARGET static void NAME(rescue)(NAME(state) *state, uint64_t mask, size_t place)
+typedef struct {
+    v4 value, bound;
+    v4l violators, negative;
+} NAME(certificate);
+
+/* See lattice_certificate.py for what is computed here and the proof. */
+TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *rows, int members, int size, v4 multiplier,
+                                 double limit, NAME(certificate) *out)
 {
-    uint64_t support = mask, negative = 0;
-    size_t source;
-    while (support) {
+    const lattice_run *run = state->run;
+    const int d = state->d;
+    const v4 *const b = state->b;
+    v4 norm = ZERO, length = ZERO, fit = ZERO, inner = ZERO, largest = ZERO;
+    v4l violators = {0, 0, 0, 0}, negative = {0, 0, 0, 0};
+    for (int i = 0; i < members; i++) {
+        const int k = rows[i];
+        const v4 absolute = ABS(b[k]);
+        norm += absolute;
+        length += state->h[k] * absolute;
+        fit += state->c[k] * b[k];
+    }
+    const double share = run->shares[size];
+    const v4 extent = state->response_norm + length, slack = (run->slack * share) * extent;
+    for (int k = d; k > 0;) {
+        /* q for eight columns at a time, from the last to the first, so that their bits fall into place */
+        const int tile = k >= 8 ? 8 : k;
+        v4 q[8];
+        k -= tile;
+#define TILE(count)                                             \
+    for (int t = 0; t < count; t++)                             \
+        q[t] = ZERO;                                            \
+    for (int i = 0; i < members; i++) {                         \
+        const v4 *column = state->gram + rows[i] * d + k;       \
+        const v4 coefficient = b[rows[i]];                      \
+        _Pragma("GCC unroll 8") for (int t = 0; t < count; t++) \
+            q[t] += column[t] * coefficient;                    \
+    }                                                           \
+    _Pragma("GCC unroll 8") for (int t = count - 1; t >= 0; t--) \
+    {                                                           \
+        const v4 correlation = state->c[k + t] - q[t], absolute = ABS(correlation); \
+        const v4l allowed = absolute <= multiplier + slack * state->h[k + t]; \
+        const v4 held = (v4)((v4l)absolute & (allowed | state->inside[k + t])); \
+        largest = MAXIMUM(held, largest);                       \
+        violators += violators - ~allowed;                      \
+        negative += negative - (correlation < 0);               \
+        inner += correlation * b[k + t];                        \
+    }
+        switch (tile) {
+        case 8: TILE(8) break;
+        case 7: TILE(7) break;
+        case 6: TILE(6) break;
+        case 5: TILE(5) break;
+        case 4: TILE(4) break;
+        case 3: TILE(3) break;
+        case 2: TILE(2) break;
+        default: TILE(1) break;
+        }
+    }
+    const v4 total = norm * run->norm_up, gap = 2.0 * (limit * largest - inner);
+    const v4 over = (v4)((v4l)(1.0 - limit / total) & (total > limit)) + UNIT;
+    const v4 rounding = 2.0 * share * extent * (extent + limit * state->largest_norm);
+    out->bound = (MAXIMUM(gap, 2.0 * over * extent * extent) + rounding) * ROUND_UP + UNDERFLOW_BOUND;
+    const v4 value = state->yy - fit - inner;
+    out->value = (v4)((v4l)value & (value > 0));
+    out->violators = violators;
+    out->negative = negative;
+}
+
+TARGET static void NAME(store)(const NAME(state) *state, int radius, const NAME(family) *family, const NAME(certificate) *found,
+                               v4l lanes, uint64_t *marks)
+{
+    const lattice_run *run = state->run;
+    const v4l outside = ~(state->top | ALL_LANES((long long)family->mask));
+    for (int l = 0; l < LANES; l++) {
+        if (!lanes[l])
+            continue;
+        const size_t place = state->starts[l] + radius * run->count + family->place;
+        uint64_t *mark = marks + mark_at(state->bases[l], family->place, WORDS);
+        run->values[place] = found->value[l];
+        run->bounds[place] = (float)(found->bound[l] * FLOAT_UP);
+#if MARK_BITS == 32
+        mark[0] = (uint64_t)(found->violators[l] & outside[l]) | (uint64_t)found->negative[l] << 32;
+#else
+        mark[0] = (uint64_t)(found->violators[l] & outside[l]);
+        mark[LANES] = (uint64_t)found->negative[l];
+#endif
+    }
+}
+
+TARGET static void NAME(copy)(const NAME(state) *state, int radius, const NAME(family) *family, v4l busy, v4l lanes,
+                              uint64_t *marks)
+{
+    const lattice_run *run = state->run;
+    for (int l = 0; l < LANES; l++) {
+        if (!lanes[l])
+            continue;
+        const int j = __builtin_ctzll(~(uint64_t)busy[l]);
+        size_t base = state->bases[l], start = state->starts[l], place = family->above;
+        if (j < state->low) {
+            int i = 0;
+            while (family->columns[i] != j)
+                i++;
+            place = family->children[i];
+        } else {
+            int i = 0;
+            while (state->top_columns[l][i] != j)
+                i++;
+            base = state->child_bases[l][i];
+            start = state->child_starts[l][i];
+        }
+        const size_t from = start + radius * run->count + place, to = state->starts[l] + radius * run->count + family->place;
+        run->values[to] = run->values[from];
+        run->bounds[to] = run->bounds[from];
+        for (int w = 0; w < WORDS; w++)
+            marks[mark_at(state->bases[l], family->place, WORDS) + w * LANES] = marks[mark_at(base, place, WORDS) + w * LANES];
+    }
+}
+
+/* ---- rounding trouble ---- */
+
+/* What the solution of a subset, in any block, uses: follow the copies down. Its signs too. */
+TARGET static uint64_t NAME(support_of)(const NAME(state) *state, int l, uint64_t mask, const uint64_t *marks, uint64_t *signs)
+{
+    for (;;) {
+        uint64_t idle = 0;
+        *signs = 0;
+        for (uint64_t rest = mask; rest && !idle; rest &= rest - 1) {
+            const uint64_t bit = rest & -rest, child = mask ^ bit;
+            const uint64_t *mark = marks + mark_at(base_of(state->run, l, child), place_of(state->run, child), WORDS);
+            const uint64_t negative = WORDS == 1 ? mark[0] >> 32 : mark[(WORDS - 1) * LANES];
+            if (mark[0] & bit)
+                *signs |= negative & bit;
+            else
+                idle = bit;
+        }
+        if (!idle)
+            return mask;
+        mask ^= idle;
+    }
+}
+
+/* No child explains the subset, and yet it cannot be solved: rounding of a singular design. Then its best child's coefficients
+ * are taken, and certified for the subset; if the bound is large, the exact solver is asked. In exact arithmetic some child of a
+ * singular subset has its loss, because a solution of least l1 norm can be chosen with independent columns. */
+TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int radius, const NAME(family) *family, int l,
+                                uint64_t *marks)
+{
+    const lattice_run *run = state->run;
+    const double *values = run->values + state->tables[l] + radius * run->count;
+    uint64_t support = family->mask | state->tops[l], negative;
+    double coefficients[64], multiplier = 0.0, least = INFINITY;
+    do {
         uint64_t best = 0;
-        double least = INFINITY;
+        least = INFINITY;
         for (uint64_t rest = support; rest; rest &= rest - 1) {
-            uint64_t child = support ^ (rest & -rest);
-            double value = state->values[NAME(place)(state->problem, child)];
-            if (value < least || rest == support) {
+            const uint64_t child = support ^ (rest & -rest);
+            const double value = values[start_of(run, child) + place_of(run, child)];
+            if (value < least) {
                 least = value;
                 best = child;
             }
         }
-        support = best;
-        for (int j; (j = NAME(idle)(state, support, &negative, &source)) >= 0;)
-            support ^= 1ull << j;
-        if (NAME(solve)(state, mask, place, support, negative))
-            return;
+        support = NAME(support_of)(state, l, best, marks, &negative);
+    } while (!solve_dense(run, state->products[l], support, negative, run->radii[radius], coefficients, &multiplier));
+    for (int k = 0; k < state->d; k++)
+        state->b[k][l] = coefficients[k];
+    NAME(certificate) found;
+    NAME(certify)(state, slot->rows, slot->members, family->size + state->top_size, ZERO + multiplier, run->radii[radius], &found);
+    if (!(found.bound[l] >= 0 && found.bound[l] < INFINITY)) {
+        found.bound[l] = INFINITY;
+        found.value[l] = least;
+        found.violators[l] = 0;
     }
-    state->values[place] = state->problem->yy;
-    state->bounds[place] = INFINITY;
-    state->violators[place] = 0;
-    state->negative[place] = 0;
+    v4l lane = {0, 0, 0, 0};
+    lane[l] = -1;
+    NAME(store)(state, radius, family, &found, lane, marks);
 }
 
-/* All subsets first <= mask < last with at most max_size columns, for one table of products and every radius. */
-TARGET static int NAME(run)(const lattice_problem *problem, uint64_t first, uint64_t last)
+/* ---- a group ---- */
+
+TARGET static void NAME(solve_subset)(NAME(state) *state, uint64_t mask)
 {
-    const int width = problem->width, radii = problem->radii_count;
-    const size_t slots = (size_t)radii * WIDTH * sizeof(NAME(sign_slot));
-    const size_t columns = (size_t)WIDTH * (WIDTH - 1) / 2 * VECTORS * sizeof(v4);
-    char *memory = aligned_memory(sizeof(NAME(state)) + slots + columns);
+    const lattice_run *run = state->run;
+    NAME(family) family;
+    NAME(find_family)(state, mask, &family);
+    for (int radius = 0; radius < run->radii_count; radius++) {
+        uint64_t *marks = run->marks + radius * run->marks_count;
+        v4l negative;
+        const v4l busy = NAME(busy)(state, &family, marks, &negative), full = busy == -1;
+        if (ANY(~full))
+            NAME(copy)(state, radius, &family, busy, ~full, marks);
+        if (!ANY(full))
+            continue;
+        const NAME(slot) *slot = NAME(reach)(state, mask);
+        const v4 multiplier = NAME(coefficients)(state, slot, radius, negative, full);
+        NAME(certificate) found;
+        NAME(certify)(state, slot->rows, slot->members, family.size + state->top_size, multiplier, run->radii[radius], &found);
+        const v4l good = full & ~slot->singular & (found.bound >= 0) & (found.bound < INFINITY), bad = full & ~good;
+        NAME(store)(state, radius, &family, &found, good, marks);
+        if (ANY(bad))
+            for (int l = 0; l < LANES; l++)
+                if (bad[l])
+                    NAME(rescue)(state, slot, radius, &family, l, marks);
+    }
+}
+
+/* Sweep the columns of a lane's top, the highest first, and spread what is left over the lanes. */
+TARGET static void NAME(prepare_lane)(NAME(state) *state, int l, double *tableau)
+{
+    const lattice_run *run = state->run;
+    const int d = state->d;
+    const double *products = state->products[l];
+    int columns = 0;
+    for (int j = 0; j <= d; j++)
+        for (int k = 0; k < d; k++)
+            tableau[j * d + k] = products[k * (d + 1) + j];
+    for (uint64_t rest = state->tops[l]; rest;) {
+        const int j = 63 - __builtin_clzll(rest);
+        double pivot[64];
+        rest ^= 1ull << j;
+        if (!(tableau[j * d + j] > run->pivot * products[j * (d + 1) + j]))
+            state->root.singular[l] = -1;
+        const double inverse = state->root.singular[l] ? 0.0 : 1.0 / tableau[j * d + j];
+        for (int k = 0; k < d; k++)
+            pivot[k] = tableau[j * d + k] * -inverse;
+        pivot[j] = inverse;
+        for (int other = 0; other <= d; other++) {
+            double *column = tableau + other * d;
+            const double by = column[j];
+            if (other == d || other < state->low || rest >> other & 1) {
+                for (int k = 0; k < d; k++)
+                    column[k] = column[k] + pivot[k] * by;
+                column[j] = inverse * by;
+            }
+        }
+        for (int k = 0; k < d; k++)
+            state->top_pivots[columns * d + k][l] = pivot[k];
+        state->top_columns[l][columns] = j;
+        state->child_bases[l][columns] = base_of(run, l, state->tops[l] ^ (1ull << j));
+        state->child_starts[l][columns] = state->tables[l] + start_of(run, state->tops[l] ^ (1ull << j));
+        columns++;
+    }
+    for (int k = 0; k < d; k++) {
+        for (int j = 0; j < state->low; j++)
+            state->root.columns[j * d + k][l] = tableau[j * d + k];
+        for (int j = 0; j < d; j++)
+            state->gram[j * d + k][l] = products[j * (d + 1) + k];
+        state->root.response[k][l] = tableau[d * d + k];
+        state->c[k][l] = products[k * (d + 1) + d];
+        state->h[k][l] = sqrt(products[k * (d + 1) + k]) * ROUND_UP;
+        state->largest_norm[l] = LARGER(state->largest_norm[l], state->h[k][l]);
+        state->inside[k][l] = state->tops[l] >> k & 1 ? -1 : 0;
+    }
+    state->yy[l] = products[d * (d + 1) + d];
+    state->response_norm[l] = sqrt(state->yy[l]) * ROUND_UP;
+}
+
+TARGET static void NAME(prepare)(NAME(state) *state, size_t group, double *tableau)
+{
+    const lattice_run *run = state->run;
+    const int side = state->d + 1;
+    uint64_t any = 0;
+    state->root.singular = (v4l){0, 0, 0, 0};
+    state->largest_norm = ZERO;
+    for (int l = 0; l < LANES; l++) {
+        const uint64_t table = run->tables[group * LANES + l];
+        state->tops[l] = run->tops[group * LANES + l];
+        state->top[l] = (long long)state->tops[l];
+        state->products[l] = run->products + table * side * side;
+        state->tables[l] = table * run->radii_count * run->count;
+        state->bases[l] = (run->offsets == NULL ? 0 : run->offsets[group] * LANES) + l;
+        state->starts[l] = state->tables[l] + start_of(run, state->tops[l]);
+        any |= state->tops[l];
+        NAME(prepare_lane)(state, l, tableau);
+    }
+    state->top_size = __builtin_popcountll(state->tops[0]);
+    state->room = run->max_size - state->top_size;
+    state->root.members = 0;
+    for (; any; any &= any - 1)
+        state->root.rows[state->root.members++] = (unsigned char)__builtin_ctzll(any);
+    for (int j = 0; j < state->low; j++)
+        state->slots[j].mask = 0;
+    for (int i = 0; i < run->radii_count * (state->low + 1); i++) {
+        state->sign_slots[i].mask = 0;
+        state->sign_slots[i].known = 0;
+    }
+}
+
+TARGET static void NAME(solve_group)(NAME(state) *state, size_t group, double *tableau)
+{
+    NAME(prepare)(state, group, tableau);
+    const uint64_t end = 1ull << state->low;
+    for (uint64_t mask = 0, last = 0; mask < end;) {
+        for (uint64_t changed = mask ^ last; changed; changed &= changed - 1) {
+            const int k = __builtin_ctzll(changed);
+            state->inside[k] = ALL_LANES(mask >> k & 1 ? -1ll : 0ll);
+        }
+        last = mask;
+        NAME(solve_subset)(state, mask);
+        if (__builtin_popcountll(mask) < state->room)
+            mask++;
+        else
+            mask = mask ? mask + (mask & -mask) : end;
+    }
+}
+
+/* Groups first <= group < last, in order. Whether there was memory. */
+TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
+{
+    const int d = run->width, low = run->low, signs = run->radii_count * (low + 1);
+    size_t vectors = (size_t)d * d + 5 * d + (size_t)(d - low) * d + (size_t)(low + 1) * d + signs * (size_t)d;
+    for (int j = 0; j < low; j++)
+        vectors += (size_t)(j + 2) * d;
+    const size_t head = (sizeof(NAME(state)) + 63) / 64 * 64;
+    char *memory = aligned_memory(head + vectors * sizeof(v4) + signs * sizeof(NAME(sign_slot)) + (d + 1) * d * sizeof(double));
     if (memory == NULL)
         return 0;
     NAME(state) *state = (NAME(state) *)memory;
-    state->problem = problem;
-    state->sign_slots = (NAME(sign_slot) *)(memory + sizeof(NAME(state)));
-    state->columns = (v4 *)(memory + sizeof(NAME(state)) + slots);
-    for (int j = 0; j < width; j++) {
-        for (int i = 0; i < width; i++)
-            ((double *)state->gram[j])[i] = problem->products[j * (width + 1) + i];
-        ((double *)state->c)[j] = problem->products[j * (width + 1) + width];
-        ((double *)state->h)[j] = problem->norms[j];
+    v4 *next = (v4 *)(memory + head);
+#define TAKE(count) (next += (count), next - (count))
+    state->run = run;
+    state->d = d;
+    state->low = low;
+    state->gram = TAKE(d * d);
+    state->c = TAKE(d);
+    state->h = TAKE(d);
+    state->b = TAKE(d);
+    state->inside = (v4l *)TAKE(d);
+    state->top_pivots = TAKE((d - low) * d);
+    state->root.response = TAKE(d);
+    state->root.columns = TAKE(low * d);
+    for (int j = 0; j < low; j++) {
+        state->slots[j].pivot = TAKE(d);
+        state->slots[j].response = TAKE(d);
+        state->slots[j].columns = TAKE(j * d);
     }
-    memcpy(state->root, state->gram, sizeof state->root);
-    size_t place = NAME(place)(problem, first);
-    for (uint64_t mask = first; mask < last; place++) {
-        for (int k = 0; k < radii; k++) {
-            uint64_t negative = 0;
-            size_t source;
-            state->which = k;
-            state->radius = problem->radii[k];
-            state->values = problem->values + k * problem->count;
-            state->bounds = problem->bounds + k * problem->count;
-            state->violators = (mark_t *)problem->marks + 2 * k * problem->count;
-            state->negative = state->violators + problem->count;
-            if (NAME(idle)(state, mask, &negative, &source) >= 0) {
-                state->values[place] = state->values[source];
-                state->bounds[place] = state->bounds[source];
-                state->violators[place] = state->violators[source];
-                state->negative[place] = state->negative[source];
-            } else if (!NAME(solve)(state, mask, place, mask, negative)) {
-                NAME(rescue)(state, mask, place);
-            }
-        }
-        if (problem->ways != NULL && __builtin_popcountll(mask) == problem->max_size && mask)
-            mask += mask & -mask;
-        else
-            mask++;
-    }
+    state->sign_slots = (NAME(sign_slot) *)(memory + head + vectors * sizeof(v4));
+    for (int i = 0; i < signs; i++)
+        state->sign_slots[i].vector = TAKE(d);
+    double *tableau = (double *)(state->sign_slots + signs);
+    for (size_t group = first; group < last; group++)
+        NAME(solve_group)(state, group, tableau);
     free_aligned(memory);
     return 1;
 }
 
-#undef PASTE3
-#undef PASTE
+#undef JOIN3
+#undef JOIN
 #undef NAME
-#undef WIDTH
-#undef EACH
-#undef COLUMN
-#undef mark_t
+#undef WORDS
+#undef TILE
+#undef TAKE

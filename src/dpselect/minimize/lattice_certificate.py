@@ -69,6 +69,12 @@ def scales_of(products: Floats) -> Scales:
     return Scales(norms[:, :-1], norms[:, -1])
 
 
+def rounding_shares(width: int, error: float) -> Floats:
+    """w of the proof, for subsets of 0 .. width columns."""
+    operations = np.arange(width + 1) + 4.0
+    return (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Certificate:
     """Private. Values and residual correlations of N coefficient vectors, with their errors."""
@@ -99,8 +105,7 @@ def certify(products: Floats, scales: Scales, b: Floats, radii: Floats, error: f
         inner = (q * b).sum(axis=1)
         values = products[:, -1, -1] - (c * b).sum(axis=1) - inner
         size = scales.response + (scales.columns * np.abs(b)).sum(axis=1)
-        operations = np.count_nonzero(b, axis=1) + 4.0
-        share = (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP
+        share = rounding_shares(width, error)[np.count_nonzero(b, axis=1)]
         norm = np.abs(b).sum(axis=1) * (1 + 2 * width * UNIT)
         over = np.where(norm > radii, 1.0 - radii / norm, 0.0) + UNIT
         largest = scales.columns.max(axis=1, initial=0.0)
