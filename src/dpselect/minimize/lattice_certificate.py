@@ -58,8 +58,8 @@ class Scales:
     columns: Floats  # (B, d)
     response: Floats  # (B,)
 
-    def of(self, tables: NDArray[np.int64]) -> Scales:
-        """The scales of the tables named, repeated as often as they are."""
+    def of(self, tables: slice) -> Scales:
+        """The scales of some of the tables."""
         return Scales(self.columns[tables], self.response[tables])
 
 
@@ -70,51 +70,56 @@ def scales_of(products: Floats) -> Scales:
 
 
 def rounding_shares(width: int, error: float) -> Floats:
-    """w of the proof, for subsets of 0 .. width columns."""
+    """w of the proof, for coefficients with 0 .. width entries that are not zero."""
     operations = np.arange(width + 1) + 4.0
     return (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Certificate:
-    """Private. Values and residual correlations of N coefficient vectors, with their errors."""
+    """Private. Values and residual correlations of coefficients (B, K, L, d), with what is needed to bound their errors."""
 
-    values: Floats  # (N,)
-    correlations: Floats  # (N, d)
-    correlation_errors: Floats  # (N, d)
+    values: Floats  # (B, K, L)
+    correlations: Floats  # (B, K, L, d)
+    correlation_errors: Floats
     _inner: Floats  # q'b
     _radii: Floats
     _excess: Floats
     _rounding: Floats
 
     def bound(self, nonviolators: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Values, and how far from the loss they can be; good for every subset between support and `nonviolators`."""
-        largest = np.max(np.abs(self.correlations), axis=1, where=nonviolators, initial=0.0)
-        gap = 2.0 * (self._radii * largest - self._inner)
-        bound = (np.maximum(gap, self._excess) + self._rounding) * ROUND_UP + UNDERFLOW
+        """Values, and how far from the loss they can be, for every subset between the support and the `nonviolators`."""
+        largest = np.max(np.abs(self.correlations), axis=-1, where=nonviolators, initial=0.0)
+        with np.errstate(all="ignore"):
+            gap = 2.0 * (self._radii * largest - self._inner)
+            bound = (np.maximum(gap, self._excess) + self._rounding) * ROUND_UP + UNDERFLOW
         bound = np.where(bound >= 0, bound, np.inf)
         return np.where(np.isfinite(bound), np.maximum(self.values, 0.0), 0.0), bound
 
 
 def certify(products: Floats, scales: Scales, b: Floats, radii: Floats, error: float) -> Certificate:
-    """Evaluate coefficients b (N, d), one table of products and one radius each."""
-    width = b.shape[1]
+    """Evaluate coefficients b (B, K, L, d) for tables of products (B, d+1, d+1) and radii (K,)."""
+    tables, width = b.shape[0], b.shape[-1]
+    c = products[:, None, None, :-1, -1]
+    limit = radii[:, None]
     with np.errstate(all="ignore"):
-        c = products[:, :-1, -1]
-        q = c - (products[:, :-1, :-1] @ b[..., None])[..., 0]
-        inner = (q * b).sum(axis=1)
-        values = products[:, -1, -1] - (c * b).sum(axis=1) - inner
-        size = scales.response + (scales.columns * np.abs(b)).sum(axis=1)
-        share = rounding_shares(width, error)[np.count_nonzero(b, axis=1)]
-        norm = np.abs(b).sum(axis=1) * (1 + 2 * width * UNIT)
-        over = np.where(norm > radii, 1.0 - radii / norm, 0.0) + UNIT
-        largest = scales.columns.max(axis=1, initial=0.0)
+        # One matrix product for each table.
+        q = c - (b.reshape(tables, b.shape[1] * b.shape[2], width) @ products[:, :-1, :-1]).reshape(b.shape)
+        inner = (q * b).sum(axis=-1)
+        values = products[:, None, None, -1, -1] - (c * b).sum(axis=-1) - inner
+        absolute = np.abs(b)
+        columns = scales.columns[:, None, None]
+        size = scales.response[:, None, None] + (columns * absolute).sum(axis=-1)
+        share = rounding_shares(width, error)[np.count_nonzero(b, axis=-1)]
+        norm = absolute.sum(axis=-1) * (1 + 2 * width * UNIT)
+        over = np.where(norm > limit, 1.0 - limit / norm, 0.0) + UNIT
+        largest = columns.max(axis=-1, initial=0.0)
         return Certificate(
             values=values,
             correlations=q,
-            correlation_errors=(share * size)[:, None] * scales.columns,
+            correlation_errors=(share * size)[..., None] * columns,
             _inner=inner,
-            _radii=radii,
+            _radii=limit,
             _excess=2.0 * over * size**2,
-            _rounding=2.0 * share * size * (size + radii * largest),
+            _rounding=2.0 * share * size * (size + limit * largest),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -68,6 +69,7 @@ class Plan:
     sizes: NDArray[np.int64] = field()  # (groups,)
 
 
+@lru_cache(maxsize=8)
 def plan_lattice(width: int, max_size: int) -> Plan:
     """Split the lattice on its top columns, far enough that the four lanes are seldom idle."""
     top_bits = min(8, width // 2) if max_size >= width else min(12, width // 2)
@@ -102,9 +104,10 @@ class _Run:
 
     arrays: tuple[NDArray[np.generic], ...]
     numbers: tuple[int, int, int, int, float, float]
+    plain: bool  # without what newer processors can do
 
-    def __call__(self, first: int, last: int, *, plain: bool = False) -> None:
-        _lattice.run(self.arrays, *self.numbers, (first, last), int(plain))
+    def __call__(self, first: int, last: int) -> None:
+        _lattice.run(self.arrays, *self.numbers, (first, last), int(self.plain))
 
 
 def solve_lattice(
@@ -131,30 +134,31 @@ def solve_lattice(
         products, np.array([radius], np.float64), values, bounds, marks, rounding_shares(width, error), ways,
         plan.tops, np.zeros_like(plan.tops), plan.offsets, plan.bases, plan.starts,
     )  # fmt: skip
-    run = _Run(arrays, (width, plan.low, largest, 32 * words, SLACK, PIVOT))
-    _in_turns(run, plan, threads, progress, plain)
+    run = _Run(arrays, (width, plan.low, largest, 32 * words, SLACK, PIVOT), plain)
+    _in_turns(run, plan, threads, progress)
     return values, bounds
 
 
-def _in_turns(run: _Run, plan: Plan, threads: int, progress: Progress | None, plain: bool) -> None:
+def _in_turns(run: _Run, plan: Plan, threads: int, progress: Progress | None) -> None:
     """Level by level; inside a level the groups are shared out. Python looks for Ctrl-C between the turns."""
-    done, total = 0, int(plan.sizes.sum())
+    total = int(plan.sizes.sum())
+    if threads == 1:
+        # Groups stand in an order in which none needs a later one, so that one thread may run through all levels.
+        for first, last in _turns(plan, 0, len(plan.sizes), 1):
+            run(first, last)
+            if progress is not None:
+                progress(int(plan.sizes[:last].sum()) / total)
+        return
     with ThreadPoolExecutor(threads) as pool:
         for first, last in plan.levels:
-            turns = list(_turns(plan, first, last, threads))
-            if threads == 1 or len(turns) == 1:
-                for turn in turns:
-                    run(*turn, plain=plain)
-            else:
-                for waiting in [pool.submit(run, *turn, plain=plain) for turn in turns]:
-                    waiting.result()
-            done += int(plan.sizes[first:last].sum())
+            for waiting in [pool.submit(run, *turn) for turn in _turns(plan, first, last, threads)]:
+                waiting.result()
             if progress is not None:
-                progress(done / total)
+                progress(int(plan.sizes[:last].sum()) / total)
 
 
 def _turns(plan: Plan, first: int, last: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Cut a level into runs of groups, short enough to interrupt and as many as there are threads."""
+    """Cut some groups into runs, short enough to interrupt and at least as many as there are threads."""
     each = max(1, min(TURN // max(1, LANES * int(plan.sizes[first])), -(-(last - first) // threads)))
     for start in range(first, last, each):
         yield start, min(start + each, last)
@@ -174,7 +178,7 @@ def solve_batch(
     def part(first: int, last: int) -> None:
         marks = np.empty(radii.size * LANES << width, np.uint64)
         arrays = (products, radii, values, bounds, marks, shares, _NONE, np.zeros_like(lanes), lanes, _NONE, _NONE, _NONE)
-        _Run(arrays, (width, width, width, NARROW, SLACK, PIVOT))(first, last, plain=plain)
+        _Run(arrays, (width, width, width, NARROW, SLACK, PIVOT), plain)(first, last)
 
     step = max(1, TURN // (LANES * radii.size << width))
     turns = [(first, min(first + step, groups)) for first in range(0, groups, step)]

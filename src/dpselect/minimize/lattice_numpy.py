@@ -1,29 +1,29 @@
-"""Private. The losses of every subset of the columns, in NumPy: the twin of the C kernel, and its equal when no compiler is there.
+"""Private. The losses of every subset of the columns, in NumPy: the twin of the C kernel, and its stand-in without a compiler.
 
-Many problems (B tables of products, K radii) are solved at once. A block holds the subsets that share their high bits; its
-sweep tableaus grow by doubling, one column at a time, and its subsets are solved by size, because a subset needs what its
-children (itself without one column) found. The method and the proof of the certificate are in `lattice_certificate`.
+Subsets are solved by size, because one needs what its children (itself without one column) found: where some column does not
+violate the child without it, the child's solution is copied; else the subset has full support with known signs, and one
+elimination, done for a few hundred subsets at once, solves it. `lattice_certificate` says why, and proves the bounds.
 
-Letters: B problems, K radii, L subsets of one size in a block, m their size, d columns; b coefficients, q residual
-correlations c - Gb, s signs, u = G^-1 s.
+Letters: B tables, K radii, L subsets of one size m, d columns; N pairs (table, subset) that are solved; s signs; u = G^-1 s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.minimize.lattice_certificate import PIVOT, SLACK, Scales, certify, scales_of
+from dpselect.minimize.lattice_certificate import PIVOT, SLACK, Certificate, Scales, certify, scales_of
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Words = NDArray[np.uint64]
 Progress = Callable[[float], None]
 
-BLOCK_BITS = 11
-"""Subsets of this many columns share a block: large enough to hide NumPy's overhead, small enough for the cache."""
+CHUNK = 512
+"""So many subsets are solved at once: enough to hide NumPy's overhead, few enough to stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -33,153 +33,152 @@ class _Problems:
     products: Floats  # (B, d+1, d+1)
     radii: Floats  # (K,)
     error: float
-    scales: Scales  # of every table
-    values: Floats  # (B, K, 2^d), as are the three below
+    scales: Scales
+    masks: Words  # in order
+    full: bool  # whether all masks are there, so that a mask is its own place
+    values: Floats  # (B, K, masks), as are the three below
     bounds: Floats
-    violators: NDArray[np.uint32]
-    signs: NDArray[np.uint32]
+    violators: Words
+    negative: Words
 
     @property
     def width(self) -> int:
         return int(self.products.shape[-1]) - 1
 
+    def places(self, masks: Words) -> Places:
+        return masks.astype(np.int64) if self.full else np.searchsorted(self.masks, masks)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Family:
+    """Public. Some subsets of one size, and their children."""
+
+    places: Places  # (L,)
+    masks: Words  # (L,)
+    members: Places  # (L, m) columns
+    children: Places  # (L, m) places
+
+
+def masks_of(width: int, max_size: int) -> Words:
+    """All sets of at most `max_size` of the columns, as numbers in order."""
+    masks = np.zeros(1, np.uint64)
+    for j in range(width):
+        masks = np.concatenate([masks, masks[np.bitwise_count(masks) < max_size] | np.uint64(1 << j)])
+    return masks
+
 
 def solve_lattices(
-    products: Floats, radii: Floats, error: float, progress: Progress | None = None
+    products: Floats, radii: Floats, error: float, max_size: int | None = None, progress: Progress | None = None
 ) -> tuple[Floats, Floats]:
-    """Values and certified bounds, each (B, K, 2^d), for tables of products (B, d+1, d+1) and radii (K,)."""
+    """Values and certified bounds (B, K, subsets) for tables of products (B, d+1, d+1) and radii (K,)."""
     tables, width = products.shape[0], products.shape[-1] - 1
-    shape = (tables, radii.size, 1 << width)
+    masks = masks_of(width, width if max_size is None else max_size)
+    shape = (tables, radii.size, masks.size)
     problems = _Problems(
-        products, radii, error, scales_of(products), np.empty(shape), np.empty(shape),
-        np.zeros(shape, np.uint32), np.zeros(shape, np.uint32),
+        products, radii, error, scales_of(products), masks, masks.size == 1 << width,
+        np.empty(shape), np.empty(shape), np.zeros(shape, np.uint64), np.zeros(shape, np.uint64),
     )  # fmt: skip
-    bits = min(width, BLOCK_BITS)
-    levels = _levels(bits)
-    for block in range(1 << (width - bits)):
-        top = block << bits
-        tableaus, singular = _tableaus(products, top, bits)
-        for low in levels:
-            _solve_level(problems, top, low, tableaus, singular)
-        if progress is not None:
-            progress((block + 1) / (1 << (width - bits)))
+    sizes = np.bitwise_count(masks)
+    step, done = max(1, CHUNK // tables), 0
+    for size in range(int(sizes.max()) + 1):
+        level = np.nonzero(sizes == size)[0]
+        for start in range(0, level.size, step):
+            _solve(problems, _family(problems, level[start : start + step]))
+            done += min(step, level.size - start)
+            if progress is not None:
+                progress(done / masks.size)
     return problems.values, problems.bounds
 
 
-def _levels(bits: int) -> list[NDArray[np.int64]]:
-    """The masks of `bits` columns, grouped by size."""
-    masks = np.arange(1 << bits)
-    sizes = np.bitwise_count(masks)
-    return [masks[sizes == size] for size in range(bits + 1)]
+def _family(problems: _Problems, places: Places) -> _Family:
+    masks = problems.masks[places]
+    inside = masks[:, None] >> np.arange(problems.width, dtype=np.uint64) & np.uint64(1) == 1
+    members = np.nonzero(inside)[1].reshape(masks.size, -1)
+    children = problems.places(masks[:, None] ^ np.left_shift(np.uint64(1), members.astype(np.uint64)))
+    return _Family(places, masks, members, children)
 
 
-def _tableaus(products: Floats, top: int, bits: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Sweep tableaus (B, 2^bits, d+1, d+1) of `top` with every set of low columns, and which of them are singular."""
-    tableaus = products[:, None].copy()
-    singular = np.zeros(tableaus.shape[:2], bool)
-    diagonal = np.einsum("bii->bi", products)
-    for j in range(products.shape[-1] - 2, bits - 1, -1):
-        if top >> j & 1:
-            tableaus, now = _sweep(tableaus, j, diagonal)
-            singular = singular | now
-    for j in range(bits):
-        swept, now = _sweep(tableaus, j, diagonal)
-        tableaus = np.concatenate([tableaus, swept], axis=1)
-        singular = np.concatenate([singular, singular | now], axis=1)
-    return tableaus, singular
-
-
-def _sweep(tableaus: Floats, j: int, diagonal: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Pivot on column j: the swept block becomes -G^-1, the response's column the coefficients and the residual products."""
-    column = tableaus[..., j]
-    pivot = column[..., j]
-    singular = ~(pivot > PIVOT * diagonal[:, None, j])
-    inverse = 1.0 / np.where(singular, 1.0, pivot)
-    scaled = column * inverse[..., None]
-    swept = tableaus - column[..., :, None] * scaled[..., None, :]
-    swept[..., j, :] = scaled
-    swept[..., :, j] = scaled
-    swept[..., j, j] = -inverse
-    return swept, singular
-
-
-def _solve_level(
-    problems: _Problems, top: int, low: NDArray[np.int64], tableaus: Floats, singular: NDArray[np.bool_]
-) -> None:
-    """Solve all subsets `top + low`, which have the same size, for every table and radius."""
-    masks = top + low
-    width = problems.width
-    inside = (masks[:, None] >> np.arange(width)) & 1 == 1  # (L, d)
-    members = np.nonzero(inside)[1].reshape(masks.size, -1)  # (L, m)
-    children = masks[:, None] - (1 << members)
-    violates = problems.violators[..., children] >> members.astype(np.uint32) & 1 == 1  # (B, K, L, m)
-    copies = ~violates.all(axis=-1)
-    if copies.any():
-        table, radius, place = np.nonzero(copies)
-        source = children[place, violates[copies].argmin(axis=-1)]
-        for array in (problems.values, problems.bounds, problems.violators, problems.signs):
-            array[table, radius, masks[place]] = array[table, radius, source]
-    table, radius, place = np.nonzero(~copies)
+def _solve(problems: _Problems, family: _Family) -> None:
+    """Copy what a child explains; solve the rest."""
+    bits = np.left_shift(np.uint64(1), family.members.astype(np.uint64))
+    violates = problems.violators[:, :, family.children] & bits != 0  # (B, K, L, m)
+    full = violates.all(axis=-1)
+    table, radius, at = np.nonzero(~full)
     if table.size:
-        negative = (
-            problems.signs[table[:, None], radius[:, None], children[place]] >> members[place].astype(np.uint32) & 1
-        )
-        signs = np.zeros((table.size, width))
-        np.put_along_axis(signs, members[place], 1.0 - 2.0 * negative, axis=1)
-        bad = singular[table, low[place]]
-        b, multiplier = _solve_direct(problems, tableaus, table, radius, low[place], inside[place], signs)
-        _store(problems, table, radius, masks[place], inside[place], b, multiplier)
-        wrong = bad | ~(problems.bounds[table, radius, masks[place]] < np.inf)
-        for t, k, mask in zip(table[wrong], radius[wrong], masks[place][wrong], strict=True):
-            _rescue(problems, int(t), int(k), int(mask))
+        source = family.children[at, violates[table, radius, at].argmin(axis=-1)]
+        for array in (problems.values, problems.bounds, problems.violators, problems.negative):
+            array[table, radius, family.places[at]] = array[table, radius, source]
+    some = full.any(axis=(0, 1))
+    if not some.any():
+        return
+    rest = _Family(family.places[some], family.masks[some], family.members[some], family.children[some])
+    minus = problems.negative[:, :, rest.children] & bits[some] != 0
+    b, multiplier, singular = _coefficients(problems, rest, 1.0 - 2.0 * minus)
+    found = certify(problems.products, problems.scales, b, problems.radii, problems.error)
+    _store(problems, rest, found, multiplier, full[..., some])
+    trouble = full[..., some] & (singular[:, None] | ~(problems.bounds[..., rest.places] < np.inf))
+    for t, k, i in zip(*np.nonzero(trouble), strict=True):
+        _rescue(problems, int(t), int(k), int(rest.masks[i]))
 
 
-def _solve_direct(
-    problems: _Problems,
-    tableaus: Floats,
-    table: NDArray[np.int64],
-    radius: NDArray[np.int64],
-    low: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    signs: Floats,
-) -> tuple[Floats, Floats]:
-    """Coefficients and multipliers of subsets with full support, whose signs are known."""
-    width = problems.width
-    limit = problems.radii[radius]
-    b = np.where(inside, tableaus[table, low, :width, width], 0.0)
-    multiplier = np.where(limit > 0, 0.0, np.inf)
-    bound = np.nonzero(~(np.abs(b).sum(axis=1) <= limit))[0]
-    if bound.size:
-        s = signs[bound]
-        u = np.where(inside[bound], -(tableaus[table[bound], low[bound], :width, :width] @ s[..., None])[..., 0], 0.0)
-        with np.errstate(all="ignore"):
-            multiplier[bound] = np.maximum(((s * b[bound]).sum(axis=1) - limit[bound]) / (s * u).sum(axis=1), 0.0)
-            b[bound] -= multiplier[bound, None] * u
-    return b, multiplier
+def _coefficients(problems: _Problems, family: _Family, signs: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Coefficients (B, K, L, d) and multipliers (B, K, L) for full support with these signs; and what is singular (B, L)."""
+    tables, radii, subsets, size = signs.shape
+    m = family.members.T
+    system = np.empty((size, size + 1 + radii, tables, subsets))
+    system[:, :size] = np.moveaxis(problems.products[:, m[:, None], m[None, :]], 0, 2)
+    system[:, size] = np.moveaxis(problems.products[:, m, -1], 0, 1)
+    s = signs.transpose(3, 1, 0, 2)
+    system[:, size + 1 :] = s
+    singular = _eliminate(system)
+    ols, u = system[:, size], system[:, size + 1 :]
+    limit = problems.radii[:, None, None]
+    with np.errstate(all="ignore"):
+        beyond = ~(np.abs(ols).sum(axis=0) <= limit)  # (K, B, L)
+        found = ((s * ols[:, None]).sum(axis=0) - limit) / (s * u).sum(axis=0)
+        step = np.where(beyond & (found > 0), found, 0.0)
+        compact = ols[:, None] - step * u
+    b = np.zeros((tables, radii, subsets, problems.width))
+    np.put_along_axis(b, np.broadcast_to(family.members, signs.shape), compact.transpose(2, 1, 3, 0), axis=-1)
+    return b, np.where(limit > 0, step, np.inf).transpose(1, 0, 2), singular
+
+
+def _eliminate(system: Floats) -> NDArray[np.bool_]:
+    """Gauss on (m, m + right-hand sides, B, L), all subsets at once; the solutions replace the right-hand sides."""
+    size = system.shape[0]
+    singular = np.zeros(system.shape[2:], bool)
+    diagonal = [system[i, i].copy() for i in range(size)]
+    for i in range(size):
+        zero = ~(system[i, i] > PIVOT * diagonal[i])
+        singular |= zero
+        system[i, i + 1 :] *= 1.0 / np.where(zero, np.inf, system[i, i])
+        system[i + 1 :, i + 1 :] -= system[i + 1 :, i, None] * system[i, i + 1 :]
+    for i in range(size - 1, 0, -1):
+        system[:i, size:] -= system[:i, i, None] * system[i, size:]
+    return singular
+
+
+def _words(bits: NDArray[np.bool_]) -> Words:
+    """Bits of up to 64 columns as one number each."""
+    padded = np.zeros((*bits.shape[:-1], 64), bool)
+    padded[..., : bits.shape[-1]] = bits
+    return np.packbits(padded, axis=-1, bitorder="little").view("<u8")[..., 0].astype(np.uint64)
 
 
 def _store(
-    problems: _Problems,
-    table: NDArray[np.int64],
-    radius: NDArray[np.int64],
-    masks: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    b: Floats,
-    multiplier: Floats,
+    problems: _Problems, family: _Family, found: Certificate, multiplier: Floats, lanes: NDArray[np.bool_]
 ) -> None:
-    """Certify coefficients and keep value, bound and violators."""
-    certificate = certify(
-        problems.products[table], problems.scales.of(table), b, problems.radii[radius], problems.error
-    )
-    allowed = multiplier[:, None] + SLACK * certificate.correlation_errors
-    violates = ~inside & ~(np.abs(certificate.correlations) <= allowed)
-    powers = (1 << np.arange(problems.width)).astype(np.uint32)
-    value, bound = certificate.bound(~violates)
-    where = (table, radius, masks)
-    problems.values[where] = value
-    problems.bounds[where] = bound
-    problems.violators[where] = (violates * powers).sum(axis=1, dtype=np.uint32)
-    problems.signs[where] = ((certificate.correlations < 0) * powers).sum(axis=1, dtype=np.uint32)
+    """Keep value, bound and violators of the certified coefficients, where `lanes` says so."""
+    powers = np.left_shift(np.uint64(1), np.arange(problems.width, dtype=np.uint64))
+    inside = family.masks[:, None] & powers != 0
+    allowed = np.abs(found.correlations) <= multiplier[..., None] + SLACK * found.correlation_errors
+    value, bound = found.bound(allowed | inside)
+    table, radius, at = np.nonzero(lanes)
+    where = (table, radius, family.places[at])
+    problems.values[where] = value[lanes]
+    problems.bounds[where] = bound[lanes]
+    problems.violators[where] = _words(~(allowed | inside)[lanes])
+    problems.negative[where] = _words((found.correlations < 0)[lanes])
 
 
 def _rescue(problems: _Problems, table: int, radius: int, mask: int) -> None:
@@ -188,36 +187,31 @@ def _rescue(problems: _Problems, table: int, radius: int, mask: int) -> None:
     In exact arithmetic some child of a singular subset has its loss (a solution of least l1 norm can be chosen with
     independent columns), so this is a matter of rounding only; if the bound comes out large, the exact solver decides.
     """
-    members = [j for j in range(problems.width) if mask >> j & 1]
-    child = min((mask ^ 1 << j for j in members), key=lambda other: problems.values[table, radius, other])
-    support = _support(problems.violators[table, radius], child)
-    gram = problems.products[table]
-    at = [j for j in range(problems.width) if support >> j & 1]
-    limit = problems.radii[radius]
-    found: dict[str, Any] = {"b": np.zeros(problems.width), "multiplier": 0.0}
-    if at:
-        inverse = np.linalg.pinv(gram[np.ix_(at, at)], hermitian=True)
-        ols = inverse @ gram[at, -1]
-        signs = np.array([1.0 - 2.0 * (problems.signs[table, radius, support ^ 1 << j] >> j & 1) for j in at])
-        if np.abs(ols).sum() > limit:
-            u = inverse @ signs
-            if signs @ u > 0:
-                found["multiplier"] = max((signs @ ols - limit) / (signs @ u), 0.0)
-                ols = ols - found["multiplier"] * u
-        total = np.abs(ols).sum()
-        found["b"][at] = ols if total <= limit else ols * (limit / total)
-    one = np.array([table]), np.array([radius]), np.array([mask])
-    inside = (np.array([mask])[:, None] >> np.arange(problems.width)) & 1 == 1
-    _store(problems, *one, inside, found["b"][None], np.array([found["multiplier"]]))
+    alone = _Problems(
+        problems.products[table : table + 1], problems.radii[radius : radius + 1], problems.error,
+        problems.scales.of(slice(table, table + 1)), problems.masks, problems.full,
+        *(array[table : table + 1, radius : radius + 1]
+          for array in (problems.values, problems.bounds, problems.violators, problems.negative)),
+    )  # fmt: skip
+    target = _family(alone, alone.places(np.array([mask], np.uint64)))
+    support, singular = np.uint64(mask), np.ones((1, 1), bool)
+    while singular.any():
+        children = _family(alone, alone.places(support[None])).children[0]
+        support = _support(alone, alone.masks[children[alone.values[0, 0, children].argmin()]])
+        family = _family(alone, alone.places(support[None]))
+        bits = np.left_shift(np.uint64(1), family.members.astype(np.uint64))
+        signs = 1.0 - 2.0 * (alone.negative[:, :, family.children] & bits != 0)
+        b, multiplier, singular = _coefficients(alone, family, signs)
+    found = certify(alone.products, alone.scales, b, alone.radii, alone.error)
+    _store(alone, target, found, multiplier, np.ones((1, 1, 1), bool))
 
 
-def _support(violators: NDArray[np.uint32], mask: int) -> int:
+def _support(problems: _Problems, mask: np.uint64) -> np.uint64:
     """The columns that the solution of a subset uses: follow the copies down."""
-    rest = mask
-    while rest:
-        j = rest.bit_length() - 1
-        rest ^= 1 << j
-        if not int(violators[mask ^ 1 << j]) >> j & 1:
-            mask ^= 1 << j
-            rest = mask
-    return mask
+    while True:
+        family = _family(problems, problems.places(mask[None]))
+        bits = np.left_shift(np.uint64(1), family.members.astype(np.uint64))
+        idle = problems.violators[0, 0, family.children[0]] & bits[0] == 0
+        if not idle.any():
+            return mask
+        mask = problems.masks[family.children[0, idle.argmax()]]
