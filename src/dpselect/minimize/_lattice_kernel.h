@@ -453,7 +453,7 @@ TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int 
     NAME(certify)(state, slot->rows, slot->members, family->size + state->top_size, ZERO + multiplier, run->radii[radius], &found);
     if (!(found.bound[l] >= 0 && found.bound[l] < INFINITY)) {
         found.bound[l] = INFINITY;
-        found.value[l] = least;
+        found.value[l] = least < INFINITY ? least : state->yy[l];
         found.violators[l] = 0;
     }
     v4l lane = {0, 0, 0, 0};

@@ -142,7 +142,9 @@ def _memory() -> float:
 def _table(products: ArrayLike, dimensions: int) -> Floats:
     table = np.ascontiguousarray(products, np.float64)
     if table.ndim != dimensions or table.shape[-1] != table.shape[-2] or table.shape[-1] < 1:
-        raise AssumptionError(f"Products must be square with the response last, in an array of {dimensions} dimensions.")
+        raise AssumptionError(
+            f"Products must be square with the response last, in an array of {dimensions} dimensions."
+        )
     return table
 
 

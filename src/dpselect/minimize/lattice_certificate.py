@@ -70,7 +70,7 @@ def scales_of(products: Floats) -> Scales:
 
 
 def rounding_shares(width: int, error: float) -> Floats:
-    """w of the proof, for coefficients with 0 .. width entries that are not zero."""
+    """The share w of the proof, for coefficients with 0 .. width entries that are not zero."""
     operations = np.arange(width + 1) + 4.0
     return (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP
 

@@ -177,7 +177,20 @@ def solve_batch(
 
     def part(first: int, last: int) -> None:
         marks = np.empty(radii.size * LANES << width, np.uint64)
-        arrays = (products, radii, values, bounds, marks, shares, _NONE, np.zeros_like(lanes), lanes, _NONE, _NONE, _NONE)
+        arrays = (
+            products,
+            radii,
+            values,
+            bounds,
+            marks,
+            shares,
+            _NONE,
+            np.zeros_like(lanes),
+            lanes,
+            _NONE,
+            _NONE,
+            _NONE,
+        )
         _Run(arrays, (width, width, width, NARROW, SLACK, PIVOT), plain)(first, last)
 
     step = max(1, TURN // (LANES * radii.size << width))

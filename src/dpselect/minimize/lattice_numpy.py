@@ -45,6 +45,14 @@ class _Problems:
     def width(self) -> int:
         return int(self.products.shape[-1]) - 1
 
+    def alone(self, table: int, radius: int) -> _Problems:
+        """One of the tables with one of the radii; what is found is still written here."""
+        t, k = slice(table, table + 1), slice(radius, radius + 1)
+        return _Problems(
+            self.products[t], self.radii[k], self.error, self.scales.of(t), self.masks, self.full,
+            self.values[t, k], self.bounds[t, k], self.violators[t, k], self.negative[t, k],
+        )  # fmt: skip
+
     def places(self, masks: Words) -> Places:
         return masks.astype(np.int64) if self.full else np.searchsorted(self.masks, masks)
 
@@ -187,31 +195,28 @@ def _rescue(problems: _Problems, table: int, radius: int, mask: int) -> None:
     In exact arithmetic some child of a singular subset has its loss (a solution of least l1 norm can be chosen with
     independent columns), so this is a matter of rounding only; if the bound comes out large, the exact solver decides.
     """
-    alone = _Problems(
-        problems.products[table : table + 1], problems.radii[radius : radius + 1], problems.error,
-        problems.scales.of(slice(table, table + 1)), problems.masks, problems.full,
-        *(array[table : table + 1, radius : radius + 1]
-          for array in (problems.values, problems.bounds, problems.violators, problems.negative)),
-    )  # fmt: skip
-    target = _family(alone, alone.places(np.array([mask], np.uint64)))
-    support, singular = np.uint64(mask), np.ones((1, 1), bool)
+    if not mask:
+        return
+    alone = problems.alone(table, radius)
+    support, singular = mask, np.ones((1, 1), bool)
     while singular.any():
-        children = _family(alone, alone.places(support[None])).children[0]
-        support = _support(alone, alone.masks[children[alone.values[0, 0, children].argmin()]])
-        family = _family(alone, alone.places(support[None]))
+        children = _family(alone, alone.places(np.array([support], np.uint64))).children[0]
+        support = _support(alone, int(alone.masks[children[alone.values[0, 0, children].argmin()]]))
+        family = _family(alone, alone.places(np.array([support], np.uint64)))
         bits = np.left_shift(np.uint64(1), family.members.astype(np.uint64))
         signs = 1.0 - 2.0 * (alone.negative[:, :, family.children] & bits != 0)
         b, multiplier, singular = _coefficients(alone, family, signs)
     found = certify(alone.products, alone.scales, b, alone.radii, alone.error)
+    target = _family(alone, alone.places(np.array([mask], np.uint64)))
     _store(alone, target, found, multiplier, np.ones((1, 1, 1), bool))
 
 
-def _support(problems: _Problems, mask: np.uint64) -> np.uint64:
+def _support(problems: _Problems, mask: int) -> int:
     """The columns that the solution of a subset uses: follow the copies down."""
     while True:
-        family = _family(problems, problems.places(mask[None]))
+        family = _family(problems, problems.places(np.array([mask], np.uint64)))
         bits = np.left_shift(np.uint64(1), family.members.astype(np.uint64))
         idle = problems.violators[0, 0, family.children[0]] & bits[0] == 0
         if not idle.any():
             return mask
-        mask = problems.masks[family.children[0, idle.argmax()]]
+        mask = int(problems.masks[family.children[0, idle.argmax()]])

@@ -1,0 +1,99 @@
+"""The extension's build: clean under the sanitizers, and not needed for an install."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src/dpselect/minimize/_lattice.c"
+COMPILER = shutil.which("gcc") or shutil.which("clang")
+
+DRIVE = """
+import importlib.util, sys
+import numpy as np
+from dpselect.minimize import lattice_compiled
+spec = importlib.util.spec_from_file_location("_lattice", sys.argv[1])
+lattice_compiled._lattice = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(lattice_compiled._lattice)
+rng = np.random.default_rng(0)
+for d in (0, 1, 2, 3, 7, 10):
+    x = rng.uniform(-1, 1, (30, d + 1))
+    x[:, d // 2] = x[:, d // 3]
+    for products in (x.T @ x, 0 * x.T @ x, 1e300 * (x.T @ x), np.full((d + 1, d + 1), np.nan)):
+        for plain in (False, True):
+            for radius in (0.0, 0.3, 1e3, 1e200):
+                for size in (None, 0, 2):
+                    lattice_compiled.solve_lattice(products, radius, 2.0**-53, max_size=size, plain=plain)
+            tables = np.stack([products] * 5)
+            lattice_compiled.solve_batch(tables, np.array([0.0, 0.5, 9.0]), 2.0**-53, threads=2, plain=plain)
+for d, size in ((33, 2), (63, 1), (40, 2)):
+    x = rng.uniform(-1, 1, (20, d + 1))
+    lattice_compiled.solve_lattice(x.T @ x, 1.0, 2.0**-53, max_size=size, threads=2)
+for wrong in ({0: np.zeros(3)}, {2: np.zeros(3)}, {5: np.zeros(1)}, {7: np.zeros(2, np.uint64)}):
+    products = np.eye(4)
+    arrays = [products, np.ones(1), np.zeros(8), np.zeros(8, np.float32), np.zeros(32, np.uint64), np.ones(4),
+              np.zeros(0, np.uint64), np.zeros(4, np.uint64), np.zeros(4, np.uint64), *[np.zeros(0, np.uint64)] * 3]
+    for place, array in wrong.items():
+        arrays[place] = array
+    try:
+        lattice_compiled._lattice.run(tuple(arrays), 3, 3, 3, 32, 8.0, 1e-12, (0, 1), 0)
+    except ValueError:
+        continue
+    raise SystemExit("arrays that do not fit were taken")
+print("clean")
+"""
+
+
+def built(folder, *flags):
+    target = folder / f"_lattice{sysconfig.get_config_var('EXT_SUFFIX')}"
+    include = sysconfig.get_paths()["include"]
+    command = [COMPILER, "-shared", "-fPIC", *flags, f"-I{include}", str(SOURCE), "-o", str(target), "-lm"]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return target
+
+
+def run(target, **more):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1", **more}
+    command = [sys.executable, "-c", DRIVE, str(target)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILER, reason="no compiler here, so the sanitizers were not run")
+@pytest.mark.skipif(sys.platform != "linux", reason="the sanitizers are loaded the Linux way")
+def test_sanitizers_find_nothing(tmp_path):
+    flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-Wno-psabi"]
+    target = built(tmp_path, *flags)
+    found = subprocess.run([COMPILER, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    result = run(target, LD_PRELOAD=found.stdout.strip(), ASAN_OPTIONS="detect_leaks=0")
+    assert result.stdout.strip() == "clean", result.stderr[-3000:]
+
+
+@pytest.mark.skipif(not COMPILER, reason="no compiler here")
+def test_the_kernel_compiles_without_a_warning():
+    include = sysconfig.get_paths()["include"]
+    command = [COMPILER, "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-psabi", f"-I{include}", str(SOURCE)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_without_a_compiler_the_build_succeeds_and_says_so(tmp_path):
+    command = [
+        sys.executable,
+        "setup.py",
+        "build_ext",
+        f"--build-lib={tmp_path}",
+        f"--build-temp={tmp_path}",
+        "--force",
+    ]
+    result = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "CC": "false"}, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert result.returncode == 0, result.stderr
+    assert "failed" in result.stdout + result.stderr
+    assert not list(tmp_path.rglob("*.so"))
