@@ -1,0 +1,90 @@
+"""The shell's door: `dpselect COMMAND`. A command is a module of use/commands, imported when it is called and not before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from dpselect.use.commands.failures import explain
+
+COMMANDS = {
+    "demo": "One real data set, end to end, ending in a report to open.",
+    "init": "Write a study file for DATA: names and types only, the bounds are yours to state.",
+    "check": "Custodian's eyes only: does DATA fit the study, and what would be chosen?",
+    "plan": "What to expect, and good settings, from public facts alone.",
+    "select": "Choose a model with a differential-privacy guarantee.",
+    "analyze": "Choose a model, estimate its coefficients, write the report.",
+    "budget": "What was spent, when and on what; or open a ledger.",
+    "verify": "Check a report: its hashes, its price, its place in the ledger.",
+    "sql": "The one aggregate query to run where rows may not leave the database.",
+    "paper": "The paper's experiments, figures and tables.",
+    "completion": "Tab completion for your shell.",
+}
+"""Name and purpose of each command, so that `dpselect --help` has to import none of them."""
+
+
+class LazyGroup(click.Group):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command from its own module."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"dpselect.use.commands.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from the table above."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Start with:  dpselect demo
+Then:        dpselect init people.csv --response income -o study.toml
+             (state the bounds in study.toml)
+             dpselect check study.toml people.csv
+             dpselect select study.toml people.csv --epsilon 1
+
+Every command has --help with a worked example. Exit codes: 0 done, 2 wrong usage or input, 3 refused by the
+budget, 1 anything else.""",
+)
+@click.version_option(package_name="dpselect", message="dpselect %(version)s")
+def dpselect() -> None:
+    """Choose a regression model from data you may not show, with a differential-privacy guarantee."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; every failure is one sentence on stderr and an exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """The exit code of a command."""
+    try:
+        dpselect.main(arguments, prog_name="dpselect", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except SystemExit as stop:  # shell completion ends this way
+        return stop.code if isinstance(stop.code, int) else 1
+    except BaseException as problem:
+        failure = explain(problem)
+        if failure.sentence:
+            click.echo(failure.sentence, err=True)
+        return failure.code
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One module a command, and what they share."""

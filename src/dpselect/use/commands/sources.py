@@ -1,0 +1,43 @@
+"""From the DATA of a command line to a source that `gather` reads. The one place where commands open data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dpselect.errors import DataError
+from dpselect.gather.arrow import _is_number
+
+
+def open_source(data: str) -> Any:
+    """What `gather` takes, for a path."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    path = Path(data)
+    if path.is_dir():
+        raise DataError(f"{data!r} is a folder; give a file.")
+    if not path.exists():
+        raise DataError(f"There is no file {data!r}; check the path.")
+    try:
+        if path.suffix == ".parquet":
+            return pyarrow.parquet.read_table(path)
+        return pyarrow.csv.read_csv(path)
+    except pa.ArrowInvalid:
+        raise DataError(f"{data!r} cannot be read as a table: check its format and encoding.") from None
+
+
+def column_kinds(data: str) -> list[tuple[str, str]]:
+    """Names and kinds ("number", "text" or another type) of a source's columns."""
+    schema = open_source(data).schema
+    return [(field.name, _kind(field.type)) for field in schema]
+
+
+def _kind(kind: Any) -> str:
+    return "number" if _is_number(kind) else "text" if str(kind) in ("string", "large_string") else str(kind)
+
+
+def label(data: str) -> str:
+    """What the ledger calls the data: the file's name; never a folder, a host or a password."""
+    return Path(data.split("?")[0]).name

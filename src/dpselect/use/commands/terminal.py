@@ -1,0 +1,68 @@
+"""What a person sees: answers on stdout, everything else on stderr, colours and bars only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+WIDTH = 110
+
+
+def on_terminal() -> bool:
+    """Whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def tell(message: str) -> None:
+    """A remark that is no part of the answer."""
+    click.echo(message, err=True)
+
+
+def answer_json(values: Any) -> None:
+    """The whole answer as JSON."""
+    click.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def heading(text: str) -> str:
+    """A line that opens something."""
+    return click.style(text, bold=True)
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> str:
+    """Aligned names and values."""
+    listed = list(rows)
+    width = max((len(name) for name, _ in listed), default=0)
+    return "\n".join(f"  {click.style(name.ljust(width), dim=True)}  {value}" for name, value in listed)
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
+    """A table; the columns at the places `numbers` stand to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if place in numbers else "left", no_wrap=place in numbers)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+@contextmanager
+def waiting(what: str, quiet: bool = False) -> Iterator[None]:
+    """A spinner on a terminal while something takes its time; nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
