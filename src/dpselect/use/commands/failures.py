@@ -44,7 +44,7 @@ def explain(problem: BaseException) -> Failure:
         return Failure(OTHER, "")
     if isinstance(problem, OSError):
         return Failure(WRONG, _system(problem))
-    if isinstance(problem, ImportError):
+    if isinstance(problem, ImportError) and "install" in str(problem):
         return Failure(WRONG, _sentence(str(problem)))
     if isinstance(problem, MemoryError):
         return Failure(OTHER, "The memory does not suffice: name fewer predictors or set --max-size.")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, Self
 
 import click
 
@@ -15,47 +17,66 @@ from dpselect.use.commands.terminal import on_terminal, tell
 DEFAULT_EPSILON, DEFAULT_DELTA = Decimal(10), Decimal("1e-5")
 """What a ledger that nobody opened on purpose allows in all; more if the first charge is more."""
 
-
-def ledger_path(study: str, ledger: str | None) -> str:
-    """The ledger that was named, or the one beside the study file."""
-    return ledger if ledger is not None else str(Path(study).with_suffix(".budget.db"))
+Price = tuple[Decimal, Decimal]
 
 
-def open_ledger(path: str, price: tuple[Decimal, Decimal], totals: tuple[str | None, str | None]) -> Ledger:
-    """The ledger at a path; a new one gets the stated totals, or the default ones."""
-    epsilon, delta = totals
-    if epsilon is None and delta is None and _exists(path):
-        return Ledger(path, announce=tell)
-    whole = exact_epsilon(epsilon) if epsilon is not None else max(DEFAULT_EPSILON, price[0])
-    slack = exact_delta(delta) if delta is not None else max(DEFAULT_DELTA, price[1])
-    return Ledger(path, epsilon=whole, delta=slack, announce=tell)
+@dataclass(frozen=True, slots=True)
+class Till:
+    """Public. Where a command charges: a ledger's place, and the totals it gets if it is new."""
+
+    path: str
+    total_epsilon: Decimal | None = None
+    total_delta: Decimal | None = None
+
+    @classmethod
+    def from_options(cls, study: str, options: dict[str, Any]) -> Self:
+        """From the options of a command, which are taken out: the ledger named, or the one beside the study file."""
+        path = options.pop("ledger") or str(beside(study))
+        epsilon, delta = options.pop("total_epsilon"), options.pop("total_delta")
+        return cls(
+            path,
+            None if epsilon is None else exact_epsilon(epsilon, "--total-epsilon"),
+            None if delta is None else exact_delta(delta, "--total-delta"),
+        )
+
+    @property
+    def shown(self) -> str:
+        """The place without credentials."""
+        return self.path.rsplit("@", 1)[-1].split("?")[0] if "://" in self.path else self.path
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a ledger, as far as can be told without opening it."""
+        return "://" in self.path or Path(self.path).exists()
+
+    def totals(self, price: Price) -> Price:
+        """What a new ledger allows in all."""
+        return self.total_epsilon or max(DEFAULT_EPSILON, price[0]), self.total_delta or max(DEFAULT_DELTA, price[1])
+
+    def open(self, price: Price) -> Ledger:
+        """The ledger, created if there is none."""
+        if self.exists and self.total_epsilon is None and self.total_delta is None:
+            return Ledger(self.path, announce=tell)
+        epsilon, delta = self.totals(price)
+        return Ledger(self.path, epsilon=epsilon, delta=delta, announce=tell)
+
+    def confirm(self, price: Price, yes: bool) -> None:
+        """Say what will be charged, and ask for a yes if there is a person to ask. A ledger that is there must open."""
+        epsilon, delta = price
+        if self.exists:
+            left = Ledger(self.path, announce=tell).left()
+            state = f"which has {left} left"
+        else:
+            state = f"a new ledger that will allow epsilon {plain(self.totals(price)[0])} in all"
+        if yes or not on_terminal():
+            return
+        cost = f"epsilon {plain(epsilon)}" + (f" and delta {plain(delta)}" if delta else "")
+        click.confirm(f"This charges {cost} to {self.shown}, {state}. Go on?", abort=True, err=True)
 
 
-def _exists(path: str) -> bool:
-    return path.startswith(("postgresql://", "postgres://")) or Path(path).exists()
-
-
-def confirm_charge(path: str, price: tuple[Decimal, Decimal], totals: tuple[str | None, str | None]) -> None:
-    """Say what will be charged and ask for a yes; called where there is a person to ask."""
-    epsilon, delta = price
-    cost = f"epsilon {plain(epsilon)}" + (f" and delta {plain(delta)}" if delta else "")
-    if _exists(path):
-        left = Ledger(path, announce=tell).left()
-        state = f"which has {left} left"
-    else:
-        total = plain(exact_epsilon(totals[0])) if totals[0] else plain(max(DEFAULT_EPSILON, epsilon))
-        state = f"a new ledger that will allow epsilon {total} in all"
-    click.confirm(f"This charges {cost} to {shown(path)}, {state}. Go on?", abort=True, err=True)
-
-
-def must_ask(yes: bool) -> bool:
-    """Whether there is a person to ask who has not said yes already."""
-    return not yes and on_terminal()
-
-
-def shown(path: str) -> str:
-    """A ledger's place without credentials."""
-    return path if "://" not in path else f"the ledger on {path.rsplit('@', 1)[-1].split('?')[0]}"
+def beside(study: str) -> Path:
+    """Where the ledger of a study file stands: study.toml has study.budget.db."""
+    return Path(study).with_suffix(".budget.db")
 
 
 def analyst() -> str:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from dpselect.assume.models import Subsets
-from dpselect.assume.recipe import Recipe, make_recipe
 from dpselect.release.selection import Selection
-from dpselect.report.text import selection_text
+from dpselect.report.text import selection_lines
 from dpselect.use.analysis import gather, select
 from dpselect.use.commands.files import require_writable, write_text
-from dpselect.use.commands.ledgers import analyst, confirm_charge, ledger_path, must_ask, open_ledger
-from dpselect.use.commands.options import (
-    DATA,
-    DELTA,
-    EPSILON,
-    JSON,
-    LEDGER,
-    MODEL,
-    QUIET,
-    STUDY,
-    TOTALS,
-    YES,
-    penalty_of,
-)
+from dpselect.use.commands.ledgers import Till, analyst
+from dpselect.use.commands.options import DATA, DELTA, EPSILON, JSON, LEDGER, MODEL, QUIET, STUDY, TOTALS, YES
+from dpselect.use.commands.settings import Settings
 from dpselect.use.commands.sources import label, open_source
 from dpselect.use.commands.study import read_study
-from dpselect.use.commands.terminal import waiting
+from dpselect.use.commands.terminal import answer_json, heading, pairs, waiting
 
 
 @click.command(
@@ -47,36 +36,37 @@ Example:
 @JSON
 @QUIET
 @YES
-def command(
-    study: str,
-    data: str,
-    epsilon: str,
-    delta: str | None,
-    method: str,
-    mechanism: str,
-    penalty: str | None,
-    max_size: int | None,
-    ledger: str | None,
-    total_epsilon: str | None,
-    total_delta: str | None,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-    yes: bool,
-) -> None:
+def command(study: str, data: str, output: str | None, as_json: bool, quiet: bool, yes: bool, **options: Any) -> None:
     """Choose a model for STUDY from the rows in DATA, and charge the ledger.
 
-    What comes out may be published: the chosen variables, the price, the assumptions. The rows, their number where it
-    is secret, and the losses of the models stay inside.
+    What comes out may be published: the chosen variables, the price and the assumptions. The rows and everything that was
+    computed from them stay inside.
     """
     assumptions = read_study(study)
-    settings = {
-        "epsilon": epsilon,
-        "delta": delta or 0,
-        "method": method,
-        "mechanism": mechanism,
-        "candidates": Subsets(max_size=max_size),
-        "penalty": penalty_of(penalty),
-    }
-    # All that can be refused is refused here, before a row is read and before anything is charged.
-    make_recipe(assumptions, rows=1, **settings)
+    till = Till.from_options(study, options)
+    settings = Settings(**options)
+    price = settings.price(assumptions)
+    if output is not None:
+        require_writable(output)
+    source = open_source(data)
+    till.confirm(price, yes)
+    with waiting(f"Reading {label(data)}", quiet):
+        moments = gather(source, assumptions)
+    with waiting("Choosing", quiet):
+        ledger = till.open(price)
+        selection = select(
+            moments, assumptions, ledger=ledger, data=label(data), analyst=analyst(), **settings.selection
+        )
+    if output is not None:
+        write_text(output, selection.to_json() + "\n")
+    _show(selection, till, as_json, quiet)
+
+
+def _show(selection: Selection, till: Till, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        answer_json(selection.to_dict())
+    elif quiet:
+        click.echo(selection.formula)
+    else:
+        click.echo(heading(selection.formula))
+        click.echo(pairs([*selection_lines(selection), ("ledger", till.shown)]))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dpselect.assume.assumptions import Assumptions
 from dpselect.errors import DataError
-from dpselect.gather.arrow import _is_number
+from dpselect.gather.arrow import batch_cells, check_schema, is_number, is_text, needed_names
+from dpselect.gather.frames import frame_table
+from dpselect.gather.grid import Cells
 
 
 def open_source(data: str) -> Any:
@@ -35,9 +39,16 @@ def column_kinds(data: str) -> list[tuple[str, str]]:
 
 
 def _kind(kind: Any) -> str:
-    return "number" if _is_number(kind) else "text" if str(kind) in ("string", "large_string") else str(kind)
+    return "number" if is_number(kind) else "text" if is_text(kind) else str(kind)
 
 
 def label(data: str) -> str:
     """What the ledger calls the data: the file's name; never a folder, a host or a password."""
     return Path(data.split("?")[0]).name
+
+
+def source_cells(source: Any, assumptions: Assumptions) -> Iterator[Cells]:
+    """The cells of a source, batch by batch, for the custodian's check."""
+    table = frame_table(source, needed_names(assumptions))
+    check_schema(table.schema, assumptions)
+    return (batch_cells(batch, assumptions) for batch in table.to_batches())

@@ -1,0 +1,106 @@
+"""Custodian's eyes only. The leading models of a selection that was not drawn, and how they move with its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.budget import Budget, Guarantee
+from dpselect.assume.candidates import columns_of
+from dpselect.assume.recipe import Recipe
+from dpselect.gather.moments import Moments
+from dpselect.rehearse.probabilities import recipe_probabilities
+
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Each setting is varied from a tenth to ten times its value, the others held fixed."""
+
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Curve:
+    """Private. The chances of the leading models as one setting moves: one row a setting, one column a model."""
+
+    name: str
+    settings: tuple[float, ...]
+    chances: tuple[tuple[float, ...], ...]
+
+    def __repr__(self) -> str:
+        return f"Curve(name={self.name!r}, values=<private>)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Preview:
+    """Private. The models most likely to be chosen, with their exact chances, and curves around the settings."""
+
+    models: tuple[tuple[str, ...], ...]
+    chances: tuple[float, ...]
+    curves: tuple[Curve, ...]
+    recipe: Recipe
+
+    def __repr__(self) -> str:
+        return "Preview(values=<private>)"
+
+
+def preview(moments: Moments, recipe: Recipe, leading: int = 5, step: Step = lambda name: None) -> Preview:
+    """What would be chosen, exactly; nothing is drawn and nothing is spent.
+
+    `step` is called before each of the computations of `curve_steps`, for a progress bar.
+    """
+    step("chances")
+    chances = recipe_probabilities(moments, recipe)
+    order = np.argsort(-chances, kind="stable")[:leading]
+    curves = [
+        Curve(name, tuple(settings), tuple(_rows(moments, recipes, order, name, step)))
+        for name, settings, recipes in _variations(recipe)
+    ]
+    names = [column.name for column in recipe.assumptions.columns]
+    models = tuple(tuple(names[j] for j in columns_of(recipe.candidates.mask(int(i)))) for i in order)
+    return Preview(models, tuple(map(float, chances[order])), tuple(curves), recipe)
+
+
+def curve_steps(recipe: Recipe) -> int:
+    """How many computations `preview` makes."""
+    return 1 + sum(len(settings) for _, settings, _ in _variations(recipe))
+
+
+def _rows(
+    moments: Moments, recipes: Iterable[Recipe], order: NDArray[np.int64], name: str, step: Step
+) -> Iterable[tuple[float, ...]]:
+    for recipe in recipes:
+        step(name)
+        yield tuple(map(float, recipe_probabilities(moments, recipe)[order]))
+
+
+def _variations(recipe: Recipe) -> Iterable[tuple[str, list[float], list[Recipe]]]:
+    epsilon, penalty = float(recipe.guarantee.epsilon), max(recipe.penalties)
+    yield "epsilon", [epsilon * f for f in FACTORS], [_with_epsilon(recipe, f) for f in FACTORS]
+    if penalty > 0:
+        scaled = [replace(recipe, penalties=tuple(value * f for value in recipe.penalties)) for f in FACTORS]
+        yield "penalty", [penalty * f for f in FACTORS], scaled
+    radius = recipe.assumptions.radius
+    if radius:
+        yield "radius", [radius * f for f in FACTORS], [_with_radius(recipe, radius * f) for f in FACTORS]
+
+
+def _with_epsilon(recipe: Recipe, factor: float) -> Recipe:
+    """The recipe at another price; the penalty stays what it is."""
+    epsilon = recipe.guarantee.epsilon * Decimal(str(factor))
+    bound = Budget(epsilon).split(1, 1)[0] if recipe.bound_epsilon else Decimal(0)
+    guarantee = Guarantee(epsilon=epsilon, delta=recipe.guarantee.delta, neighbors=recipe.guarantee.neighbors)
+    return replace(recipe, guarantee=guarantee, bound_epsilon=bound)
+
+
+def _with_radius(recipe: Recipe, radius: float) -> Recipe:
+    values = recipe.assumptions.to_dict() | {"radius": radius}
+    return replace(recipe, assumptions=Assumptions.from_dict(values))
+
+
+def model_names(models: Sequence[tuple[str, ...]]) -> list[str]:
+    """The models as people write them."""
+    return [" + ".join("1" if name == "intercept" else name for name in model) or "0" for model in models]

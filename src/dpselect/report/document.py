@@ -1,0 +1,66 @@
+"""Public. A report as a JSON document: the releases themselves, from which every page is made and checked again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dpselect.assume.assumptions import canonical_json
+from dpselect.assume.budget import Guarantee
+from dpselect.errors import DataError
+from dpselect.release.selection import Selection
+
+FORMAT = "dpselect report 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """Public. The releases of one study, with a title and a date."""
+
+    title: str
+    made: str
+    selection: Selection
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The price of all releases together."""
+        return self.selection.guarantee
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "format": FORMAT,
+            "title": self.title,
+            "made": self.made,
+            "selection": self.selection.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """The document as people keep it: report.json."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the document in canonical JSON; white space and the order of keys do not change it."""
+        return fingerprint(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """The inverse of `to_dict`; the bare JSON of a selection is taken as well."""
+        try:
+            if values["format"] != FORMAT:
+                return cls(title="", made="", selection=Selection.from_dict(values))
+            return cls(
+                title=values["title"], made=values["made"], selection=Selection.from_dict(values["selection"])
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as problem:
+            if isinstance(problem, DataError):
+                raise
+            raise DataError("This is not a dpselect report: it lacks what a report must have, or was edited.") from None
+
+
+def fingerprint(values: Any) -> str:
+    """SHA-256 of plain values in canonical JSON."""
+    return hashlib.sha256(canonical_json(values).encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""Public. All that the public report says, as plain values. Whatever is not here cannot be printed on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariableFact:
+    """Public. A variable as it was stated before any row was read."""
+
+    name: str
+    statement: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoefficientFact:
+    """Public. A released coefficient in the user's units, with its interval.
+
+    `effect` and its interval are the coefficient times the width of the variable's stated bounds: how far the response moves from
+    one bound to the other. They are None where there is no such width (the intercept).
+    """
+
+    name: str
+    estimate: float
+    lower: float
+    upper: float
+    effect: float | None
+    effect_lower: float | None
+    effect_upper: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateFact:
+    """Public. The released coefficients together, how they were drawn and how far their intervals can be trusted."""
+
+    coefficients: tuple[CoefficientFact, ...]
+    level: str
+    mechanism: str
+    residual: str
+    cautions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeFact:
+    """Public. One charge: what it bought, what it cost, and its place in the ledger if it has one."""
+
+    what: str
+    how: str
+    epsilon: str
+    delta: str
+    record: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuaranteeFact:
+    """Public. The whole promise, in words and in symbols."""
+
+    epsilon: str
+    delta: str
+    factor: str
+    neighbors: str
+    sentence: str
+    symbols: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Public. One report."""
+
+    title: str
+    response: VariableFact
+    predictors: tuple[VariableFact, ...]
+    formula: str
+    summary: str
+    settings: tuple[tuple[str, str], ...]
+    choice: tuple[tuple[str, str], ...]
+    estimate: EstimateFact | None
+    guarantee: GuaranteeFact
+    charges: tuple[ChargeFact, ...]
+    left: str
+    assumptions_hash: str
+    fingerprint: str
+    release: str
+    made: str
+    version: str

@@ -1,0 +1,40 @@
+"""Numbers as people read them: enough digits to act on, no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Four significant digits, thousands separated, a true minus sign."""
+    if not math.isfinite(value):
+        return "infinite" if value > 0 else f"{MINUS}infinite"
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if not -4 <= size < 9:
+        return f"{value:.{digits - 1}e}".replace("-", MINUS)
+    text = f"{value:,.{max(digits - 1 - size, 0)}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", MINUS)
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers that cover [low, high]: multiples of 1, 2 or 5 times a power of ten."""
+    span = high - low
+    if not (span > 0 and math.isfinite(span)):
+        return [low]
+    rough = span / max(most - 1, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [place * step for place in range(first, last + 1)]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them: a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

@@ -1,0 +1,130 @@
+"""Public. Checking a report as a stranger would: from the report alone, and against the ledger where there is one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpselect.assume.budget import plain
+from dpselect.assume.candidates import mask_of
+from dpselect.assume.penalty import candidate_penalties
+from dpselect.assume.recipe import Recipe
+from dpselect.assume.sensitivity import solver_tolerance
+from dpselect.errors import DataError, LedgerError
+from dpselect.minimize.all import ROUNDING
+from dpselect.penalize.pcls import pcls_range
+from dpselect.release.ledger import Ledger
+from dpselect.release.records import Record
+from dpselect.release.selection import Selection
+from dpselect.report.document import Document, fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Public. One thing that was checked: what, whether it holds, and what was found."""
+
+    what: str
+    holds: bool
+    found: str
+
+
+def read_report(text: str) -> tuple[Document, dict[str, Any]]:
+    """The document in a report's JSON text or HTML page, and the plain values as they stand there."""
+    inside = re.search(r'<script type="application/json" id="release">(.*?)</script>', text, re.DOTALL)
+    try:
+        values = json.loads(inside.group(1) if inside else text)
+    except json.JSONDecodeError:
+        raise DataError("This is neither the JSON nor the HTML file of a dpselect report.") from None
+    return Document.from_dict(values), values
+
+
+def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
+    """Everything that can be checked, in the order a reader would."""
+    document, values = read_report(text)
+    selection = document.selection
+    checks = [*_text_checks(text, document, values), *_selection_checks(selection, values)]
+    if ledger is not None:
+        checks.append(_ledger_check(selection, ledger))
+    return checks
+
+
+def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Iterator[Check]:
+    mark = fingerprint(values)
+    same = values == (document.to_dict() if "selection" in values else document.selection.to_dict())
+    yield Check("nothing is added or left out", same, f"sha256 {mark}")
+    if text.lstrip().startswith("<"):
+        shown = mark in text and document.selection.formula in _visible(text)
+        yield Check("the page shows the release it carries", shown, document.selection.formula)
+
+
+def _visible(text: str) -> str:
+    body = text.split('<script type="application/json"')[0]
+    return body.replace("&#34;", '"').replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[Check]:
+    recipe, assumptions = selection.recipe, selection.assumptions
+    stated = values.get("selection", values)["recipe"]["assumptions_hash"]
+    yield Check("the assumptions have the stated hash", stated == assumptions.hash, f"sha256 {assumptions.hash}")
+    yield _model_check(selection)
+    guarantee = recipe.guarantee
+    parts = recipe.bound_epsilon + recipe.choice_epsilon
+    pure = recipe.method == "pcpl" or guarantee.delta == 0
+    yield Check("the parts add up to the price", parts == guarantee.epsilon and pure, str(guarantee))
+    if recipe.method == "pcls":
+        needed = required_range(recipe)
+        enough = selection.range >= needed * (1 - 1e-12)
+        yield Check("the range paid for is enough", enough, f"{selection.range:.6g}, needed {needed:.6g}")
+    receipt = selection.receipt
+    if receipt is not None:
+        covered = receipt.epsilon >= guarantee.epsilon and receipt.delta >= guarantee.delta
+        yield Check("the receipt covers the price", covered, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}")
+
+
+def _model_check(selection: Selection) -> Check:
+    columns = selection.assumptions.columns
+    inside = all(0 <= j < len(columns) for j in selection.columns)
+    names = tuple(columns[j].name for j in selection.columns) if inside else ()
+    try:
+        selection.recipe.candidates.index(mask_of(selection.columns))
+        candidate = inside and names == selection.variables
+    except ValueError:
+        candidate = False
+    return Check("the model is one of the candidates", candidate, selection.formula if inside else "unknown columns")
+
+
+def required_range(recipe: Recipe) -> float:
+    """The range of the PCLS score, computed anew from the public statements alone."""
+    assumptions = recipe.assumptions
+    penalties = candidate_penalties(np.array(recipe.penalties) / assumptions.r**2, recipe.candidates)
+    tolerance = max(solver_tolerance(1.0, assumptions.rho), ROUNDING)
+    needed = pcls_range(tolerance, penalties, assumptions.rho, assumptions.neighbors, recipe.rows)
+    return needed if math.isfinite(needed) else math.inf
+
+
+def _ledger_check(selection: Selection, ledger: Ledger) -> Check:
+    what = "the ledger holds the charge"
+    if selection.receipt is None:
+        return Check(what, False, "the report has no receipt")
+    try:
+        ledger.verify(selection.receipt)
+    except LedgerError as problem:
+        return Check(what, False, str(problem))
+    record = next(each for each in ledger.records() if each.index == selection.receipt.index)
+    return Check(what, _matches(record, selection), f"record {record.index} of {record.time[:16]} UTC, {record.data}")
+
+
+def _matches(record: Record, selection: Selection) -> bool:
+    guarantee = selection.guarantee
+    return (
+        record.assumptions == selection.assumptions.hash
+        and record.epsilon >= guarantee.epsilon
+        and record.delta >= guarantee.delta
+        and record.mechanism.endswith(selection.recipe.mechanism)
+    )

@@ -1,0 +1,47 @@
+"""Public. The guarantee and the price in words that a person who is no mathematician can act on."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from dpselect.assume.budget import Guarantee, plain
+
+METHOD_NAMES = {
+    "pcls": "penalized constrained least squares (PCLS)",
+    "pcpl": "penalized constrained profile likelihood (PCPL)",
+}
+
+
+def factor_text(epsilon: Decimal) -> str:
+    """exp(epsilon) as people say it."""
+    factor = math.exp(min(float(epsilon), 700.0))
+    if factor < 1.1:
+        return f"{factor:.4f}"
+    return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}" if factor < 1e9 else f"{factor:.1e}"
+
+
+def guarantee_sentence(guarantee: Guarantee) -> str:
+    """What the guarantee promises to one person in the data."""
+    change = {
+        "replace-one": "your record had been replaced by any other",
+        "add-remove-one": "your record had been left out",
+    }[guarantee.neighbors]
+    text = (
+        f"Whatever anyone concludes from this release, they would have concluded almost as readily if {change}: the chance "
+        f"of each outcome changes by a factor of at most {factor_text(guarantee.epsilon)}"
+    )
+    if guarantee.delta:
+        return f"{text}, except with probability {plain(guarantee.delta)}."
+    return f"{text}."
+
+
+def guarantee_symbols(guarantee: Guarantee) -> str:
+    """The same in symbols."""
+    tail = f" + {plain(guarantee.delta)}" if guarantee.delta else ""
+    return f"P[release(D) ∈ A]  ≤  exp({plain(guarantee.epsilon)}) · P[release(D′) ∈ A]{tail}"
+
+
+def price_text(epsilon: Decimal, delta: Decimal) -> str:
+    """A price in one line."""
+    return f"epsilon {plain(epsilon)}" + (f", delta {plain(delta)}" if delta else "")

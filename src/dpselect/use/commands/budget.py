@@ -1,0 +1,102 @@
+"""`dpselect budget`: what a ledger holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpselect.assume.budget import exact_delta, exact_epsilon, plain
+from dpselect.errors import LedgerError
+from dpselect.release.ledger import Ledger
+from dpselect.release.records import Record
+from dpselect.use.commands.ledgers import Till, beside
+from dpselect.use.commands.options import JSON, QUIET
+from dpselect.use.commands.terminal import answer_json, heading, pairs, show_table, tell
+
+
+@click.command(
+    "budget",
+    epilog="""\b
+Example:
+  dpselect budget study.budget.db --open --epsilon 3 --delta 1e-6   # state the totals, once
+  dpselect budget study.budget.db                                   # what was spent since
+  dpselect budget study.toml --json                                 # the ledger beside a study file""",
+)
+@click.argument("file", metavar="FILE", type=click.Path())
+@click.option("--open", "opens", is_flag=True, help="Create the ledger with the totals given by --epsilon and --delta.")
+@click.option("--epsilon", metavar="E", help="With --open: what all releases together may cost.")
+@click.option("--delta", metavar="D", default=None, help="With --open: likewise; 0 unless stated.")
+@JSON
+@QUIET
+def command(file: str, opens: bool, epsilon: str | None, delta: str | None, as_json: bool, quiet: bool) -> None:
+    """Show what was spent from a ledger: when, on what and by whom. FILE is a ledger or a study file that has one."""
+    path = str(beside(file)) if Path(file).suffix == ".toml" else file
+    ledger = _opened(path, epsilon, delta) if opens else _existing(path, epsilon, delta)
+    ledger.verify()
+    records = ledger.records()
+    if as_json:
+        answer_json(_values(ledger, records))
+    elif quiet:
+        click.echo(str(ledger.left()))
+    else:
+        _show(ledger, records, Till(path).shown)
+
+
+def _opened(path: str, epsilon: str | None, delta: str | None) -> Ledger:
+    if epsilon is None:
+        raise click.UsageError("--open needs --epsilon, the total that all releases together may cost.")
+    if Till(path).exists and "://" not in path:
+        raise LedgerError(f"{path!r} exists already; a ledger's totals are stated once and never changed.")
+    return Ledger(path, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta or 0), announce=tell)
+
+
+def _existing(path: str, epsilon: str | None, delta: str | None) -> Ledger:
+    if epsilon is not None or delta is not None:
+        raise click.UsageError("--epsilon and --delta state the totals of a new ledger: add --open.")
+    if not Till(path).exists:
+        raise LedgerError(f"There is no ledger {path!r}; the first release makes one, or `dpselect budget FILE --open`.")
+    return Ledger(path, announce=tell)
+
+
+def _values(ledger: Ledger, records: tuple[Record, ...]) -> dict[str, Any]:
+    return {
+        "total": {"epsilon": str(ledger.epsilon), "delta": str(ledger.delta)},
+        "spent": ledger.spent().to_json(),
+        "left": ledger.left().to_json(),
+        "records": [record.to_json() for record in records],
+    }
+
+
+def _show(ledger: Ledger, records: tuple[Record, ...], where: str) -> None:
+    spent, left = ledger.spent(), ledger.left()
+    click.echo(heading(f"{where}: epsilon {plain(left.epsilon)} of {plain(ledger.epsilon)} left"))
+    click.echo(
+        pairs(
+            [
+                ("spent", f"{spent} ({spent.method} composition of {len(records)} record{'s'[: len(records) != 1]})"),
+                ("left", str(left)),
+                ("chain", "whole: no record was edited, removed or moved"),
+            ]
+        )
+    )
+    if records:
+        click.echo()
+        show_table(
+            ["no.", "when (UTC)", "what", "mechanism", "epsilon", "delta", "data", "by"],
+            [
+                [
+                    str(record.index),
+                    record.time[:16].replace("T", " "),
+                    record.what + (f" x{record.count}" if record.count > 1 else ""),
+                    record.mechanism,
+                    plain(record.epsilon),
+                    plain(record.delta),
+                    record.data,
+                    record.analyst,
+                ]
+                for record in records
+            ],
+            numbers=(0, 4, 5),
+        )

@@ -1,0 +1,110 @@
+"""`dpselect check`: the custodian's look before spending."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.recipe import make_recipe
+from dpselect.errors import DataError
+from dpselect.gather.table import gather_table
+from dpselect.rehearse.fit import Fit, measure_fit
+from dpselect.rehearse.preview import Preview, curve_steps, model_names, preview
+from dpselect.report.check_text import WATERMARK, advice, fit_rows
+from dpselect.report.custodian import write_custodian_page
+from dpselect.use.commands.files import require_writable
+from dpselect.use.commands.options import DATA, DELTA, JSON, MODEL, QUIET, STUDY
+from dpselect.use.commands.settings import Settings
+from dpselect.use.commands.sources import label, open_source, source_cells
+from dpselect.use.commands.study import read_study
+from dpselect.use.commands.terminal import answer_json, counting, heading, show_table, tell, waiting
+
+
+@click.command(
+    "check",
+    epilog="""\b
+Example:
+  dpselect check study.toml people.csv                               # does the data fit?
+  dpselect check study.toml people.csv --epsilon 1 -o custodian.html # and what would be chosen?""",
+)
+@STUDY
+@DATA
+@click.option("--epsilon", metavar="E", default=None, help="Also rehearse a selection at this price.")
+@DELTA
+@MODEL
+@click.option("-o", "--output", metavar="FILE", help="Write the custodian's page, an HTML file that must not be released.")
+@JSON
+@QUIET
+def command(study: str, data: str, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Custodian's eyes only: does DATA fit STUDY, and what would be chosen? Nothing is drawn and nothing is charged.
+
+    What this prints was computed from the rows without noise. It must not be published, and bounds must not be
+    changed because of it, unless for reasons that have nothing to do with these rows.
+    """
+    assumptions = read_study(study)
+    settings = Settings(**options) if options["epsilon"] is not None else None
+    if settings is not None:
+        settings.price(assumptions)
+    if output is not None:
+        require_writable(output)
+    source = open_source(data)
+    with waiting(f"Reading {label(data)}", quiet):
+        fit = measure_fit(source_cells(source, assumptions), assumptions)
+    if fit.rows == 0:
+        raise DataError(f"{label(data)!r} has no rows: give a table with at least one.")
+    seen = _rehearse(source, assumptions, settings, quiet) if settings is not None else None
+    if output is not None:
+        write_custodian_page(output, assumptions, fit, seen)
+    _show(assumptions, fit, seen, as_json, quiet)
+    if output is not None and not (as_json or quiet):
+        tell(f"The custodian's page is {output}. Keep it where you keep the rows.")
+
+
+def _rehearse(source: Any, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
+    moments = gather_table(source, assumptions)
+    rows = moments.n if assumptions.neighbors == "replace-one" else None
+    recipe = make_recipe(assumptions, rows=rows, **settings.selection)
+    with counting("Rehearsing", curve_steps(recipe), quiet) as step:
+        return preview(moments, recipe, step=step)
+
+
+def _show(assumptions: Assumptions, fit: Fit, seen: Preview | None, as_json: bool, quiet: bool) -> None:
+    sentences = advice(fit, assumptions.missing)
+    if as_json:
+        answer_json(_values(fit, seen, sentences))
+        return
+    if quiet:
+        click.echo("does not fit" if sentences else "fits")
+        return
+    click.echo(heading(f"[{WATERMARK}]  {fit.rows:,} rows"))
+    show_table(["variable", "below its bounds", "above", "missing or unknown"], fit_rows(fit), numbers=(1, 2, 3))
+    click.echo("\n".join(sentences) or "The data fits the assumptions.")
+    if seen is not None:
+        click.echo()
+        click.echo(heading(f"[{WATERMARK}]  what would be chosen ({seen.recipe.guarantee})"))
+        rows = [[f"{chance:.1%}", model] for chance, model in zip(seen.chances, model_names(seen.models), strict=True)]
+        show_table(["chance", "model"], rows, numbers=(0,))
+
+
+def _values(fit: Fit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "warning": WATERMARK,
+        "rows": fit.rows,
+        "variables": [
+            {"name": each.name, "below": each.below, "above": each.above, "missing": each.missing}
+            for each in fit.variables
+        ],
+        "advice": sentences,
+    }
+    if seen is not None:
+        values["models"] = [
+            {"variables": list(model), "chance": chance}
+            for model, chance in zip(seen.models, seen.chances, strict=True)
+        ]
+        values["curves"] = {
+            curve.name: {"settings": list(curve.settings), "chances": [list(row) for row in curve.chances]}
+            for curve in seen.curves
+        }
+    return values

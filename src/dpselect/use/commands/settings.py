@@ -1,0 +1,47 @@
+"""What the options of a run add up to, checked before a row is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.models import Subsets
+from dpselect.assume.recipe import Mechanism, Method, make_recipe
+from dpselect.use.commands.options import penalty_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Public. The options that decide what is chosen and what it costs."""
+
+    epsilon: str
+    delta: str | None
+    method: Method
+    mechanism: Mechanism
+    penalty: str | None
+    max_size: int | None
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """All but the price, as `select` takes it."""
+        return {
+            "method": self.method,
+            "mechanism": self.mechanism,
+            "candidates": Subsets(max_size=self.max_size),
+            "penalty": penalty_of(self.penalty),
+        }
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """All that `select` takes."""
+        return {"epsilon": self.epsilon, "delta": self.delta or 0, **self.model}
+
+    def price(self, assumptions: Assumptions) -> tuple[Decimal, Decimal]:
+        """Epsilon and delta of the run; whatever can be refused without the rows is refused here."""
+        guarantee = make_recipe(assumptions, rows=_ANY, **self.selection).guarantee
+        return guarantee.epsilon, guarantee.delta
+
+
+_ANY = 1000  # a number of rows for checks that do not depend on it
