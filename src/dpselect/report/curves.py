@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpselect.report.numbers import number
+from dpselect.report.numbers import number, significant
 from dpselect.report.svg import element, label, line, picture
 
 LETTERS = "ABCDEFGH"
@@ -40,14 +40,16 @@ def curve_chart(
     width, height = (360.0, 240.0) if narrow else (720.0, 280.0)
     frame = Frame(44.0, width - 30.0, 14.0, height - 44.0, settings[0], settings[-1])
     parts = [_grid(frame, settings, narrow), line(frame.x(now), frame.top, frame.x(now), frame.bottom, "zero")]
-    ends = _spread([frame.y(row) for row in chances[-1]])
+    ends = _spread([frame.y(chance) for chance in chances[-1]], frame.bottom - 4)
     for place, height_at_end in enumerate(ends):
         points = [(frame.x(setting), frame.y(row[place])) for setting, row in zip(settings, chances, strict=True)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(element("polyline", points=path, class_=f"line s{place}"))
         parts.append(label(frame.right + 8, height_at_end + 4, LETTERS[place], f"letter t{place}"))
     parts.append(label((frame.left + frame.right) / 2, height - 6, title, "axis-name", "middle"))
-    return picture(width, height, f"Chance of each model against {title}; the table below has the numbers.", parts, _kind(narrow))
+    return picture(
+        width, height, f"Chance of each model against {title}; the table below has the numbers.", parts, _kind(narrow)
+    )
 
 
 def _kind(narrow: bool) -> str:
@@ -60,15 +62,15 @@ def _grid(frame: Frame, settings: Sequence[float], narrow: bool) -> str:
         parts.append(line(frame.left, frame.y(tenth / 100), frame.right, frame.y(tenth / 100), "grid"))
         parts.append(label(frame.left - 6, frame.y(tenth / 100) + 4, f"{tenth}%", "tick", "end"))
     for setting in settings[:: 2 if narrow else 1]:
-        parts.append(label(frame.x(setting), frame.bottom + 18, number(setting, 2), "tick", "middle"))
+        parts.append(label(frame.x(setting), frame.bottom + 18, number(significant(setting, 2)), "tick", "middle"))
     return "".join(parts)
 
 
-def _spread(heights: Sequence[float], gap: float = 14.0) -> list[float]:
-    """Heights moved apart so that letters do not overlap, in the same order."""
-    order = sorted(range(len(heights)), key=lambda place: heights[place])
+def _spread(heights: Sequence[float], bottom: float, gap: float = 14.0) -> list[float]:
+    """Heights moved apart upwards so that letters do not overlap, none below `bottom`."""
     placed = list(heights)
-    for before, after in zip(order, order[1:], strict=False):
-        placed[after] = max(placed[after], placed[before] + gap)
-    over = max(placed, default=0.0) - max(heights, default=0.0)
-    return [height - over * 0.5 for height in placed] if over > 0 else placed
+    room = bottom
+    for place in sorted(range(len(heights)), key=lambda place: -heights[place]):
+        placed[place] = min(heights[place], room)
+        room = placed[place] - gap
+    return placed

@@ -82,7 +82,9 @@ def _curve(curve: Curve) -> CurveFact:
     return CurveFact(curve.name, wide, narrow, rows)
 
 
-def write_custodian_page(path: str | os.PathLike[str], assumptions: Assumptions, fit: Fit, seen: Preview | None) -> None:
+def write_custodian_page(
+    path: str | os.PathLike[str], assumptions: Assumptions, fit: Fit, seen: Preview | None
+) -> None:
     """Write the page so that only its owner may read it."""
     target = Path(path)
     partial = target.with_name(f".{target.name}.part")

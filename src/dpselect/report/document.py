@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from dpselect.assume.assumptions import canonical_json
@@ -13,6 +14,11 @@ from dpselect.errors import DataError
 from dpselect.release.selection import Selection
 
 FORMAT = "dpselect report 1"
+
+
+def today() -> str:
+    """The date as a report carries it: 2026-11-15."""
+    return datetime.now(UTC).date().isoformat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +58,7 @@ class Document:
         try:
             if values["format"] != FORMAT:
                 return cls(title="", made="", selection=Selection.from_dict(values))
-            return cls(
-                title=values["title"], made=values["made"], selection=Selection.from_dict(values["selection"])
-            )
+            return cls(title=values["title"], made=values["made"], selection=Selection.from_dict(values["selection"]))
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as problem:
             if isinstance(problem, DataError):
                 raise

@@ -63,7 +63,9 @@ def _grid(axis: Axis, top: float, bottom: float, narrow: bool) -> str:
 
 def _row(each: CoefficientFact, axis: Axis, top: float, height: float, narrow: bool) -> str:
     middle = top + (height - 12 if narrow else height / 2)
-    name = label(axis.left, top + 16, each.name) if narrow else label(axis.left - 14, middle + 4, each.name, anchor="end")
+    name = (
+        label(axis.left, top + 16, each.name) if narrow else label(axis.left - 14, middle + 4, each.name, anchor="end")
+    )
     low, high = axis.at(each.effect_lower or 0.0), axis.at(each.effect_upper or 0.0)
     caps = line(low, middle - 5, low, middle + 5, "interval") + line(high, middle - 5, high, middle + 5, "interval")
     point = element("circle", cx=axis.at(each.effect or 0.0), cy=middle, r=5, class_="point")

@@ -12,7 +12,7 @@ from dpselect.release.records import Receipt
 from dpselect.release.selection import Selection
 from dpselect.report.document import Document
 from dpselect.report.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
-from dpselect.report.numbers import listed, number
+from dpselect.report.numbers import MINUS, listed, number
 from dpselect.report.words import METHOD_NAMES, factor_text, guarantee_sentence, guarantee_symbols
 
 
@@ -82,7 +82,10 @@ def _settings(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
         ("Intercept", intercept[assumptions.intercept]),
         ("Missing cells", missing[assumptions.missing]),
         ("Neighbouring tables", f"{assumptions.neighbors}: {neighbors[assumptions.neighbors]}"),
-        ("Radius", f"{number(assumptions.radius or 0.0)} (bound on the sum of |coefficients|, variables scaled to [−1, 1])"),
+        (
+            "Radius",
+            f"{number(assumptions.radius or 0.0)} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])",
+        ),
     )
 
 
@@ -90,7 +93,7 @@ def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
     recipe = selection.recipe
     penalties = sorted(set(recipe.penalties))
     penalty = number(penalties[0]) if len(penalties) == 1 else f"{number(penalties[0])} to {number(penalties[-1])}"
-    unit = "squared units of the response" if recipe.method == "pcls" else "units of −2 log-likelihood"
+    unit = "squared units of the response" if recipe.method == "pcls" else f"units of {MINUS}2 log-likelihood"
     exact = "exact sampling by OpenDP"
     spread = "infinite: the choice was uniform" if math.isinf(selection.range) else number(selection.range)
     return (

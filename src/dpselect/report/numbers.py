@@ -23,6 +23,11 @@ def number(value: float, digits: int = 4) -> str:
     return text.replace("-", MINUS)
 
 
+def significant(value: float, digits: int) -> float:
+    """A value rounded to so many significant digits, for the ticks of an axis."""
+    return float(f"{value:.{digits - 1}e}")
+
+
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round numbers that cover [low, high]: multiples of 1, 2 or 5 times a power of ten."""
     span = high - low

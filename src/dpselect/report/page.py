@@ -25,7 +25,7 @@ def report_page(document: Document) -> str:
 def render_public(facts: Facts) -> str:
     """The public template, filled with public facts and nothing else."""
     require_public(facts)
-    plots = ()
+    plots: tuple[str, ...] = ()
     if facts.estimate is not None:
         coefficients, unit = facts.estimate.coefficients, facts.response.name
         plots = tuple(forest_plot(coefficients, unit, narrow=narrow) for narrow in (False, True))

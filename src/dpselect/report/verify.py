@@ -64,8 +64,10 @@ def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Itera
 
 
 def _visible(text: str) -> str:
-    body = text.split('<script type="application/json"')[0]
-    return body.replace("&#34;", '"').replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    body = text.split('<script type="application/json"', maxsplit=1)[0]
+    return (
+        body.replace("&#34;", '"').replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    )
 
 
 def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[Check]:
@@ -84,7 +86,9 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
     receipt = selection.receipt
     if receipt is not None:
         covered = receipt.epsilon >= guarantee.epsilon and receipt.delta >= guarantee.delta
-        yield Check("the receipt covers the price", covered, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}")
+        yield Check(
+            "the receipt covers the price", covered, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}"
+        )
 
 
 def _model_check(selection: Selection) -> Check:

@@ -39,7 +39,7 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
 def guarantee_symbols(guarantee: Guarantee) -> str:
     """The same in symbols."""
     tail = f" + {plain(guarantee.delta)}" if guarantee.delta else ""
-    return f"P[release(D) ∈ A]  ≤  exp({plain(guarantee.epsilon)}) · P[release(D′) ∈ A]{tail}"
+    return f"P[release(D) ∈ A]  ≤  exp({plain(guarantee.epsilon)}) · P[release(D\N{PRIME}) ∈ A]{tail}"
 
 
 def price_text(epsilon: Decimal, delta: Decimal) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 
 import click
 
@@ -14,16 +15,19 @@ COMMANDS = {
     "demo": "One real data set, end to end, ending in a report to open.",
     "init": "Write a study file for DATA: names and types only, the bounds are yours to state.",
     "check": "Custodian's eyes only: does DATA fit the study, and what would be chosen?",
-    "plan": "What to expect, and good settings, from public facts alone.",
     "select": "Choose a model with a differential-privacy guarantee.",
-    "analyze": "Choose a model, estimate its coefficients, write the report.",
     "budget": "What was spent, when and on what; or open a ledger.",
     "verify": "Check a report: its hashes, its price, its place in the ledger.",
-    "sql": "The one aggregate query to run where rows may not leave the database.",
-    "paper": "The paper's experiments, figures and tables.",
     "completion": "Tab completion for your shell.",
 }
 """Name and purpose of each command, so that `dpselect --help` has to import none of them."""
+
+
+def _version() -> str:
+    try:
+        return version("dpselect")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 class LazyGroup(click.Group):
@@ -59,7 +63,7 @@ Then:        dpselect init people.csv --response income -o study.toml
 Every command has --help with a worked example. Exit codes: 0 done, 2 wrong usage or input, 3 refused by the
 budget, 1 anything else.""",
 )
-@click.version_option(package_name="dpselect", message="dpselect %(version)s")
+@click.version_option(_version(), message="dpselect %(version)s")
 def dpselect() -> None:
     """Choose a regression model from data you may not show, with a differential-privacy guarantee."""
 

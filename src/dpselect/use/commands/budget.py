@@ -56,7 +56,9 @@ def _existing(path: str, epsilon: str | None, delta: str | None) -> Ledger:
     if epsilon is not None or delta is not None:
         raise click.UsageError("--epsilon and --delta state the totals of a new ledger: add --open.")
     if not Till(path).exists:
-        raise LedgerError(f"There is no ledger {path!r}; the first release makes one, or `dpselect budget FILE --open`.")
+        raise LedgerError(
+            f"There is no ledger {path!r}; the first release makes one, or `dpselect budget FILE --open`."
+        )
     return Ledger(path, announce=tell)
 
 

@@ -34,7 +34,9 @@ Example:
 @click.option("--epsilon", metavar="E", default=None, help="Also rehearse a selection at this price.")
 @DELTA
 @MODEL
-@click.option("-o", "--output", metavar="FILE", help="Write the custodian's page, an HTML file that must not be released.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write the custodian's page, an HTML file that must not be released."
+)
 @JSON
 @QUIET
 def command(study: str, data: str, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,27 +29,11 @@ class Failure:
 
 def explain(problem: BaseException) -> Failure:
     """One sentence that says what to do, and the exit code."""
-    if isinstance(problem, KeyboardInterrupt | click.Abort):
-        return Failure(OTHER, "Stopped. Nothing half-written was left; `dpselect budget` shows what was charged.")
-    if isinstance(problem, click.UsageError):
-        where = problem.ctx.command_path if problem.ctx else "dpselect"
-        return Failure(WRONG, f"{_sentence(problem.format_message())} See `{where} --help`.")
-    if isinstance(problem, click.ClickException):
-        return Failure(WRONG, _sentence(problem.format_message()))
-    if isinstance(problem, BudgetExceeded):
-        return Failure(REFUSED, _sentence(str(problem)))
-    if isinstance(problem, DpselectError):
-        return Failure(WRONG, _sentence(str(problem)))
-    if isinstance(problem, BrokenPipeError):
-        # The reader of a pipe has left; what Python would flush at exit goes nowhere instead of failing once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return Failure(OTHER, "")
-    if isinstance(problem, OSError):
-        return Failure(WRONG, _system(problem))
+    for kinds, failure in _EXPLANATIONS:
+        if isinstance(problem, kinds):
+            return failure(problem)
     if isinstance(problem, ImportError) and "install" in str(problem):
         return Failure(WRONG, _sentence(str(problem)))
-    if isinstance(problem, MemoryError):
-        return Failure(OTHER, "The memory does not suffice: name fewer predictors or set --max-size.")
     return _unforeseen(problem)
 
 
@@ -56,11 +42,32 @@ def _sentence(text: str) -> str:
     return line if line.endswith((".", "?", "!")) else f"{line}."
 
 
-def _system(problem: OSError) -> str:
-    what = repr(os.fspath(problem.filename)) if isinstance(problem.filename, str) else "A file"
+def _stopped(problem: Any) -> Failure:
+    return Failure(OTHER, "Stopped. Nothing half-written was left; `dpselect budget` shows what was charged.")
+
+
+def _usage(problem: Any) -> Failure:
+    where = problem.ctx.command_path if problem.ctx else "dpselect"
+    return Failure(WRONG, f"{_sentence(problem.format_message())} See `{where} --help`.")
+
+
+def _broken_pipe(problem: Any) -> Failure:
+    # The reader of a pipe has left; what Python would flush at exit goes nowhere instead of failing once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return Failure(OTHER, "")
+
+
+def _system(problem: Any) -> Failure:
+    what = repr(problem.filename) if isinstance(problem.filename, str) else "A file"
     if problem.errno == errno.ENOSPC:
-        return f"{what} cannot be written, because no space is left on the disk: make room and try again."
-    return f"{what} cannot be read or written: {problem.strerror or 'the system refused'}."
+        return Failure(
+            WRONG, f"{what} cannot be written, because no space is left on the disk: make room and try again."
+        )
+    return Failure(WRONG, f"{what} cannot be read or written: {problem.strerror or 'the system refused'}.")
+
+
+def _out_of_memory(problem: Any) -> Failure:
+    return Failure(OTHER, "The memory does not suffice: name fewer predictors or set --max-size.")
 
 
 def _unforeseen(problem: BaseException) -> Failure:
@@ -74,3 +81,16 @@ def _unforeseen(problem: BaseException) -> Failure:
         f"dpselect failed in a way nobody foresaw ({type(problem).__name__}{place}): please report this line; "
         f"with {TRACEBACK}=1 the custodian sees more.",
     )
+
+
+# The first that fits decides; a kind stands before the kinds it is derived from.
+_EXPLANATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[Any], Failure]], ...] = (
+    ((KeyboardInterrupt, click.Abort), _stopped),
+    ((click.UsageError,), _usage),
+    ((click.ClickException,), lambda problem: Failure(WRONG, _sentence(problem.format_message()))),
+    ((BudgetExceeded,), lambda problem: Failure(REFUSED, _sentence(str(problem)))),
+    ((DpselectError,), lambda problem: Failure(WRONG, _sentence(str(problem)))),
+    ((BrokenPipeError,), _broken_pipe),
+    ((OSError,), _system),
+    ((MemoryError,), _out_of_memory),
+)

@@ -42,4 +42,6 @@ def command(data: str, output: str, response: str | None, force: bool, quiet: bo
         return
     places = sum(line.split("#")[0].count('"?"') for line in text.splitlines())
     click.echo(f'Wrote {output}: {len(columns)} columns, {places} open places marked "?".')
-    click.echo(f"Now open {output}, state the bounds without looking at the rows, and run: dpselect check {output} {data}")
+    click.echo(
+        f"Now open {output}, state the bounds without looking at the rows, and run: dpselect check {output} {data}"
+    )

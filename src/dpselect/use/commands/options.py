@@ -34,7 +34,11 @@ PENALTY = click.option(
     help="What a column costs: a number, aic or bic. By default a public formula decides.",
 )
 MAX_SIZE = click.option(
-    "--max-size", type=click.IntRange(min=0), metavar="K", default=None, help="At most K columns besides those always in."
+    "--max-size",
+    type=click.IntRange(min=0),
+    metavar="K",
+    default=None,
+    help="At most K columns besides those always in.",
 )
 LEDGER = click.option(
     "--ledger",

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from dpselect.gather.table import gather_table
 from dpselect.release.selection import Selection
 from dpselect.report.text import selection_lines
-from dpselect.use.analysis import gather, select
+from dpselect.use.analysis import select
 from dpselect.use.commands.files import require_writable, write_text
 from dpselect.use.commands.ledgers import Till, analyst
 from dpselect.use.commands.options import DATA, DELTA, EPSILON, JSON, LEDGER, MODEL, QUIET, STUDY, TOTALS, YES
@@ -51,7 +52,7 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     source = open_source(data)
     till.confirm(price, yes)
     with waiting(f"Reading {label(data)}", quiet):
-        moments = gather(source, assumptions)
+        moments = gather_table(source, assumptions)
     with waiting("Choosing", quiet):
         ledger = till.open(price)
         selection = select(

@@ -44,7 +44,7 @@ def _kind(kind: Any) -> str:
 
 def label(data: str) -> str:
     """What the ledger calls the data: the file's name; never a folder, a host or a password."""
-    return Path(data.split("?")[0]).name
+    return Path(data.split("?", maxsplit=1)[0]).name
 
 
 def source_cells(source: Any, assumptions: Assumptions) -> Iterator[Cells]:

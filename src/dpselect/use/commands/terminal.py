@@ -33,11 +33,11 @@ def heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> str:
+def pairs(rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
     """Aligned names and values."""
     listed = list(rows)
     width = max((len(name) for name, _ in listed), default=0)
-    return "\n".join(f"  {click.style(name.ljust(width), dim=True)}  {value}" for name, value in listed)
+    return "\n".join(f"{' ' * indent}{click.style(name.ljust(width), dim=True)}  {value}" for name, value in listed)
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:

@@ -1,0 +1,212 @@
+"""The command line as a new user meets it: each command, its answer in words and in JSON, its exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dpselect.use import command_line
+from dpselect.use.command_line import COMMANDS, dpselect
+
+STUDY = """
+[response]
+name = "income"
+lower = 0
+upper = 100
+
+[[predictors]]
+name = "age"
+lower = 18
+upper = 90
+
+[[predictors]]
+name = "region"
+levels = ["north", "south"]
+"""
+
+
+SOURCES = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
+
+
+def python(code, **environment):
+    """A fresh interpreter that finds the package where this one did."""
+    environment = {**os.environ, **SOURCES, **environment}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{20 + age / 2},{age},{'north' if age % 3 else 'south'}" for age in range(18, 91)] * 4
+    (tmp_path / "people.csv").write_text("\n".join(["income,age,region", *rows]) + "\n")
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    """(exit code, stdout, stderr) of a command in this process."""
+    code = command_line.run(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_help_lists_every_command_and_imports_nothing_heavy():
+    code = (
+        "import sys; from dpselect.use import command_line; code = command_line.run(['--help']); "
+        "print([m for m in ('numpy', 'rich', 'jinja2', 'opendp', 'pyarrow') if m in sys.modules], file=sys.stderr)"
+    )
+    result = python(code)
+    assert all(name in result.stdout for name in COMMANDS)
+    assert result.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_with_an_example(name, capsys):
+    code, out, err = run(capsys, name, "--help")
+    assert (code, err) == (0, "")
+    assert "Example:" in out
+    assert f"dpselect {name}" in out
+
+
+def test_from_a_csv_file_to_a_release(place, capsys):
+    assert run(capsys, "init", "people.csv", "--response", "income", "-o", "new.toml")[0] == 0
+    text = (place / "new.toml").read_text()
+    assert text.count('"?"') == 6  # once in the explanation
+    code, _, err = run(capsys, "select", "new.toml", "people.csv", "--epsilon", "1")
+    assert code == 2
+    assert all(f"of '{name}'" in err for name in ("income", "age", "region"))
+    assert not (place / "new.budget.db").exists()
+
+    code, out, err = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1")
+    assert (code, err) == (0, "")
+    assert out.startswith("income ~ 1")
+    assert "epsilon 9 left" in out
+
+
+def test_init_never_writes_a_value(place, capsys):
+    (place / "secret.csv").write_text("income,age,born\n987654,41,2001-02-03\n123456,77,1999-04-05\n")
+    assert run(capsys, "init", "secret.csv", "-o", "new.toml")[0] == 0
+    text = (place / "new.toml").read_text()
+    assert not any(value in text for value in ("987654", "123456", "41", "77", "2001", "1999"))
+    assert '# "born" has the type' in text
+
+
+def test_init_does_not_overwrite_unless_told(place, capsys):
+    before = (place / "study.toml").read_text()
+    code, _, err = run(capsys, "init", "people.csv")
+    assert code == 2
+    assert "--force" in err
+    assert (place / "study.toml").read_text() == before
+    assert run(capsys, "init", "people.csv", "--force")[0] == 0
+
+
+def test_select_answers_in_json_and_in_one_line(place, capsys):
+    code, out, _ = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--json")
+    values = json.loads(out)
+    assert code == 0
+    assert values["recipe"]["guarantee"]["epsilon"] == "1"
+    assert values["receipt"]["index"] == 1
+    code, out, _ = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--quiet")
+    assert (code, out.count("\n")) == (0, 1)
+
+
+def test_the_budget_is_kept_by_those_who_did_not_ask(place, capsys):
+    for _ in range(10):
+        assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "-q")[0] == 0
+    code, out, err = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "-q")
+    assert (code, out) == (3, "")
+    assert "epsilon=0" in err
+    assert "Traceback" not in err
+    code, out, _ = run(capsys, "budget", "study.toml", "--json")
+    values = json.loads(out)
+    assert code == 0
+    assert values["spent"]["epsilon"] == "10"
+    assert len(values["records"]) == 10
+    assert values["records"][0]["data"] == "people.csv"
+
+
+def test_a_ledger_can_be_opened_on_purpose(place, capsys):
+    assert run(capsys, "budget", "own.db", "--open", "--epsilon", "0.5")[0] == 0
+    code, _, err = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--ledger", "own.db")
+    assert code == 3
+    assert "0.5" in err
+    assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "0.5", "--ledger", "own.db")[0] == 0
+    assert not (place / "study.budget.db").exists()
+
+
+def test_pcpl_needs_its_delta_and_pays_it(place, capsys):
+    code, _, err = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--method", "pcpl")
+    assert code == 2
+    assert "delta" in err
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--method", "pcpl", "--delta", "1e-6", "--json"]
+    code, out, _ = run(capsys, *asked)
+    assert code == 0
+    assert json.loads(out)["receipt"]["delta"] == "0.000001"
+
+
+def test_check_tells_the_custodian_and_charges_nothing(place, capsys):
+    (place / "people.csv").write_text("income,age,region\n50,30,north\n500,30,south\n50,,west\n-1,30,north\n")
+    code, out, _ = run(capsys, "check", "study.toml", "people.csv", "--json")
+    values = json.loads(out)
+    assert code == 0
+    assert values["warning"] == "custodian only, not for release"
+    assert values["rows"] == 4
+    assert {each["name"]: (each["below"], each["above"], each["missing"]) for each in values["variables"]} == {
+        "income": (1, 1, 0),
+        "age": (0, 0, 1),
+        "region": (0, 0, 1),
+    }
+    assert len(values["advice"]) == 3
+    assert not (place / "study.budget.db").exists()
+
+
+def test_check_rehearses_and_writes_a_page_for_the_custodian_alone(place, capsys):
+    code, out, _ = run(capsys, "check", "study.toml", "people.csv", "--epsilon", "1", "-o", "custodian.html")
+    assert code == 0
+    assert "what would be chosen" in out
+    page = place / "custodian.html"
+    assert page.stat().st_mode & 0o077 == 0
+    assert "Custodian only, not for release" in page.read_text()
+    assert not (place / "study.budget.db").exists()
+
+
+def test_a_release_verifies_and_an_edited_one_does_not(place, capsys):
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "-q", "-o", "release.json"]
+    assert run(capsys, *asked)[0] == 0
+    assert run(capsys, "verify", "release.json", "--ledger", "study.budget.db")[0] == 0
+    (place / "release.json").write_text((place / "release.json").read_text().replace('"upper": 100.0', '"upper": 99.0'))
+    code, out, err = run(capsys, "verify", "release.json")
+    assert code == 2
+    assert "FAILS" in out
+    assert "does not verify" in err
+
+
+def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
+    monkeypatch.setattr("dpselect.use.commands.ledgers.on_terminal", lambda: True)
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1"]
+    refused = CliRunner().invoke(dpselect, asked, input="n\n", standalone_mode=False)
+    assert type(refused.exception).__name__ == "Abort"
+    assert "charges epsilon 1 to study.budget.db" in refused.output
+    assert not (place / "study.budget.db").exists()
+    assert CliRunner().invoke(dpselect, asked, input="y\n", standalone_mode=False).exit_code == 0
+    assert CliRunner().invoke(dpselect, [*asked, "--yes"], input="", standalone_mode=False).exit_code == 0
+
+
+def test_the_demo_ends_in_two_pages_and_a_report_that_verifies(place, capsys):
+    code, out, err = run(capsys, "demo")
+    assert (code, err) == (0, "")
+    assert "progression ~ 1" in out
+    for name in ("report.html", "report.json", "custodian.html", "study.toml", "study.budget.db"):
+        assert (place / "demo" / name).exists()
+    assert run(capsys, "verify", "demo/report.html", "--ledger", "demo/study.budget.db")[0] == 0
+    assert run(capsys, "verify", "demo/report.json", "--ledger", "demo/study.budget.db")[0] == 0
+
+
+def test_completion_knows_the_commands():
+    asked = {"_DPSELECT_COMPLETE": "bash_complete", "COMP_WORDS": "dpselect se", "COMP_CWORD": "1"}
+    result = python("from dpselect.use.command_line import main; main()", **asked)
+    assert "plain,select" in result.stdout
