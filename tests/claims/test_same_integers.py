@@ -1,56 +1,65 @@
 """Claim: where the rows live changes nothing. The same table gives the same integers from every container and engine."""
 
+from contextlib import closing
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv, feather
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.source import Database
 from dpselect.gather.table import gather_table
 
 STUDY = Assumptions(
     Numeric("price", 0, 1000),
-    [Numeric("size", -1, 1), Numeric("count", 0, 2**62), Categorical("county", ["Marin", "Napa", "Sonoma"])],
+    [
+        Numeric("size", -1, 1),
+        Numeric("count", 0, 2**62),
+        Numeric("fee", -1, 1),
+        Categorical("county", ["Marin", "Napa", 'O\'Hara \\ "é"']),
+        Categorical("rooms", [1, 2, 3], reference=2),
+    ],
     missing="zero-row",
 )
+KINDS = {
+    "price": pa.float64(),
+    "size": pa.float64(),
+    "count": pa.int64(),
+    "fee": pa.decimal128(25, 21),
+    "county": pa.string(),
+    "rooms": pa.int32(),
+}
 
 
 def rows() -> list[dict]:
     """Ties, bounds, what lies beyond them, missing cells of every kind, unknown levels and integers beyond 2^53."""
     rng = np.random.default_rng(1607)
-    sizes = [
-        0.5 / 2**20,
-        -0.5 / 2**20,
-        1.5 / 2**20,
-        1.0,
-        -1.0,
-        1.0000001,
-        -7.0,
-        1e308,
-        -1e308,
-        None,
-        np.nan,
-        np.inf,
-        -np.inf,
-    ]
+    tie = 0.5 / 2**20
+    sizes = [tie, -tie, 3 * tie, 1.0, -1.0, 1.0000001, -7.0, 1e308, -1e308, None, np.nan, np.inf, -np.inf, 5e-324, -0.0]
     counts = [0, 1, 2**53 + 1, 2**53 + 3, 2**62 - 1, 2**63 - 1, -(2**63), None]
-    counties = ["Marin", "Napa", "Sonoma", "Napa ", "napa", "", None]
+    fees = ["0.000000476837158203125", "-0.000000476837158203124", "0.1", "999.999", "-1", None]
+    counties = ["Marin", "Napa", 'O\'Hara \\ "é"', "Napa ", "napa", "", None]
     return [
         {
             "price": float(rng.uniform(-100, 1100)),
             "size": sizes[i % len(sizes)] if i % 3 else float(rng.normal()),
             "count": counts[i % len(counts)] if i % 2 else int(rng.integers(0, 2**62)),
-            "county": counties[i % len(counties)],
+            "fee": Decimal(f"{rng.uniform(-1, 1):.20f}") if i % 4 else fees[i % 6] and Decimal(fees[i % 6]),
+            "county": counties[i % len(counties)] if i % 5 else "Marin",
+            "rooms": [1, 2, 3, 1, 2, 3, 4, None][i % 8],
         }
-        for i in range(500)
+        for i in range(600)
     ]
 
 
 def arrow(listed: list[dict]) -> pa.Table:
-    kinds = {"price": pa.float64(), "size": pa.float64(), "count": pa.int64(), "county": pa.string()}
-    return pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in kinds.items()})
+    return pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in KINDS.items()})
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +80,7 @@ def test_polars(table, expected):
     assert gather_table(pl.from_arrow(table), STUDY).integers() == expected
 
 
-@pytest.mark.parametrize("size", [1, 7, 499, 500])
+@pytest.mark.parametrize("size", [1, 7, 599, 600])
 def test_arrow_in_batches_of_any_size_and_rows_in_any_order(table, expected, size):
     shuffled = table.take(np.random.default_rng(size).permutation(len(table)))
     empty = table.slice(0, 0)
@@ -84,3 +93,61 @@ def test_arrays(table, slow_moments):
     frame = table.to_pandas()
     found = gather_table((frame[["size", "count"]].to_numpy(float), frame["price"].to_numpy()), numeric)
     assert found.integers() == slow_moments(rows(), numeric)
+
+
+def as_csv(table, folder):
+    csv.write_csv(table, folder / "t.csv")
+    return folder / "t.csv"
+
+
+def as_parquet(table, folder):
+    pq.write_table(table, folder / "t.parquet", row_group_size=70)
+    return folder / "t.parquet"
+
+
+def as_many_files(table, folder):
+    for i in range(4):
+        pq.write_table(table.slice(200 * i, 200), folder / f"{i}.parquet")  # the last one is empty
+    return folder
+
+
+def as_folders(table, folder):
+    pq.write_to_dataset(table, folder / "by", partition_cols=["rooms", "county"])
+    return folder / "by"
+
+
+def as_feather(table, folder):
+    feather.write_feather(table, str(folder / "t.feather"), chunksize=99)
+    return folder / "t.feather"
+
+
+def as_duckdb(table, folder):
+    duckdb = pytest.importorskip("duckdb")
+    with closing(duckdb.connect(str(folder / "t.duckdb"))) as connection:
+        connection.register("here", table)
+        connection.execute("CREATE TABLE t AS SELECT * FROM here")
+    return Database(folder / "t.duckdb", table="t")
+
+
+@pytest.mark.parametrize("store", [as_csv, as_parquet, as_many_files, as_folders, as_feather, as_duckdb])
+def test_files_and_duckdb(table, expected, store, tmp_path):
+    assert gather_table(store(table, tmp_path), STUDY).integers() == expected
+
+
+@pytest.fixture(scope="module")
+def server(table, postgres):
+    """The table in PostgreSQL, copied from text so that every cell arrives as it was written."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(postgres) as connection:
+        connection.execute(
+            "CREATE TABLE houses (price float8, size float8, count int8, fee numeric(25, 21), county text, rooms int4)"
+        )
+        with connection.cursor().copy("COPY houses FROM STDIN") as copy:
+            for row in table.to_pylist():
+                copy.write_row(list(row.values()))
+    return postgres
+
+
+@pytest.mark.postgres
+def test_postgresql(server, expected):
+    assert gather_table(Database(server, table="houses"), STUDY).integers() == expected

@@ -7,23 +7,21 @@ from typing import Any
 import narwhals as nw
 
 from dpselect.errors import DataError
+from dpselect.gather.stream import Kinds, Stream, one_sentence
 
 
-def frame_table(source: Any, names: list[str]) -> Any:
-    """An Arrow table of those named columns that a data frame has."""
+def frame_stream(source: Any, kinds: Kinds) -> Stream:
+    """A data frame's columns as Arrow: those named by `kinds`, or all if none is."""
     try:
         frame = nw.from_native(source, eager_only=True)
     except TypeError:
         raise DataError(
-            f"A table cannot be read from a {type(source).__name__}: give (X, y) arrays, a pandas or polars data frame "
-            "or an Arrow table."
+            f"A table cannot be read from a {type(source).__name__}: give (X, y) arrays, a pandas, polars, Dask or Spark data "
+            "frame, an Arrow table, a path or a database's address."
         ) from None
     except nw.exceptions.DuplicateError:
         raise DataError("A column name is in the table more than once: rename one of them.") from None
-    known = set(frame.columns)
-    try:
-        return frame.select([name for name in names if name in known]).to_arrow()
-    except Exception as error:  # Arrow's message may quote a cell
-        raise DataError(
-            f"The table's columns cannot be turned into Arrow columns ({type(error).__name__}): give each column one type."
-        ) from None
+    names = [name for name in frame.columns if name in kinds or not kinds]
+    with one_sentence("The table's columns cannot be turned into Arrow columns: give each column one type"):
+        table = frame.select(names).to_arrow()
+    return Stream(table.schema, lambda asked: iter(table.select(list(asked)).to_batches()))

@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.variables import Categorical
 from dpselect.errors import DataError
 from dpselect.gather.accumulate import Accumulator
 from dpselect.gather.arrays import array_cells
 from dpselect.gather.arrow import batch_cells, check_schema, needed_names
-from dpselect.gather.frames import frame_table
+from dpselect.gather.grid import Cells
 from dpselect.gather.moments import Moments
+from dpselect.gather.open import open_stream
+from dpselect.gather.stream import Kinds, Progress, Reporter
 
 
-def gather_table(source: Any, assumptions: Assumptions) -> Moments:
+def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Progress], None] | None = None) -> Moments:
     """The exact moments of a table, clipped to the assumptions.
 
-    `source` is a pair of arrays (predictors in the order stated, response), a pandas or polars data frame, an Arrow table, or
-    moments gathered before under the same assumptions.
+    `source` is a pair of arrays (predictors in the order stated, response); a pandas or polars data frame; an Arrow table,
+    stream or dataset; a path ("table.parquet", "folder/", "part-*.csv.gz", "file.duckdb?table=t") or a list of paths; a
+    database's address with a table ("postgresql://host/base?table=t"); `Csv` or `Database`; or moments gathered before under
+    the same assumptions. `progress` is called with what was read so far.
     """
     if isinstance(source, Moments):
         return of_these(source, assumptions)
     accumulator = Accumulator(assumptions)
-    if isinstance(source, tuple):
-        accumulator.add(array_cells(*_pair(source), assumptions))
-    else:
-        table = frame_table(source, needed_names(assumptions))
-        check_schema(table.schema, assumptions)
-        for batch in table.to_batches():
-            accumulator.add(batch_cells(batch, assumptions))
+    report = Reporter(progress)
+    # Closed at once when anything goes wrong or Ctrl-C is pressed, so that no connection outlives the call.
+    with closing(_cells(source, assumptions)) as batches:
+        for cells in batches:
+            accumulator.add(cells)
+            report(accumulator.rows)
+    report(accumulator.rows, done=True)
     return accumulator.moments()
+
+
+def _cells(source: Any, assumptions: Assumptions) -> Generator[Cells]:
+    """The table in batches of cells."""
+    if isinstance(source, tuple):
+        yield array_cells(*_pair(source), assumptions)
+        return
+    with open_stream(source, kinds_of(assumptions)) as stream:
+        check_schema(stream.schema, assumptions)
+        checked = None
+        for batch in stream.read(needed_names(assumptions)):
+            if batch.schema != checked:  # a later file may have other types than the first
+                check_schema(batch.schema, assumptions)
+                checked = batch.schema
+            yield batch_cells(batch, assumptions)
+
+
+def kinds_of(assumptions: Assumptions) -> Kinds:
+    """What each needed column holds."""
+    texts = {v.name for v in assumptions.predictors if isinstance(v, Categorical) and isinstance(v.levels[0], str)}
+    return {name: "text" if name in texts else "number" for name in needed_names(assumptions)}
 
 
 def of_these(moments: Moments, assumptions: Assumptions) -> Moments:

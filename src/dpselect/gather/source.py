@@ -1,0 +1,117 @@
+"""Public. Where the rows live, in the forms a person writes: paths, addresses, and two small values for what they cannot say."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from dpselect.errors import DataError
+
+Engine = Literal["duckdb", "postgresql", "spark"]
+DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """Public. A text file with one row a line, its first line the names; compressed if the name ends so (.gz, .bz2, .zst).
+
+    Example: `Csv("sales.csv.gz", delimiter=";", encoding="latin-1", decimal=",")`. A plain path is read with commas.
+    """
+
+    path: str | os.PathLike[str]
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        for what in ("delimiter", "decimal"):
+            value = getattr(self, what)
+            if not (isinstance(value, str) and len(value) == 1 and value.isascii() and value not in '"\r\n'):
+                raise DataError(f"The {what} is {value!r}; it must be one character, such as ',' or ';'.")
+        if self.delimiter == self.decimal:
+            raise DataError(f"The delimiter and the decimal point are both {self.decimal!r}; they must differ.")
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Public. A table or a query of a database; the address prints without its password.
+
+    Examples: `Database("sales.duckdb", table="houses")`, `Database("postgresql://reader@host/sales", table="public.houses")`,
+    `Database("duckdb:", query="SELECT * FROM 'houses.parquet'")`, `Database("spark:", table="sales.houses")`. Leave the
+    password to PGPASSWORD or ~/.pgpass.
+    """
+
+    address: str | os.PathLike[str] = field(repr=False)
+    table: str | None = None
+    query: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "address", os.fspath(self.address))
+        if (self.table is None) == (self.query is None):
+            raise DataError("A database needs either a table or a query: give table='name', or query='SELECT ...'.")
+        if self.engine == "spark" and self.table is None:
+            raise DataError("Spark needs a table: give table='name', or a Spark data frame.")
+
+    @property
+    def uri(self) -> str:
+        """The whole address, for the driver alone."""
+        return os.fspath(self.address)
+
+    @property
+    def engine(self) -> Engine:
+        """Which program holds the rows."""
+        scheme = self.uri.split(":", 1)[0]
+        if scheme in ("postgresql", "postgres"):
+            return "postgresql"
+        if scheme == "spark":
+            return "spark"
+        if scheme == "duckdb" or self.uri.endswith(DUCKDB_SUFFIXES):
+            return "duckdb"
+        raise DataError(
+            "The address of a database must be postgresql://..., duckdb:path, spark:, or a file that ends in "
+            f"{', '.join(DUCKDB_SUFFIXES)}."
+        )
+
+    @property
+    def place(self) -> str:
+        """The part of the address that is safe to print: no user, no password, no options."""
+        if self.engine == "duckdb":
+            return repr(self.path or "memory")
+        if self.engine == "spark":
+            return "Spark"
+        parts = urlsplit(self.uri)
+        try:
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:
+            port = ""
+        return f"PostgreSQL at {parts.hostname or 'this machine'}{port}"
+
+    @property
+    def path(self) -> str:
+        """DuckDB's file; empty for a database in memory."""
+        path = self.uri.removeprefix("duckdb:")
+        return path.removeprefix("//") if path.startswith("//") else path
+
+
+def parse_address(text: str) -> Database | None:
+    """A database in one string, as a command line has it: an address with `?table=name` or `?query=SELECT ...`.
+
+    Other options stay with the address, for the driver. Anything that is not such an address gives None: a path.
+    """
+    scheme = text.split(":", 1)[0]
+    base, _, options = text.partition("?")
+    if scheme not in ("postgresql", "postgres", "duckdb", "spark") and not base.endswith(DUCKDB_SUFFIXES):
+        return None
+    asked = dict(parse_qsl(options, keep_blank_values=True))
+    table, query = asked.pop("table", None), asked.pop("query", None)
+    return Database(base + ("?" + urlencode(asked) if asked else ""), table=table, query=query)
+
+
+def is_path(source: object) -> bool:
+    """Whether a source is the name of something on disk, or several."""
+    if isinstance(source, list):
+        return bool(source) and all(is_path(each) for each in source)
+    return isinstance(source, str | Path | os.PathLike)

@@ -1,0 +1,76 @@
+"""Private. What every source is turned into: a schema that is known at once, and record batches that are read on demand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dpselect.errors import DataError, DpselectError
+
+BATCH = 65_536
+"""Rows read at a time: large enough for speed, small enough that a few of them in flight need little memory."""
+
+Kind = Literal["number", "text"]
+Kinds = Mapping[str, Kind]
+"""Public. What the assumptions say a column holds, for sources whose types are a guess (CSV, folder names)."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Stream:
+    """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections."""
+
+    schema: Any
+    read: Callable[[Sequence[str]], Iterator[Any]]
+    close: Callable[[], None] = lambda: None
+
+    def __repr__(self) -> str:
+        return "Stream(values=<private>)"
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def one_sentence(sentence: str) -> Iterator[None]:
+    """Replace what a reader raises: its message may quote a cell, so only the name of its class is passed on."""
+    try:
+        yield
+    except DpselectError:
+        raise
+    except Exception as error:
+        raise DataError(f"{sentence} ({type(error).__name__}).") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Private where n is private. Rows read so far and the seconds it took, for the custodian's eyes."""
+
+    rows: int
+    seconds: float
+    done: bool = False
+
+    @property
+    def rows_per_second(self) -> float:
+        """The speed so far."""
+        return self.rows / max(self.seconds, 1e-9)
+
+
+class Reporter:
+    """Calls a function with the progress, ten times a second at most and once at the end."""
+
+    def __init__(self, tell: Callable[[Progress], None] | None) -> None:
+        self._tell = tell
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, rows: int, *, done: bool = False) -> None:
+        """Report that so many rows were read."""
+        now = time.monotonic()
+        if self._tell is not None and (done or now - self._last >= 0.1):
+            self._last = now
+            self._tell(Progress(rows, now - self._start, done))
