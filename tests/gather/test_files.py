@@ -101,11 +101,11 @@ def test_column_names_are_taken_literally(tmp_path):
 
 
 def test_memory_stays_small_and_progress_is_told(tmp_path):
-    rows = 600_000
+    rows = 1_500_000
     values = np.random.default_rng(0).normal(size=rows)
     numeric = Assumptions(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
     needed = 2 * 8 * rows
-    pq.write_table(pa.table({"a": values, "y": values, "z": values}), tmp_path / "t.parquet", row_group_size=50_000)
+    pq.write_table(pa.table({"a": values, "y": values, "z": values}), tmp_path / "t.parquet", row_group_size=100_000)
     told = []
     tracemalloc.start()
     before = pa.total_allocated_bytes()

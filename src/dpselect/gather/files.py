@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ FORMATS = {
 }
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
-READ_AHEAD = 2
-"""Batches that are decoded while another is added up."""
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+BUFFER = 1 << 18
+"""Bytes of each column that are read from the disk at a time."""
 
 
 def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -71,48 +73,86 @@ def format_of(files: Sequence[str]) -> str:
 
 
 def file_stream(files: Sequence[str], root: str | None, kinds: Kinds) -> Stream:
-    """Parquet or Arrow files as one table; below `root`, folders named column=value are a column."""
+    """Parquet or Arrow files as one table; below `root`, folders named column=value are columns."""
     kind = format_of(files)
-    folders = _folder_columns(files, root, kinds)
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         for file in files:
-            dataset = _open(file, kind, root, folders)
-            for name in names:
-                if dataset.schema.names.count(name) != 1:
-                    raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
-            with one_sentence(f"{file!r} cannot be read to its end as {TITLES[kind]}: it may be damaged or cut short"):
-                yield from _scanner(dataset, kind, names).to_batches()
+            yield from _read_file(file, kind, _folder_values(file, root, kinds), names)
 
-    return Stream(_open(files[0], kind, root, folders).schema, read)
+    with _opened(files[0], kind) as reader:
+        return Stream(_with_folders(_schema(reader), _folder_values(files[0], root, kinds)), read)
 
 
-def _open(file: str, kind: str, root: str | None, folders: Any) -> Any:
+def _read_file(file: str, kind: str, folders: Mapping[str, Any], names: Sequence[str]) -> Iterator[Any]:
     """One file, with its own types: none is squeezed into those of the first."""
-    import pyarrow.dataset as ds
+    import pyarrow as pa
+
+    with _opened(file, kind) as reader:
+        own = _schema(reader).names
+        for name in names:
+            if own.count(name) + (name not in own and name in folders) != 1:
+                raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
+        with one_sentence(f"{file!r} cannot be read to its end as {TITLES[kind]}: it may be damaged or cut short"):
+            for batch in _batches(file, reader, [name for name in names if name in own]):
+                columns = [
+                    batch.column(name) if name in own else pa.repeat(folders[name], batch.num_rows) for name in names
+                ]
+                yield pa.RecordBatch.from_arrays(columns, list(names))
+
+
+@contextmanager
+def _opened(file: str, kind: str) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     with one_sentence(f"{file!r} cannot be opened as {TITLES[kind]}: it may be damaged, cut short or something else"):
-        return ds.dataset(file, format=kind, partitioning=folders, partition_base_dir=root)
+        # Arrow's default for Parquet fetches whole row groups ahead: five times the memory, and no faster from a disk.
+        reader = (
+            pq.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
+            if kind == "parquet"
+            else pa.ipc.open_file(pa.memory_map(file))
+        )
+    with reader:
+        yield reader
 
 
-def _scanner(dataset: Any, kind: str, names: Sequence[str]) -> Any:
-    import pyarrow.dataset as ds
-
-    # Arrow's default for Parquet fetches whole row groups ahead: three times the memory, and no faster from a disk.
-    options = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True) if kind == "parquet" else None
-    return dataset.scanner(
-        columns=list(names), batch_size=BATCH, batch_readahead=READ_AHEAD, fragment_scan_options=options
-    )
+def _schema(reader: Any) -> Any:
+    return reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
 
 
-def _folder_columns(files: Sequence[str], root: str | None, kinds: Kinds) -> Any:
-    """Folder names are text; what they hold is what the assumptions say, not what they look like ("01" is not 1)."""
-    if root is None:
-        return None
+def _batches(file: str, reader: Any, names: Sequence[str]) -> Iterator[Any]:
     import pyarrow as pa
-    import pyarrow.dataset as ds
 
-    parts = [part for file in files for part in Path(file).relative_to(root).parts[:-1] if "=" in part]
-    names = dict.fromkeys(unquote(part.partition("=")[0]) for part in parts)
-    types = {name: pa.float64() if kinds.get(name) == "number" else pa.string() for name in names}
-    return ds.partitioning(pa.schema(list(types.items())), flavor="hive") if types else None
+    if hasattr(reader, "iter_batches"):
+        yield from reader.iter_batches(BATCH, columns=list(names))
+        return
+    # An Arrow file that is compressed would be unpacked whole, so it is opened again for the needed columns.
+    needed = pa.ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(name) for name in names])
+    with pa.ipc.open_file(pa.memory_map(file), options=needed) as narrow:
+        for i in range(narrow.num_record_batches):
+            yield narrow.get_batch(i)
+
+
+def _folder_values(file: str, root: str | None, kinds: Kinds) -> dict[str, Any]:
+    """What the folders above a file say: text, unless the assumptions call the column a number ("01" is not 1)."""
+    import pyarrow as pa
+
+    parts = Path(file).relative_to(root).parts[:-1] if root is not None else ()
+    found = {}
+    for part in parts:
+        name, equals, text = part.partition("=")
+        if equals:
+            name, value = unquote(name), None if text == NO_VALUE else unquote(text)
+            kind = pa.float64() if kinds.get(name) == "number" else pa.string()
+            with one_sentence(
+                f"A folder named after {name!r} does not hold a number: rename it, or state its levels as text"
+            ):
+                found[name] = pa.scalar(value, pa.string()).cast(kind)
+    return found
+
+
+def _with_folders(schema: Any, folders: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.schema([*schema, *((name, value.type) for name, value in folders.items() if name not in schema.names)])
