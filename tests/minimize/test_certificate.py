@@ -53,6 +53,22 @@ def test_the_interval_holds_the_exact_loss(kind, radius):
                     assert bound <= 6 * rounding(products, radius, radius) + 1e-300
 
 
+def test_the_solution_of_a_smaller_model_is_not_passed_off_as_that_of_a_larger_one():
+    """Zeros where the candidate wants coefficients: feasible, wrong, and the gap over all of M says by how much."""
+    rng = np.random.default_rng(21)
+    wrong = 0
+    for d in range(2, 7):
+        integers, products = problem(rng, d, 30, "plain")
+        for radius in (0.3, 2.0):
+            for mask in range(2**d - 1):
+                b = np.array([[float(value) for value in exact_loss(integers, mask, radius)[1]]])
+                full, everything = exact_loss(integers, 2**d - 1, radius)[0], members([2**d - 1], d)
+                values, bounds = certify(products, into_ball(b, radius), everything, radius)
+                assert abs(Fraction(values[0]) - full) <= Fraction(bounds[0])
+                wrong += values[0] > float(full) + 1e-6
+    assert wrong > 100
+
+
 def test_without_the_rounding_term_the_interval_would_fail():
     """The gap alone is not enough: with it only, some exact loss of the easiest kind lies outside."""
     rng = np.random.default_rng(53)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpselect.minimize import exact
 from dpselect.minimize.exact import UNIT, exact_double, exact_loss
 
 CAREFUL = settings(deadline=None, derandomize=True, max_examples=300)
@@ -156,6 +157,21 @@ def test_larger_designs_satisfy_the_conditions(d, kind):
         loss, b = exact_loss(integers, mask, radius)
         assert kkt_holds(integers, mask, Fraction(radius), b)
         assert loss == objective(integers, b)
+
+
+@pytest.mark.parametrize(
+    ("x", "order"),
+    [
+        ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [2, 1, 0]),  # all three tie: the smallest eps is the last column's
+        ([[1, 0, 1], [0, 1, 0], [0, 0, 0]], [2, 1]),  # of two equal columns the cheaper one joins, the other never
+    ],
+)
+def test_ties_are_broken_as_if_earlier_columns_cost_a_little_more(x, order, monkeypatch):
+    joined = []
+    exchange = exact._Path.exchange
+    monkeypatch.setattr(exact._Path, "exchange", lambda path, p: (joined.append(p), exchange(path, p)))
+    exact_loss(integers_of(x, [1, 1, 1]), 7, 100)
+    assert joined == order
 
 
 def test_no_response_no_columns_no_radius():

@@ -126,7 +126,7 @@ def _follow(path: _Path, radius: Fraction) -> tuple[Fraction, list[Fraction]]:
         slopes = path.slopes()
         event = path.next_event(slopes)
         stop = path.theta_at(radius, slopes)
-        if event is None or radius == 0 or stop * event[0] >= -event[1]:
+        if event is None or stop * event[0] >= -event[1]:
             return path.solution(slopes, stop)
         _, _, j, t = event
         path.exchange(j)

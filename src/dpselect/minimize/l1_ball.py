@@ -101,24 +101,23 @@ def _solve(products: Floats, member: NDArray[np.bool_], radius: float) -> Floats
 def _follow(tables: Floats, radius: float) -> Floats:
     """The signs (0 outside the support) of the pieces of the paths that hold the norm `radius` or end at theta = 0."""
     count, size = tables.shape[0], tables.shape[1] - 1
-    found = np.zeros((count, size))
+    found, signs = np.zeros((count, size)), np.zeros((count, size))
     live = np.arange(count)
-    diagonal = np.einsum("ijj->ij", tables)[:, :-1].copy()
-    signs, blocked = np.zeros((count, size)), np.zeros((count, size))
+    smallest_pivot = _DEPENDENT * np.einsum("ijj->ij", tables)[:, :-1]
     for _ in range(4 * size + 8):
-        theta, chosen, direction = _next_events(tables, signs, diagonal, blocked)
-        slopes = np.einsum("ijk,ik->ij", tables[:, :-1, :-1], signs)
-        norms = -np.einsum("ij,ij->i", signs, tables[:, :-1, -1] + theta[:, None] * slopes)
+        residual, slopes = tables[:, :-1, -1], _times(tables[:, :-1, :-1], signs)
+        free = (signs != 0) | (np.einsum("ijj->ij", tables)[:, :-1] > smallest_pivot)
+        theta, chosen, direction = _next_events(residual, slopes, signs, free)
+        norms = -np.einsum("ij,ij->i", signs, residual + theta[:, None] * slopes)
         over = (norms >= radius) | (theta <= 0)
         found[live[over]] = signs[over]
-        if over.all():
-            return found
         on = np.flatnonzero(~over)
-        live, tables, signs, diagonal = live[on], tables[on], signs[on], diagonal[on]
-        chosen, direction, row = chosen[on], direction[on], np.arange(on.size)
-        # A column that has just moved is on its own limit; only rounding could move it back over the same one.
-        blocked = np.zeros_like(signs)
-        blocked[row, chosen] = direction
+        if on.size == 0:
+            return found
+        if on.size < over.size:
+            live, tables, signs, smallest_pivot = live[on], tables[on], signs[on], smallest_pivot[on]
+            chosen, direction = chosen[on], direction[on]
+        row = np.arange(on.size)
         signs[row, chosen] = np.where(signs[row, chosen] == 0, direction, 0.0)
         _exchange(tables, chosen)
     found[live] = signs
@@ -126,19 +125,15 @@ def _follow(tables: Floats, radius: float) -> Floats:
 
 
 def _next_events(
-    tables: Floats, signs: Floats, diagonal: Floats, blocked: Floats
+    residual: Floats, slopes: Floats, signs: Floats, free: NDArray[np.bool_]
 ) -> tuple[Floats, NDArray[np.intp], Floats]:
-    """For each path (theta, column, sign) of its next event; theta = 0 if there is none."""
-    residual = tables[:, :-1, -1]
-    slopes = np.einsum("ijk,ik->ij", tables[:, :-1, :-1], signs)
-    inside = signs != 0
-    free = inside | (np.einsum("ijj->ij", tables)[:, :-1] > _DEPENDENT * diagonal)
-    own = np.where(inside, 0.0, 1.0)
+    """For each path (theta, column, sign) of its next event among the columns that are free; theta = 0 if there is none."""
+    outside = signs == 0
     best, direction = np.zeros_like(residual), np.zeros_like(residual)
     for sign in (1.0, -1.0):
-        rate, gain = own - sign * slopes, sign * residual
-        open_ = free & (rate > 0) & (gain > 0) & (blocked != sign) & (~inside | (signs == sign))
-        theta = np.divide(gain, rate, out=np.zeros_like(rate), where=open_)
+        rate, gain = outside - sign * slopes, sign * residual
+        possible = free & (rate > 0) & (gain > 0) & (outside | (signs == sign))
+        theta = np.divide(gain, rate, out=np.zeros_like(rate), where=possible)
         better = theta > best
         best, direction = np.where(better, theta, best), np.where(better, sign, direction)
     chosen = best.argmax(axis=1)
@@ -157,6 +152,12 @@ def _exchange(tables: Floats, pivots: NDArray[np.intp]) -> None:
     tables[each, :, pivots] = column
     tables[each, pivots] = -row
     tables[each, pivots, pivots] = 1.0 / pivot[:, 0]
+
+
+def _times(matrices: Floats, vectors: Floats) -> Floats:
+    """Each matrix times its vector."""
+    result: Floats = np.matmul(matrices, vectors[:, :, None])[:, :, 0]
+    return result
 
 
 def _inverse(gram: Floats, signs: Floats) -> Floats:
@@ -178,12 +179,12 @@ def _on_face(gram: Floats, cross: Floats, signs: Floats, radius: float, inverse:
     Two steps of refinement on the true equations take the ridge's effect away.
     """
     inside = signs != 0
-    unit = np.einsum("ijk,ik->ij", inverse, signs)
+    unit = _times(inverse, signs)
     steepness = np.einsum("ij,ij->i", signs, unit)
     solution, theta = np.zeros_like(signs), np.zeros(len(signs))
     for _ in range(3):
-        left = np.where(inside, cross - np.einsum("ijk,ik->ij", gram, solution) - theta[:, None] * signs, 0.0)
-        change = np.einsum("ijk,ik->ij", inverse, left)
+        left = np.where(inside, cross - _times(gram, solution) - theta[:, None] * signs, 0.0)
+        change = _times(inverse, left)
         excess = np.einsum("ij,ij->i", signs, solution + change) - radius
         shift = np.maximum(np.where(steepness > 0, excess / steepness, 0.0), -theta)
         solution += change - shift[:, None] * unit
