@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define LANES 4
-typedef double v4 __attribute__((vector_size(32), may_alias));
-typedef long long v4l __attribute__((vector_size(32), may_alias));
+typedef double v4 __attribute__((vector_size(32)));
+typedef long long v4l __attribute__((vector_size(32)));
 typedef long long v4l_anywhere __attribute__((vector_size(32), may_alias, aligned(8)));
 
 #define UNIT 0x1p-53
@@ -59,14 +59,15 @@ static void free_aligned(void *aligned) { free(((void **)aligned)[-1]); }
 
 /* ---- where a subset's numbers are ---- */
 
-static inline size_t mark_at(size_t base, size_t place, int words)
-{
-    return (base / LANES + place) * words * LANES + base % LANES;
-}
+/* The marks of a block's first subset, in words; those of the others follow at steps of LANES or 2 LANES. */
+static inline size_t block_marks(size_t offset, int lane, int words) { return offset * words * LANES + lane; }
 
-static inline size_t base_of(const lattice_run *run, int lane, uint64_t mask)
+static inline size_t marks_of(const lattice_run *run, int lane, uint64_t mask, int words)
 {
-    return run->bases == NULL ? (size_t)lane : run->bases[mask >> run->low];
+    if (run->bases == NULL)
+        return (size_t)lane;
+    const size_t base = run->bases[mask >> run->low];
+    return block_marks(base / LANES, (int)(base % LANES), words);
 }
 
 static inline size_t start_of(const lattice_run *run, uint64_t mask)

@@ -9,6 +9,7 @@
  * when first needed. All that is kept in a slot is a function of the subset alone and each lane is computed as if alone, so
  * results depend neither on where a run starts nor on who runs it. */
 
+#define STEP (WORDS * LANES)
 #define JOIN3(a, b, c) a##_##b##_##c
 #define JOIN(a, b, c) JOIN3(a, b, c)
 #define NAME(stem) JOIN(stem, TARGET_NAME, MARK_BITS)
@@ -45,8 +46,9 @@ typedef struct {
     const double *products[LANES];
     size_t tables[LANES]; /* where the values of a lane's table start */
     int top_columns[LANES][64];
-    size_t bases[LANES], starts[LANES]; /* of the blocks: of marks, and of values */
-    size_t child_bases[LANES][64], child_starts[LANES][64];
+    uint64_t top_bits[LANES][64];
+    size_t marks[LANES], starts[LANES]; /* where each block's marks and values are */
+    size_t child_marks[LANES][64], child_starts[LANES][64]; /* the same for the blocks without one column of the top */
     v4 *gram, *c, *h, *b, *top_pivots; /* (d, d), (d), (d), (d), (top_size, d) */
     v4l *inside;                       /* (d) whether a column is in the subset */
     v4 yy, response_norm, largest_norm;
@@ -66,32 +68,36 @@ TARGET static void NAME(pivot)(NAME(state) *state, const NAME(slot) *parent, int
     slot->mask = parent->mask | 1ull << j;
     slot->singular = parent->singular | ~(entry > state->run->pivot * state->gram[j * d + j]);
     memcpy(slot->rows, parent->rows, sizeof slot->rows);
-    slot->rows[parent->members] = (unsigned char)j;
-    slot->members = parent->members + 1;
-    const v4 inverse = (v4)(~slot->singular & (v4l)(1.0 / entry));
-    const v4 amount = parent->response[j];
-    v4 *const out = slot->pivot, *const response = slot->response;
-    for (int i = 0; i < parent->members; i++) {
-        const int k = slot->rows[i];
-        out[k] = column[k] * -inverse;
-        response[k] = parent->response[k] + out[k] * amount;
+    const int members = parent->members;
+    const unsigned char *const rows = parent->rows;
+    slot->rows[members] = (unsigned char)j;
+    slot->members = members + 1;
+    const v4 inverse = (v4)(~slot->singular & (v4l)(1.0 / entry)), minus = -inverse, amount = parent->response[j];
+    const v4 *const before = parent->response;
+    v4 *const restrict pivot = slot->pivot, *const restrict response = slot->response;
+    for (int i = 0; i < members; i++) {
+        const int k = rows[i];
+        const v4 factor = column[k] * minus;
+        pivot[k] = factor;
+        response[k] = before[k] + factor * amount;
     }
     for (int k = 0; k < j; k++) {
-        out[k] = column[k] * -inverse;
-        response[k] = parent->response[k] + out[k] * amount;
+        const v4 factor = column[k] * minus;
+        pivot[k] = factor;
+        response[k] = before[k] + factor * amount;
     }
-    out[j] = inverse;
+    pivot[j] = inverse;
     response[j] = inverse * amount;
     for (int other = 0; other < j; other++) {
-        const v4 *in = parent->columns + other * d;
-        v4 *to = slot->columns + other * d;
+        const v4 *const in = parent->columns + other * d;
+        v4 *const restrict to = slot->columns + other * d;
         const v4 by = in[j];
-        for (int i = 0; i < parent->members; i++) {
-            const int k = slot->rows[i];
-            to[k] = in[k] + out[k] * by;
+        for (int i = 0; i < members; i++) {
+            const int k = rows[i];
+            to[k] = in[k] + pivot[k] * by;
         }
         for (int k = 0; k < j; k++)
-            to[k] = in[k] + out[k] * by;
+            to[k] = in[k] + pivot[k] * by;
         to[j] = inverse * by;
     }
 }
@@ -156,13 +162,17 @@ TARGET static const v4 *NAME(reach_signs)(NAME(state) *state, int radius, uint64
         const v4 *pivot = tableau->pivot;
         const v4 one = {1.0, 1.0, 1.0, 1.0};
         const v4 amount = (v4)((v4l)one ^ NAME(flip)(negative, j)) + above->vector[j];
-        for (int i = 0; i < tableau->members; i++) {
-            const int k = tableau->rows[i];
-            slot->vector[k] = above->vector[k] + pivot[k] * amount;
+        const int members = tableau->members;
+        const unsigned char *const rows = tableau->rows;
+        const v4 *const from = above->vector;
+        v4 *const restrict to = slot->vector;
+        for (int i = 0; i < members; i++) {
+            const int k = rows[i];
+            to[k] = from[k] + pivot[k] * amount;
         }
         for (int k = 0; k < j; k++)
-            slot->vector[k] = above->vector[k] + pivot[k] * amount;
-        slot->vector[j] = pivot[j] * amount;
+            to[k] = from[k] + pivot[k] * amount;
+        to[j] = pivot[j] * amount;
         known |= 1ull << j;
         slot->mask = known;
         /* what the ancestors were computed with, and j's own */
@@ -216,33 +226,26 @@ TARGET static inline void NAME(find_family)(const NAME(state) *state, uint64_t m
 TARGET static inline v4l NAME(busy)(const NAME(state) *state, const NAME(family) *family, const uint64_t *marks, v4l *negative)
 {
     v4l busy = {-1, -1, -1, -1}, signs = {0, 0, 0, 0};
+    const uint64_t *const own = marks + state->marks[0];
     for (int i = 0; i < family->size; i++) {
         const v4l bit = ALL_LANES(1ll << family->columns[i]);
-#if MARK_BITS == 32
-        const v4l mark = ((const v4l_anywhere *)marks)[family->children[i] + state->bases[0] / LANES];
-        busy &= mark | ~bit;
-        signs |= (mark >> 32) & bit;
-#else
-        const v4l_anywhere *mark = (const v4l_anywhere *)marks + 2 * (family->children[i] + state->bases[0] / LANES);
+        const v4l_anywhere *mark = (const v4l_anywhere *)(own + family->children[i] * STEP);
         busy &= mark[0] | ~bit;
-        signs |= mark[1] & bit;
-#endif
+        signs |= (WORDS == 1 ? mark[0] >> 32 : mark[WORDS - 1]) & bit;
     }
+    *negative = signs;
+    if (!ANY(busy == -1))
+        return busy;
+    const uint64_t *const others = marks + family->above * STEP;
     for (int l = 0; l < LANES; l++) {
-        long long kept = -1, sign = 0;
+        uint64_t idle = 0, sign = 0;
         for (int i = 0; i < state->top_size; i++) {
-            const long long bit = 1ll << state->top_columns[l][i];
-            const uint64_t *mark = marks + mark_at(state->child_bases[l][i], family->above, WORDS);
-#if MARK_BITS == 32
-            kept &= (long long)mark[0] | ~bit;
-            sign |= (long long)(mark[0] >> 32) & bit;
-#else
-            kept &= (long long)mark[0] | ~bit;
-            sign |= (long long)mark[LANES] & bit;
-#endif
+            const uint64_t bit = state->top_bits[l][i], *mark = others + state->child_marks[l][i];
+            idle |= ~mark[0] & bit;
+            sign |= (WORDS == 1 ? mark[0] >> 32 : mark[(WORDS - 1) * LANES]) & bit;
         }
-        busy[l] &= kept;
-        signs[l] |= sign;
+        busy[l] &= (long long)~idle;
+        signs[l] |= (long long)sign;
     }
     *negative = signs;
     return busy;
@@ -256,10 +259,13 @@ TARGET static v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) *slot, 
     const double limit = state->run->radii[radius];
     v4 *const b = state->b;
     v4 norm = ZERO;
-    memset(b, 0, state->d * sizeof(v4));
-    for (int i = 0; i < slot->members; i++) {
-        const int k = slot->rows[i];
-        b[k] = (v4)((v4l)slot->response[k] & state->inside[k]);
+    const int members = slot->members;
+    const unsigned char *const rows = slot->rows;
+    const v4 *const response = slot->response;
+    const v4l *const inside = state->inside;
+    for (int i = 0; i < members; i++) {
+        const int k = rows[i];
+        b[k] = (v4)((v4l)response[k] & inside[k]);
         norm += ABS(b[k]);
     }
     v4 multiplier = ZERO + (limit > 0 ? 0.0 : INFINITY);
@@ -268,17 +274,17 @@ TARGET static v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) *slot, 
         return multiplier;
     const v4 *vector = NAME(reach_signs)(state, radius, slot->mask, negative, needed);
     v4 su = ZERO, sb = ZERO;
-    for (int i = 0; i < slot->members; i++) {
-        const int k = slot->rows[i];
+    for (int i = 0; i < members; i++) {
+        const int k = rows[i];
         const v4l flip = NAME(flip)(negative, k);
-        su += (v4)(((v4l)vector[k] & state->inside[k]) ^ flip);
+        su += (v4)(((v4l)vector[k] & inside[k]) ^ flip);
         sb += (v4)((v4l)b[k] ^ flip);
     }
     const v4 found = (sb - limit) / su;
     multiplier = (v4)((v4l)found & bound & (found > 0));
-    for (int i = 0; i < slot->members; i++) {
-        const int k = slot->rows[i];
-        b[k] -= multiplier * (v4)((v4l)vector[k] & state->inside[k]);
+    for (int i = 0; i < members; i++) {
+        const int k = rows[i];
+        b[k] -= multiplier * (v4)((v4l)vector[k] & inside[k]);
     }
     return multiplier;
 }
@@ -294,7 +300,8 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
 {
     const lattice_run *run = state->run;
     const int d = state->d;
-    const v4 *const b = state->b;
+    const v4 *const b = state->b, *const gram = state->gram;
+    const v4l *const inside = state->inside;
     v4 norm = ZERO, length = ZERO, fit = ZERO, inner = ZERO, largest = ZERO;
     v4l violators = {0, 0, 0, 0}, negative = {0, 0, 0, 0};
     for (int i = 0; i < members; i++) {
@@ -311,24 +318,22 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
         const int tile = k >= 8 ? 8 : k;
         v4 q[8];
         k -= tile;
-#define TILE(count)                                             \
-    for (int t = 0; t < count; t++)                             \
-        q[t] = ZERO;                                            \
-    for (int i = 0; i < members; i++) {                         \
-        const v4 *column = state->gram + rows[i] * d + k;       \
-        const v4 coefficient = b[rows[i]];                      \
-        _Pragma("GCC unroll 8") for (int t = 0; t < count; t++) \
-            q[t] += column[t] * coefficient;                    \
-    }                                                           \
-    _Pragma("GCC unroll 8") for (int t = count - 1; t >= 0; t--) \
-    {                                                           \
-        const v4 correlation = state->c[k + t] - q[t], absolute = ABS(correlation); \
-        const v4l allowed = absolute <= multiplier + slack * state->h[k + t]; \
-        const v4 held = (v4)((v4l)absolute & (allowed | state->inside[k + t])); \
-        largest = MAXIMUM(held, largest);                       \
-        violators += violators - ~allowed;                      \
-        negative += negative - (correlation < 0);               \
-        inner += correlation * b[k + t];                        \
+#define TILE(count)                                                                                \
+    _Pragma("GCC unroll 8") for (int t = 0; t < count; t++)                                        \
+        q[t] = state->c[k + t];                                                                    \
+    for (int i = 0; i < members; i++) {                                                            \
+        const v4 *column = gram + rows[i] * d + k;                                                 \
+        const v4 coefficient = b[rows[i]];                                                         \
+        _Pragma("GCC unroll 8") for (int t = 0; t < count; t++)                                    \
+            q[t] -= column[t] * coefficient;                                                       \
+    }                                                                                              \
+    _Pragma("GCC unroll 8") for (int t = count - 1; t >= 0; t--) {                                 \
+        const v4 absolute = ABS(q[t]);                                                             \
+        const v4l violating = ~(absolute <= multiplier + slack * state->h[k + t]) & ~inside[k + t]; \
+        largest = MAXIMUM(largest, (v4)((v4l)absolute & ~violating));                              \
+        violators += violators - violating;                                                        \
+        negative += negative - (q[t] < 0);                                                         \
+        inner += q[t] * b[k + t];                                                                  \
     }
         switch (tile) {
         case 8: TILE(8) break;
@@ -344,7 +349,8 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
     const v4 total = norm * run->norm_up, gap = 2.0 * (limit * largest - inner);
     const v4 over = (v4)((v4l)(1.0 - limit / total) & (total > limit)) + UNIT;
     const v4 rounding = 2.0 * share * extent * (extent + limit * state->largest_norm);
-    out->bound = (MAXIMUM(gap, 2.0 * over * extent * extent) + rounding) * ROUND_UP + UNDERFLOW_BOUND;
+    /* MAXIMUM gives its second argument if one is no number, and then the bound must be none either */
+    out->bound = (MAXIMUM(2.0 * over * extent * extent, gap) + rounding) * ROUND_UP + UNDERFLOW_BOUND;
     const v4 value = state->yy - fit - inner;
     out->value = (v4)((v4l)value & (value > 0));
     out->violators = violators;
@@ -355,18 +361,17 @@ TARGET static void NAME(store)(const NAME(state) *state, int radius, const NAME(
                                v4l lanes, uint64_t *marks)
 {
     const lattice_run *run = state->run;
-    const v4l outside = ~(state->top | ALL_LANES((long long)family->mask));
     for (int l = 0; l < LANES; l++) {
         if (!lanes[l])
             continue;
         const size_t place = state->starts[l] + radius * run->count + family->place;
-        uint64_t *mark = marks + mark_at(state->bases[l], family->place, WORDS);
+        uint64_t *mark = marks + state->marks[l] + family->place * STEP;
         run->values[place] = found->value[l];
         run->bounds[place] = (float)(found->bound[l] * FLOAT_UP);
 #if MARK_BITS == 32
-        mark[0] = (uint64_t)(found->violators[l] & outside[l]) | (uint64_t)found->negative[l] << 32;
+        mark[0] = (uint64_t)found->violators[l] | (uint64_t)found->negative[l] << 32;
 #else
-        mark[0] = (uint64_t)(found->violators[l] & outside[l]);
+        mark[0] = (uint64_t)found->violators[l];
         mark[LANES] = (uint64_t)found->negative[l];
 #endif
     }
@@ -380,7 +385,7 @@ TARGET static void NAME(copy)(const NAME(state) *state, int radius, const NAME(f
         if (!lanes[l])
             continue;
         const int j = __builtin_ctzll(~(uint64_t)busy[l]);
-        size_t base = state->bases[l], start = state->starts[l], place = family->above;
+        size_t from_marks = state->marks[l], start = state->starts[l], place = family->above;
         if (j < state->low) {
             int i = 0;
             while (family->columns[i] != j)
@@ -390,14 +395,14 @@ TARGET static void NAME(copy)(const NAME(state) *state, int radius, const NAME(f
             int i = 0;
             while (state->top_columns[l][i] != j)
                 i++;
-            base = state->child_bases[l][i];
+            from_marks = state->child_marks[l][i];
             start = state->child_starts[l][i];
         }
         const size_t from = start + radius * run->count + place, to = state->starts[l] + radius * run->count + family->place;
         run->values[to] = run->values[from];
         run->bounds[to] = run->bounds[from];
         for (int w = 0; w < WORDS; w++)
-            marks[mark_at(state->bases[l], family->place, WORDS) + w * LANES] = marks[mark_at(base, place, WORDS) + w * LANES];
+            marks[state->marks[l] + family->place * STEP + w * LANES] = marks[from_marks + place * STEP + w * LANES];
     }
 }
 
@@ -411,7 +416,7 @@ TARGET static uint64_t NAME(support_of)(const NAME(state) *state, int l, uint64_
         *signs = 0;
         for (uint64_t rest = mask; rest && !idle; rest &= rest - 1) {
             const uint64_t bit = rest & -rest, child = mask ^ bit;
-            const uint64_t *mark = marks + mark_at(base_of(state->run, l, child), place_of(state->run, child), WORDS);
+            const uint64_t *mark = marks + marks_of(state->run, l, child, WORDS) + place_of(state->run, child) * STEP;
             const uint64_t negative = WORDS == 1 ? mark[0] >> 32 : mark[(WORDS - 1) * LANES];
             if (mark[0] & bit)
                 *signs |= negative & bit;
@@ -521,7 +526,8 @@ TARGET static void NAME(prepare_lane)(NAME(state) *state, int l, double *tableau
         for (int k = 0; k < d; k++)
             state->top_pivots[columns * d + k][l] = pivot[k];
         state->top_columns[l][columns] = j;
-        state->child_bases[l][columns] = base_of(run, l, state->tops[l] ^ (1ull << j));
+        state->top_bits[l][columns] = 1ull << j;
+        state->child_marks[l][columns] = marks_of(run, l, state->tops[l] ^ (1ull << j), WORDS);
         state->child_starts[l][columns] = state->tables[l] + start_of(run, state->tops[l] ^ (1ull << j));
         columns++;
     }
@@ -547,13 +553,14 @@ TARGET static void NAME(prepare)(NAME(state) *state, size_t group, double *table
     uint64_t any = 0;
     state->root.singular = (v4l){0, 0, 0, 0};
     state->largest_norm = ZERO;
+    memset(state->b, 0, state->d * sizeof(v4));
     for (int l = 0; l < LANES; l++) {
         const uint64_t table = run->tables[group * LANES + l];
         state->tops[l] = run->tops[group * LANES + l];
         state->top[l] = (long long)state->tops[l];
         state->products[l] = run->products + table * side * side;
         state->tables[l] = table * run->radii_count * run->count;
-        state->bases[l] = (run->offsets == NULL ? 0 : run->offsets[group] * LANES) + l;
+        state->marks[l] = block_marks(run->offsets == NULL ? 0 : run->offsets[group], l, WORDS);
         state->starts[l] = state->tables[l] + start_of(run, state->tops[l]);
         any |= state->tops[l];
         NAME(prepare_lane)(state, l, tableau);
@@ -579,6 +586,7 @@ TARGET static void NAME(solve_group)(NAME(state) *state, size_t group, double *t
         for (uint64_t changed = mask ^ last; changed; changed &= changed - 1) {
             const int k = __builtin_ctzll(changed);
             state->inside[k] = ALL_LANES(mask >> k & 1 ? -1ll : 0ll);
+            state->b[k] = ZERO;
         }
         last = mask;
         NAME(solve_subset)(state, mask);
@@ -633,5 +641,6 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
 #undef JOIN
 #undef NAME
 #undef WORDS
+#undef STEP
 #undef TILE
 #undef TAKE
