@@ -43,6 +43,8 @@ LISTS = {
     "terms": SubsetRule(6, (0b000011, 0b011100, 0b100000), empty=True),
     "small ones": SubsetRule(6, tuple(1 << j for j in range(6)), max_size=2),
     "a list in no order": CandidateList(6, (0b101000, 0b001000, 0b111000, 0)),
+    "all of them, backwards": CandidateList(6, tuple(reversed(range(64)))),
+    "some columns out of use": CandidateList(6, (0b100000, 0b000100, 0b100100)),
     "one": CandidateList(6, (0b110101,)),
 }
 

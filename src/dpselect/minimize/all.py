@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpselect.assume.candidates import Candidates, columns_of
+from dpselect.assume.candidates import LISTED_AT_MOST, Candidates, columns_of
 from dpselect.assume.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.errors import AssumptionError
 from dpselect.gather.moments import Moments
@@ -15,14 +14,13 @@ from dpselect.minimize.certificate import LARGEST_RADIUS, Floats
 from dpselect.minimize.exact import exact_double
 from dpselect.minimize.l1_ball import Masks, list_losses, solve_list
 from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.lattice_compiled import count_of, is_available
+from dpselect.minimize.lattice_numpy import masks_of
 from dpselect.minimize.losses import Losses
 
 Progress = Callable[[float], None]
 
-LATTICE_AT_MOST = 24
-"""The most columns whose subsets are all computed at once."""
-
-LATTICE_PAYS = 32
+LATTICE_PAYS = 512 if is_available() else 32
 """Computing all subsets pays when they are at most this many times the candidates; one by one costs more than that."""
 
 FINE = 2.0**-33
@@ -79,21 +77,29 @@ def _target(wanted: float, bounds: Floats, masks: Masks, square: float) -> float
 
 
 def _certified(products: Floats, masks: Masks, radius: float, progress: Progress | None) -> tuple[Floats, Floats]:
-    """(values, bounds): through the whole lattice of the columns in use when that is cheaper, else one by one."""
+    """(values, bounds): through the lattice of the columns in use when that is cheaper, else one by one.
+
+    The lattice is that of all subsets as large as the largest candidate: the losses of smaller ones come with them.
+    """
     used = columns_of(int(np.bitwise_or.reduce(masks)))
-    if len(used) > LATTICE_AT_MOST or 2 ** len(used) > LATTICE_PAYS * masks.size:
+    size = int(np.bitwise_count(masks).max())
+    visited = count_of(len(used), size)
+    if visited > min(LISTED_AT_MOST, LATTICE_PAYS * masks.size):
         return list_losses(products, masks, radius, progress=progress)
     kept = [*used, len(products) - 1]
-    values, bounds = lattice_losses(products[np.ix_(kept, kept)], radius, progress=progress)
-    places = _packed(masks, used)
+    values, bounds = lattice_losses(products[np.ix_(kept, kept)], radius, max_size=size, progress=progress)
+    if visited - masks.size <= int(masks[0] != 0) and (masks[1:] > masks[:-1]).all():
+        return values[-masks.size :], bounds[-masks.size :]
+    packed = _packed(masks, used)
+    places = packed if visited == 2 ** len(used) else np.searchsorted(masks_of(len(used), size), packed)
     return values[places], bounds[places]
 
 
-def _packed(masks: Masks, used: tuple[int, ...]) -> NDArray[np.int64]:
+def _packed(masks: Masks, used: tuple[int, ...]) -> Masks:
     """The masks over the columns in use only: bit i for the i-th of them."""
-    packed = np.zeros(masks.size, np.int64)
+    packed = np.zeros_like(masks)
     for i, j in enumerate(used):
-        packed |= ((masks >> np.uint64(j)) & np.uint64(1)).astype(np.int64) << i
+        packed |= (masks >> np.uint64(j) & np.uint64(1)) << np.uint64(i)
     return packed
 
 
