@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from dpselect.errors import AssumptionError
-from dpselect.release.concentrated import RHO_UNIT, convert, guess
+from dpselect.release.concentrated import convert, guess
 from dpselect.release.records import Charge
+from dpselect.release.units import RHO_UNIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +107,21 @@ def profile_choice_in_bounded_range(charge: Charge) -> Price:
 def _profile(charge: Charge, divisor: int) -> Price:
     """PCPL is delta-approximate rho-zCDP with rho = (e1 + delta/(1-delta))^2/2 + e2^2/divisor.
 
-    e1 (`bound_epsilon`) pays for the noisy least loss m~, e2 (`choice_epsilon`) for the choice.
+    e1 (`bound_epsilon`) pays for the noisy least loss m~ and e2, the rest of epsilon, for the choice.
 
     Why: let E be the event that m~ is at most the larger of the two tables' true least losses. On each table E has chance
     at least 1-delta, by the choice of the shift. Given m~ in E the bound G holds between the two tables, so the choice
     is e2-DP, hence e2^2/2-zCDP, and e2^2/8-zCDP if it is the exponential mechanism's. E is the same event about m~ on
     both tables, so conditioning on it changes the e1-DP ratio of densities by P(E)/P'(E) <= 1/(1-delta) only: given E,
     m~ is (e1 - log(1-delta))-DP, and -log(1-delta) <= delta/(1-delta). The two steps compose, and E is thinned by an
-    independent coin to a chance of exactly 1-delta on both tables. Without the two parts, or if they do not add up to
-    epsilon, the record is priced as `plain`.
+    independent coin to a chance of exactly 1-delta on both tables. A record without e1 is priced as `plain`.
 
     Source: ours. Tested: tests/claims/test_ledger_prices.py
     """
-    bound, choice = (_number(charge, name) for name in ("bound_epsilon", "choice_epsilon"))
-    if bound is None or choice is None or charge.delta == 1 or bound + choice > Fraction(charge.epsilon):
-        return plain(charge)
-    slack = Fraction(charge.delta) / (1 - Fraction(charge.delta))
-    rho = (bound + slack) ** 2 / 2 + choice**2 / divisor
-    whole = plain(charge)
+    whole, bound, delta = plain(charge), _number(charge, "bound_epsilon"), Fraction(charge.delta)
+    if bound is None or not bound <= Fraction(charge.epsilon) or not delta < 1:
+        return whole
+    rho = (bound + delta / (1 - delta)) ** 2 / 2 + (Fraction(charge.epsilon) - bound) ** 2 / divisor
     return Price(
         whole.epsilon, whole.delta, min(whole.rho, _up(rho.numerator * RHO_UNIT, rho.denominator)), whole.delta
     )
@@ -193,6 +191,17 @@ def total_price(records: Iterable[Price], delta: int) -> Total:
         if used < delta and (following is None or _ratio(following) != _ratio(price)):
             best = _better(best, Total(epsilon, delta, "zCDP"), rho, delta - used)
     return best
+
+
+def fits(records: Sequence[Price], epsilon: int, delta: int) -> bool:
+    """Whether all records together cost at most (epsilon, delta), in units.
+
+    Basic composition is looked at first: where it is enough, a ledger's lock is not held for a conversion.
+    """
+    if sum(price.epsilon for price in records) <= epsilon and sum(price.delta for price in records) <= delta:
+        return True
+    total = total_price(records, delta)
+    return total.epsilon <= epsilon and total.delta <= delta
 
 
 def _better(best: Total, plan: Total, rho: int, delta_z: int) -> Total:

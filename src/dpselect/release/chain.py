@@ -17,6 +17,10 @@ from typing import Any
 from dpselect.errors import LedgerError
 
 
+class NoLedgerYet(LedgerError):
+    """There is nothing where the ledger should be; with totals it can be made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """Public. One record as it is stored."""
@@ -40,8 +44,15 @@ def link(previous: str, body: str) -> str:
     return sha256(f"{previous}\n{body}".encode()).hexdigest()
 
 
+def mark_of_data(label: str) -> str:
+    """What the text of every record for the data set `label` contains, and hardly any other text."""
+    return f'"data":{json.dumps(label)}'
+
+
 def verify(contents: Contents, name: str) -> None:
     """Raise LedgerError that names the first record of ledger `name` that was edited, removed or moved."""
+    if not contents.rows:
+        raise _broken(name, 0, "was removed")
     previous = ""
     for place, row in enumerate(contents.rows):
         if row.index != place:

@@ -6,9 +6,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-RHO_UNIT = 10**24
-DELTA_UNIT = 10**18
-EPSILON_UNIT = 10**12
+from dpselect.release.units import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
 
 
 def guess(rho: int, delta: int) -> float:

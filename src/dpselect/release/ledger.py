@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from dpselect.errors import AssumptionError, BudgetExceeded, LedgerError
-from dpselect.release.accounting import Price, Total, price_of, total_price
-from dpselect.release.chain import Contents, Row, verify
+from dpselect.release.accounting import Price, fits, price_of, total_price
+from dpselect.release.chain import Contents, NoLedgerYet, Row, verify
 from dpselect.release.entries import charge_row, opening_row, priced_record, totals_of
 from dpselect.release.patience import Announce, Patience
+from dpselect.release.postgres_ledger import PostgresStore
 from dpselect.release.records import Charge, Left, Receipt, Record, Spent, total_units
 from dpselect.release.sqlite_ledger import SqliteStore
-from dpselect.release.units import DELTA_DIGITS, EPSILON_DIGITS, Amount, decimal_of
+from dpselect.release.units import DELTA_DIGITS, EPSILON_DIGITS, Amount, amounts, decimal_of
 
 
 class Store(Protocol):
@@ -25,9 +27,12 @@ class Store(Protocol):
     patience: Patience
 
     def address(self) -> str | None:
-        """What opens the same ledger in another process; None if nothing does."""
+        """Where the ledger is, for people; None if in memory."""
 
-    def create(self, opening: Callable[[], Row]) -> None:
+    def key(self) -> str:
+        """What opens the same ledger in another process; LedgerError if nothing may."""
+
+    def create(self, opening: Row) -> None:
         """Make the ledger with its opening row, unless there is one already."""
 
     def append(self, decide: Callable[[Contents], Row]) -> Row:
@@ -35,6 +40,13 @@ class Store(Protocol):
 
     def read(self) -> Contents:
         """Everything as of one moment, without being in a writer's way."""
+
+    def others_with(self, label: str) -> list[str]:
+        """Other ledgers nearby that hold records for the data set `label`."""
+
+
+class TwoLedgersWarning(UserWarning):
+    """One data set is charged to two ledgers: together they may promise more than either allows."""
 
 
 class Ledger:
@@ -64,18 +76,25 @@ class Ledger:
     ) -> None:
         patience = Patience(limit=wait) if announce is None else Patience(limit=wait, announce=announce)
         self._store = _store(path, patience)
+        self._labels = {""}  # the data sets for which other ledgers were looked for
         self._seen = (0, "")  # the longest chain that this object has met: number of records, last hash
         if epsilon is None and (delta or self._store.address() is None):
             raise AssumptionError("State epsilon as well, to create a ledger.")
-        if epsilon is not None:
-            wanted = total_units(epsilon, delta)
-            self._store.create(lambda: opening_row(*wanted))
-        self._totals = totals_of(self._contents().rows[0], self._store.name)
-        if epsilon is not None and self._totals != wanted:
+        wanted = None if epsilon is None else total_units(epsilon, delta)
+        try:
+            opened = self._contents()
+        except NoLedgerYet:
+            if wanted is None:
+                raise
+            self._store.create(opening_row(*wanted))
+            opened = self._contents()
+        self._totals = totals_of(opened.rows[0], self._store.name)
+        if wanted is not None and wanted != self._totals:
             raise LedgerError(
                 f"{self._store.name} has the totals {_amounts(*self._totals)}, not {_amounts(*wanted)}; "
                 "open it without totals, or give another path."
             )
+        self._warn_of_others({record.data for record in self.records()})
 
     @property
     def path(self) -> str | None:
@@ -99,35 +118,36 @@ class Ledger:
             BudgetExceeded: all records and this one would cost more than the totals.
             LedgerError: the ledger cannot be read, written or trusted.
         """
+        self._warn_of_others({record.data})
         price, seen = price_of(record), self._seen
-        totals: list[Total] = []
+        prices: list[Price] = []
 
         def decide(contents: Contents) -> Row:
-            records = self._trusted(contents, seen)
-            with_this = self._price([*(price for _, price in records), price])
-            if not self._within(with_this):
-                left = self._left(self._price([price for _, price in records]))
-                raise BudgetExceeded(
-                    f"{record.what} ({record.mechanism}) asks for {_amounts(price.epsilon, price.delta)}, but the ledger "
-                    f"has {left} left of {_amounts(*self._totals)}; "
-                    "ask for less, or have the data owner open a new ledger."
-                )
-            totals.append(with_this)
+            prices[:] = [each for _, each in self._trusted(contents, seen)]
+            if not fits([*prices, price], *self._totals):
+                raise _Refused
             return charge_row(record, contents.count, contents.head)
 
-        row = self._store.append(decide)
+        try:
+            row = self._store.append(decide)
+        except _Refused:
+            raise BudgetExceeded(
+                f"{record.what} ({record.mechanism}) asks for {_amounts(price.epsilon, price.delta)}, but the ledger "
+                f"has {self._left(prices)} left of {_amounts(*self._totals)}; "
+                "ask for less, or have the data owner open a new ledger."
+            ) from None
         self._seen = (row.index + 1, row.hash)
         return Receipt(
             index=row.index,
             hash=row.hash,
             epsilon=decimal_of(price.epsilon, EPSILON_DIGITS),
             delta=decimal_of(price.delta, DELTA_DIGITS),
-            left=self._left(totals[-1]),
+            left=self._left([*prices, price]),
         )
 
     def spent(self) -> Spent:
         """What the records cost together."""
-        total = self._price([price for _, price in self._records()])
+        total = total_price([price for _, price in self._records()], self._totals[1])
         return Spent(
             epsilon=decimal_of(total.epsilon, EPSILON_DIGITS),
             delta=decimal_of(total.delta, DELTA_DIGITS),
@@ -136,7 +156,7 @@ class Ledger:
 
     def left(self) -> Left:
         """What a charge may cost: a charge of at most this is accepted."""
-        return self._left(self._price([price for _, price in self._records()]))
+        return self._left([price for _, price in self._records()])
 
     def records(self) -> tuple[Record, ...]:
         """All charges, the oldest first."""
@@ -161,9 +181,7 @@ class Ledger:
         return f"<{self._store.name}: {_amounts(*self._totals)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.path is None:
-            raise LedgerError("A ledger in memory stays in the process that made it; use a file to share one.")
-        return (_reopen, (self.path, self._store.patience.limit))
+        return (_reopen, (self._store.key(), self._store.patience.limit))
 
     def __copy__(self) -> Self:
         return self
@@ -173,6 +191,18 @@ class Ledger:
 
     def __sklearn_clone__(self) -> Self:
         return self
+
+    def _warn_of_others(self, labels: set[str]) -> None:
+        """Warn, once for each label, of another ledger that holds records for the same data set."""
+        for label in sorted(labels - self._labels):
+            self._labels.add(label)
+            for other in self._store.others_with(label):
+                warnings.warn(
+                    f"The data set {label!r} is also charged to {other!r}: the two ledgers know nothing of each other, "
+                    "and what they promise adds up.",
+                    TwoLedgersWarning,
+                    stacklevel=4,
+                )
 
     def _contents(self) -> Contents:
         seen = self._seen
@@ -192,23 +222,23 @@ class Ledger:
             raise LedgerError(f"{name} was replaced by an older or another one since it was opened; restore it.")
         return [priced_record(row, name) for row in contents.rows[1:]]
 
-    def _price(self, prices: list[Price]) -> Total:
-        return total_price(prices, self._totals[1])
-
-    def _within(self, total: Total) -> bool:
-        return total.epsilon <= self._totals[0] and total.delta <= self._totals[1]
-
-    def _left(self, total: Total) -> Left:
-        epsilon, delta = self._totals
+    def _left(self, prices: list[Price]) -> Left:
+        total = total_price(prices, self._totals[1])
         return Left(
-            epsilon=decimal_of(epsilon - total.epsilon, EPSILON_DIGITS),
-            delta=decimal_of(delta - total.delta, DELTA_DIGITS),
+            epsilon=decimal_of(self._totals[0] - total.epsilon, EPSILON_DIGITS),
+            delta=decimal_of(self._totals[1] - total.delta, DELTA_DIGITS),
         )
+
+
+class _Refused(Exception):
+    """The charge does not fit; said in full outside the transaction."""
 
 
 def _store(path: str | os.PathLike[str] | None, patience: Patience) -> Store:
     if path is None or path == ":memory:":
         return SqliteStore(None, patience)
+    if isinstance(path, str) and path.startswith(("postgresql://", "postgres://")):
+        return PostgresStore(path, patience)
     return SqliteStore(Path(path).absolute(), patience)
 
 
@@ -217,4 +247,4 @@ def _reopen(path: str, wait: float) -> Ledger:
 
 
 def _amounts(epsilon: int, delta: int) -> str:
-    return str(Left(epsilon=decimal_of(epsilon, EPSILON_DIGITS), delta=decimal_of(delta, DELTA_DIGITS)))
+    return amounts(decimal_of(epsilon, EPSILON_DIGITS), decimal_of(delta, DELTA_DIGITS))

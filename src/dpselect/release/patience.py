@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dpselect.errors import LedgerError
+from dpselect.errors import AssumptionError, LedgerError
 
 Announce = Callable[[str], None]
 
@@ -26,12 +26,15 @@ class Patience:
     quiet: float = 2.0
     announce: Announce = log.warning
 
+    def __post_init__(self) -> None:
+        if not self.limit >= 0:
+            raise AssumptionError(f"wait is {self.limit}; it must be a number of seconds, at least 0.")
+
     def attempts(self, name: str) -> Iterator[float]:
         """Yield the seconds left, once for each attempt, with short random pauses between; LedgerError at the end."""
-        start, announced = time.monotonic(), False
+        start, announced, pause = time.monotonic(), False, 0.002
         while True:
-            passed = time.monotonic() - start
-            yield max(0.0, self.limit - passed)
+            yield max(0.0, self.limit - (time.monotonic() - start))
             passed = time.monotonic() - start
             if passed >= self.limit:
                 raise LedgerError(
@@ -39,6 +42,9 @@ class Patience:
                 )
             if passed >= self.quiet and not announced:
                 announced = True
-                self.announce(f"Waiting for {name}, which others are using (for at most {self.limit:g} s).")
-            # No randomness of a release depends on this pause: it only keeps waiting processes from marching in step.
-            time.sleep(min(random.uniform(0.001, 0.02), self.limit - passed))
+                self.announce(
+                    f"Waiting for {name[0].lower()}{name[1:]}, which others are using (for at most {self.limit:g} s)."
+                )
+            # No release depends on this randomness: it only keeps waiting processes from marching in step.
+            time.sleep(min(random.uniform(0.5, 1) * pause, self.limit - passed))
+            pause = min(2 * pause, 0.1)

@@ -18,9 +18,9 @@ from dpselect.release.units import (
     DELTA_DIGITS,
     EPSILON_DIGITS,
     Amount,
+    amount,
+    amounts,
     decimal_of,
-    exact,
-    text_of,
     units_down,
     units_up,
 )
@@ -34,7 +34,7 @@ class Charge:
 
     `epsilon` and `delta` are the guarantee of one such act, rounded up to a unit (1e-12 and 1e-18); `count` acts alike
     are one record. `parameters` are plain public values: a Gaussian release adds `rho`, its zCDP price; PCPL adds
-    `bound_epsilon` and `choice_epsilon`, the two parts of its epsilon. `assumptions` is the hash of the assumptions,
+    `bound_epsilon`, the part of its epsilon that pays for the bound. `assumptions` is the hash of the assumptions,
     `data` the label of the data set.
     """
 
@@ -49,7 +49,7 @@ class Charge:
     count: int = 1
 
     def __post_init__(self) -> None:
-        epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+        epsilon, delta = amount(self.epsilon, "epsilon"), amount(self.delta, "delta")
         object.__setattr__(self, "epsilon", decimal_of(units_up(epsilon, EPSILON_DIGITS), EPSILON_DIGITS))
         object.__setattr__(self, "delta", decimal_of(units_up(delta, DELTA_DIGITS), DELTA_DIGITS))
         object.__setattr__(self, "parameters", MappingProxyType(plain_mapping(self.parameters)))
@@ -105,7 +105,7 @@ class Spent:
     method: str = "basic"
 
     def __str__(self) -> str:
-        return f"epsilon={text_of(self.epsilon)}, delta={text_of(self.delta)}"
+        return amounts(self.epsilon, self.delta)
 
     def to_json(self) -> dict[str, str]:
         """The amounts as decimal text."""
@@ -120,7 +120,7 @@ class Left:
     delta: Decimal
 
     def __str__(self) -> str:
-        return f"epsilon={text_of(self.epsilon)}, delta={text_of(self.delta)}"
+        return amounts(self.epsilon, self.delta)
 
     def to_json(self) -> dict[str, str]:
         """The amounts as decimal text."""
@@ -166,8 +166,8 @@ def canonical(values: Mapping[str, Any]) -> str:
 def total_units(epsilon: Amount, delta: Amount) -> tuple[int, int]:
     """The totals of a ledger in units, rounded down."""
     return (
-        units_down(exact(epsilon, "epsilon"), EPSILON_DIGITS),
-        units_down(exact(delta, "delta"), DELTA_DIGITS),
+        units_down(amount(epsilon, "epsilon"), EPSILON_DIGITS),
+        units_down(amount(delta, "delta"), DELTA_DIGITS),
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dpselect.errors import LedgerError
-from dpselect.release.chain import Contents, Row
+from dpselect.release.chain import Contents, NoLedgerYet, Row, mark_of_data
 from dpselect.release.patience import Patience
 
 T = TypeVar("T")
@@ -45,6 +45,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 """Statements that lead from one version of the schema to the next; a step that was released is never edited."""
 
+MOST_SIBLINGS = 200
+"""No more files than this are looked at in search of a second ledger for one data set."""
+
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _SENTENCES = {
     sqlite3.SQLITE_READONLY: "cannot be written to: make the file and its folder writable",
@@ -67,20 +70,26 @@ class SqliteStore:
         self.name = "The ledger in memory" if path is None else f"The ledger {str(path)!r}"
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._memory = None if path else _configured(":memory:", check_same_thread=False)
+        self._memory = None if path else _configured(":memory:", 0, check_same_thread=False)
 
     def address(self) -> str | None:
         """The path, or None."""
         return None if self.path is None else str(self.path)
 
-    def create(self, opening: Callable[[], Row]) -> None:
+    def key(self) -> str:
+        """The path; a ledger in memory has none to give."""
+        if self.path is None:
+            raise LedgerError("A ledger in memory stays in the process that made it; use a file to share one.")
+        return str(self.path)
+
+    def create(self, opening: Row) -> None:
         """Make the ledger with its opening record, unless there is one already."""
 
         def work(connection: sqlite3.Connection) -> None:
             if not self._prepared(connection, may_create=True):
-                _insert(connection, opening())
+                _insert(connection, opening)
 
-        self._patiently(lambda: self._transact("rwc", "BEGIN IMMEDIATE", work))
+        self._patiently("rwc", "BEGIN IMMEDIATE", work)
 
     def append(self, decide: Callable[[Contents], Row]) -> Row:
         """Read everything, let `decide` make the next record, and write it, in one exclusive and durable transaction."""
@@ -91,7 +100,7 @@ class SqliteStore:
             _insert(connection, row)
             return row
 
-        return self._patiently(lambda: self._transact("rw", "BEGIN IMMEDIATE", work))
+        return self._patiently("rw", "BEGIN IMMEDIATE", work)
 
     def read(self) -> Contents:
         """Everything as of one moment; never in the way of a writer."""
@@ -100,40 +109,45 @@ class SqliteStore:
             self._prepared(connection)
             return _contents(connection)
 
-        return self._patiently(lambda: self._transact("rw", "BEGIN", work))
+        return self._patiently("rw" if self._can_share() else "ro&immutable=1", "BEGIN", work)
 
-    def _patiently(self, transaction: Callable[[], T]) -> T:
-        for _ in self.patience.attempts(self.name):
+    def _can_share(self) -> bool:
+        """Whether SQLite can keep its files beside the ledger, which it needs to share it with a writer.
+
+        Where it cannot and no writer has left them there, the ledger is on read-only ground, and can be read as it is.
+        """
+        if self.path is None:
+            return True
+        return os.access(self.path.parent, os.W_OK) or Path(f"{self.path}-wal").exists()
+
+    def others_with(self, label: str) -> list[str]:
+        """Other ledgers in the same folder that hold records for the data set `label`."""
+        if self.path is None:
+            return []
+        endings = {".db", ".sqlite", ".sqlite3", ".ledger", self.path.suffix}
+        files = [file for file in sorted(self.path.parent.iterdir()) if file.suffix in endings and file.is_file()]
+        return [str(file) for file in files[:MOST_SIBLINGS] if file != self.path and _mentions(file, label)]
+
+    def _patiently(self, mode: str, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
+        for seconds in self.patience.attempts(self.name):
             try:
-                return transaction()
+                # SQLite waits on the open file, which is cheap; after that the wait is announced and begins again.
+                with self._connection(mode, min(seconds, self.patience.quiet)) as connection:
+                    return _transact(connection, mode, begin, work)
             except sqlite3.Error as problem:
                 code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
                 if code not in _BUSY:
                     raise self._sentence(code) from problem
         raise AssertionError("the attempts end with a return or an error")
 
-    def _transact(self, mode: str, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._connection(mode) as connection:
-            if mode == "rwc":
-                connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute(begin)
-            try:
-                result = work(connection)
-                connection.execute("COMMIT")
-                return result
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-
     @contextmanager
-    def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
+    def _connection(self, mode: str, seconds: float) -> Iterator[sqlite3.Connection]:
         if self.path is not None:
-            if mode == "rw" and not self.path.exists():
-                raise LedgerError(f"There is no ledger at {str(self.path)!r}; state epsilon to create one.")
+            if mode != "rwc" and not self.path.exists():
+                raise NoLedgerYet(f"There is no ledger at {str(self.path)!r}; state epsilon to create one.")
             if self.path.is_dir():
                 raise LedgerError(f"{str(self.path)!r} is a folder; give the path of a file for the ledger.")
-            with closing(_configured(f"{self.path.as_uri()}?mode={mode}")) as connection:
+            with closing(_configured(f"{self.path.as_uri()}?mode={mode}", seconds)) as connection:
                 yield connection
         else:
             assert self._memory is not None
@@ -151,7 +165,7 @@ class SqliteStore:
         )
         new = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if new and not may_create:
-            raise LedgerError(f"{self.name} holds nothing yet; state epsilon to create it.")
+            raise NoLedgerYet(f"{self.name} holds nothing yet; state epsilon to create it.")
         if not new and application != APPLICATION:
             raise LedgerError(f"{self.name} is a database of another program; give another path.")
         if version > len(MIGRATIONS):
@@ -168,13 +182,27 @@ class SqliteStore:
 
     def _sentence(self, code: int) -> LedgerError:
         what = _SENTENCES.get(code, f"cannot be used (SQLite error {code}): check the file")
-        return LedgerError(f"{self.name} {what}; nothing was charged or released.")
+        return LedgerError(f"{self.name} {what}; nothing was released.")
 
 
-def _configured(where: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
+def _transact(connection: sqlite3.Connection, mode: str, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    if mode == "rwc":
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(begin)
+    try:
+        result = work(connection)
+        connection.execute("COMMIT")
+        return result
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _configured(where: str, seconds: float, *, check_same_thread: bool = True) -> sqlite3.Connection:
     connection = sqlite3.connect(
         where,
-        timeout=0,
+        timeout=seconds,
         isolation_level=None,
         uri=where.startswith("file:"),
         check_same_thread=check_same_thread,
@@ -197,3 +225,19 @@ def _contents(connection: sqlite3.Connection) -> Contents:
 
 def _insert(connection: sqlite3.Connection, row: Row) -> None:
     connection.execute("INSERT INTO records VALUES (?, ?, ?)", (row.index, row.body, row.hash))
+
+
+def _mentions(file: Path, label: str) -> bool:
+    """Whether a file is a ledger with records for the data set `label`.
+
+    Opened through SQLite, never as a plain file: closing a plain file would drop the locks that this process may hold
+    on it in another thread.
+    """
+    try:
+        with closing(_configured(f"{file.as_uri()}?mode=ro", 0)) as connection:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+                return False
+            query = "SELECT EXISTS (SELECT 1 FROM records WHERE instr(body, ?) > 0)"
+            return bool(connection.execute(query, [mark_of_data(label)]).fetchone()[0])
+    except sqlite3.Error:
+        return False

@@ -6,29 +6,29 @@ unit and a total is rounded down. The unit of rho is the square of that of epsil
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from dpselect.assume.budget import Price, exact_decimal, plain
 from dpselect.errors import AssumptionError
 
-Amount = Decimal | int | str | float
-"""What a person may write for epsilon or delta. A float means the decimal that Python prints for it: 0.1 is 0.1."""
+Amount = Price
+"""What a person may write for epsilon or delta: 0.1, "0.1" and Decimal("0.1") are the same."""
 
 EPSILON_DIGITS = 12
 DELTA_DIGITS = 18
-LARGEST_EPSILON = 10**6
+EPSILON_UNIT = 10**12  # so many units are 1
+DELTA_UNIT = 10**18
+RHO_UNIT = 10**24
 
+_LARGEST = {"epsilon": 10**9, "delta": 1}
 _EXACT = Context(prec=2000)
 
 
-def exact(value: Amount, name: str) -> Decimal:
-    """`value` as the exact decimal number that was written."""
-    try:
-        number = Decimal(repr(float(value)) if isinstance(value, float) else value)
-    except (InvalidOperation, TypeError, ValueError):
-        raise AssumptionError(f"{name} must be a decimal number, not {str(value)!r}.") from None
-    largest = 1 if name == "delta" else LARGEST_EPSILON
-    if not number.is_finite() or not 0 <= number <= largest:
-        raise AssumptionError(f"{name} must be between 0 and {largest}, not {str(value)!r}.")
+def amount(value: Amount, name: str) -> Decimal:
+    """An epsilon or a delta as the exact decimal number that was written; zero is allowed."""
+    number = exact_decimal(value, name)
+    if not 0 <= number <= _LARGEST[name]:
+        raise AssumptionError(f"{name} is {value}; it must be between 0 and {_LARGEST[name]}.")
     return number
 
 
@@ -45,14 +45,9 @@ def units_down(value: Decimal, digits: int) -> int:
 def decimal_of(units: int, digits: int) -> Decimal:
     """The exact decimal number of so many units, without needless zeros."""
     number = Decimal(units).scaleb(-digits, _EXACT).normalize(_EXACT)
-    return number.quantize(Decimal(1)) if number == number.to_integral_value() else number
+    return number.quantize(Decimal(1), context=_EXACT) if number == number.to_integral_value() else number
 
 
-def text_of(number: Decimal) -> str:
-    """A number for a message: 0.000001 as 1e-6, and 0.25 as it is."""
-    if number and number < Decimal("1e-4"):
-        _, digits, exponent = number.normalize(_EXACT).as_tuple()
-        mantissa = "".join(map(str, digits))
-        power = int(exponent) + len(mantissa) - 1
-        return f"{mantissa[0]}{'.' + mantissa[1:] if mantissa[1:] else ''}e{power}"
-    return f"{number:f}"
+def amounts(epsilon: Decimal, delta: Decimal) -> str:
+    """An epsilon and a delta for a message."""
+    return f"epsilon={plain(epsilon)}, delta={plain(delta)}"
