@@ -35,7 +35,7 @@ charges = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(charges, min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_the_total_never_falls_and_is_blind_to_order(acts, shuffler):
     prices = [price_of(act) for act in acts]
@@ -129,7 +129,7 @@ def test_acts_without_epsilon_have_a_place_in_the_order():
 
 
 @given(st.floats(-16, 3), st.floats(-17, -1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_guess_is_what_opendp_returns(log_rho, log_delta):
     rho, delta = int(10**log_rho * RHO_UNIT), int(10**log_delta * DELTA_UNIT)
     converted = convert(rho, delta)

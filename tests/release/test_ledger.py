@@ -154,7 +154,7 @@ TAMPERED = {
         "the opening record was edited",
     ),
     "hash edited": (["UPDATE records SET hash = 'ab' WHERE number = 3"], "record 3 was edited"),
-    "not even JSON": (["UPDATE records SET body = 'x' WHERE number = 1"], "record 1 was edited"),
+    "not text of a record": (["UPDATE records SET body = 'x' WHERE number = 1"], "record 1 was edited"),
     "removed": (["DELETE FROM records WHERE number = 2"], "record 2 was removed"),
     "opening removed": (["DELETE FROM records WHERE number = 0"], "the opening record was removed"),
     "all removed": (["DELETE FROM records"], "the opening record was removed"),
@@ -279,6 +279,17 @@ def test_a_moved_body_with_its_chain_made_anew_is_reported(shared, tamper):
         ledger.verify()
 
 
+@pytest.mark.parametrize("body", ["not JSON", "[1]"])
+def test_a_text_that_is_no_record_is_reported(body, shared, tamper):
+    from dpselect.release.chain import link
+
+    ledger = Ledger(shared, epsilon=3)
+    new = link("", body)
+    tamper(shared, f"UPDATE records SET body = '{body}', hash = '{new}'", f"UPDATE head SET hash = '{new}'")
+    with pytest.raises(LedgerError, match="the opening record was moved"):
+        ledger.verify()
+
+
 def test_a_schema_is_brought_up_to_date_and_a_newer_one_is_refused(shared, tamper, monkeypatch):
     from dpselect.release import postgres_ledger, sqlite_ledger
 
@@ -342,3 +353,10 @@ def test_a_busy_ledger_is_waited_for_and_the_wait_is_announced_and_bounded(share
 def test_a_wait_must_be_a_number_of_seconds():
     with pytest.raises(AssumptionError, match="wait is nan"):
         Ledger(epsilon=1, wait=float("nan"))
+
+
+def test_another_process_is_told_by_its_number(monkeypatch):
+    ledger = Ledger(epsilon=1)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(LedgerError, match="stays in the process that made it"):
+        ledger.left()

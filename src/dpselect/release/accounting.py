@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -182,15 +182,27 @@ def total_price(records: Iterable[Price], delta: int) -> Total:
 
     Tested: tests/claims/test_ledger_prices.py, tests/release/test_accounting.py
     """
-    ordered = sorted(records, key=_ratio)
-    best = Total(sum(price.epsilon for price in ordered), sum(price.delta for price in ordered), "basic")
-    epsilon, used, rho = best.epsilon, best.delta, 0
-    for price, following in itertools.zip_longest(ordered, ordered[1:]):
-        epsilon, rho = epsilon - price.epsilon, rho + price.rho
-        used += price.delta_beside - price.delta
-        if used < delta and (following is None or _ratio(following) != _ratio(price)):
-            best = _better(best, Total(epsilon, delta, "zCDP"), rho, delta - used)
+    everything = list(records)
+    best = Total(sum(price.epsilon for price in everything), sum(price.delta for price in everything), "basic")
+    for guessed, epsilon, rho, delta_z in sorted(_plans(everything, best, delta)):
+        room = best.epsilon - epsilon if best.delta <= delta else math.inf
+        if not guessed - epsilon < room * (1 + 1e-6):
+            break  # nor is any plan after it worth the milliseconds of its conversion
+        converted = convert(rho, delta_z)
+        if converted is not None and converted < room:
+            best = Total(epsilon + converted, delta, "zCDP")
     return best
+
+
+def _plans(records: list[Price], basic: Total, delta: int) -> Iterator[tuple[float, int, int, int]]:
+    """Each plan with a conversion: about its epsilon, the epsilon of N, the rho of Z, and delta_z."""
+    epsilon, used, rho = basic.epsilon, basic.delta, 0
+    for _, same in itertools.groupby(sorted(records, key=_ratio), key=_ratio):
+        for price in same:
+            epsilon, rho = epsilon - price.epsilon, rho + price.rho
+            used += price.delta_beside - price.delta
+        if used < delta:
+            yield epsilon + guess(rho, delta - used), epsilon, rho, delta - used
 
 
 def fits(records: Sequence[Price], epsilon: int, delta: int) -> bool:
@@ -202,17 +214,6 @@ def fits(records: Sequence[Price], epsilon: int, delta: int) -> bool:
         return True
     total = total_price(records, delta)
     return total.epsilon <= epsilon and total.delta <= delta
-
-
-def _better(best: Total, plan: Total, rho: int, delta_z: int) -> Total:
-    """The better of `best` and `plan`, which has yet to add the conversion of `rho` at `delta_z`."""
-    room = best.epsilon - plan.epsilon if best.delta <= plan.delta else math.inf
-    if not (1 - 1e-6) * guess(rho, delta_z) < room:
-        return best  # hopeless: not worth the milliseconds of the conversion
-    converted = convert(rho, delta_z)
-    if converted is None or not converted < room:
-        return best
-    return Total(plan.epsilon + converted, plan.delta, plan.method)
 
 
 def _ratio(price: Price) -> Fraction | float:

@@ -162,7 +162,7 @@ class PostgresStore:
             except self._psycopg.Error as problem:
                 # The driver's own text may quote the URL, so it goes no further.
                 raise self._sentence(problem) from None
-        raise AssertionError("the attempts end with a return or an error")
+        raise AssertionError("the attempts end with a return or an error")  # pragma: no cover
 
     def _version(self, connection: psycopg.Connection) -> int | None:
         """The schema's version, None if there is no ledger."""

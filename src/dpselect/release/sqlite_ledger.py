@@ -138,7 +138,7 @@ class SqliteStore:
                 code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
                 if code not in _BUSY:
                     raise self._sentence(code) from problem
-        raise AssertionError("the attempts end with a return or an error")
+        raise AssertionError("the attempts end with a return or an error")  # pragma: no cover
 
     @contextmanager
     def _connection(self, mode: str, seconds: float) -> Iterator[sqlite3.Connection]:
