@@ -31,7 +31,9 @@ def forest_plot(coefficients: Sequence[CoefficientFact], unit: str, *, narrow: b
     shown = [each for each in coefficients if each.effect is not None]
     if not shown:
         return ""
-    width, left, row = (360.0, 14.0, 46.0) if narrow else (720.0, 210.0, 34.0)
+    names = [_short(each.name) for each in shown]
+    room = 24.0 + 7.6 * max(map(len, names))
+    width, left, row = (360.0, 14.0, 46.0) if narrow else (720.0, max(room, 90.0), 34.0)
     axis = Axis(*_span(shown), left, width - 16.0)
     top, bottom = 10.0, 10.0 + row * len(shown)
     parts = [_grid(axis, top, bottom, narrow), line(axis.at(0), top, axis.at(0), bottom, "zero")]
@@ -53,6 +55,11 @@ def _span(shown: Sequence[CoefficientFact]) -> tuple[float, float]:
     return low - room, high + room
 
 
+def _short(name: str, most: int = 32) -> str:
+    """A name that fits beside the axis; the table and the alternative text have it whole."""
+    return name if len(name) <= most else f"{name[: most - 8]}…{name[-7:]}"
+
+
 def _grid(axis: Axis, top: float, bottom: float, narrow: bool) -> str:
     parts = []
     for value in ticks(axis.low, axis.high, 5 if narrow else 8):
@@ -64,7 +71,9 @@ def _grid(axis: Axis, top: float, bottom: float, narrow: bool) -> str:
 def _row(each: CoefficientFact, axis: Axis, top: float, height: float, narrow: bool) -> str:
     middle = top + (height - 12 if narrow else height / 2)
     name = (
-        label(axis.left, top + 16, each.name) if narrow else label(axis.left - 14, middle + 4, each.name, anchor="end")
+        label(axis.left, top + 16, _short(each.name))
+        if narrow
+        else label(axis.left - 14, middle + 4, _short(each.name), anchor="end")
     )
     low, high = axis.at(each.effect_lower or 0.0), axis.at(each.effect_upper or 0.0)
     caps = line(low, middle - 5, low, middle + 5, "interval") + line(high, middle - 5, high, middle + 5, "interval")

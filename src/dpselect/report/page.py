@@ -50,5 +50,6 @@ def environment() -> Environment:
     )
     made.filters["number"] = number
     made.filters["drawing"] = Markup  # only for text that report/svg.py made, which escapes what it is given
+    made.filters["breakable"] = lambda name: Markup("_<wbr>").join(Markup.escape(part) for part in name.split("_"))
     made.filters["in_script"] = lambda text: Markup(text.replace("<", "\\u003c"))
     return made

@@ -76,10 +76,12 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
     yield Check("the assumptions have the stated hash", stated == assumptions.hash, f"sha256 {assumptions.hash}")
     yield _model_check(selection)
     guarantee = recipe.guarantee
-    parts = recipe.bound_epsilon + recipe.choice_epsilon
-    pure = recipe.method == "pcpl" or guarantee.delta == 0
-    yield Check("the parts add up to the price", parts == guarantee.epsilon and pure, str(guarantee))
-    if recipe.method == "pcls":
+    if recipe.method == "pcpl":
+        bought = 0 < recipe.bound_epsilon < guarantee.epsilon and guarantee.delta > 0
+        yield Check("the price has a part for the bound and one for the choice", bought, str(guarantee))
+    else:
+        whole = recipe.bound_epsilon == 0 and guarantee.delta == 0
+        yield Check("the whole price pays for the choice", whole, str(guarantee))
         needed = required_range(recipe)
         enough = selection.range >= needed * (1 - 1e-12)
         yield Check("the range paid for is enough", enough, f"{selection.range:.6g}, needed {needed:.6g}")

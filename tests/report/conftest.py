@@ -1,0 +1,92 @@
+"""A report and a custodian's page made from artificial rows, for every test of the pages."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.recipe import make_recipe
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.arrow import batch_cells
+from dpselect.gather.table import gather_table
+from dpselect.rehearse.fit import measure_fit
+from dpselect.rehearse.preview import preview
+from dpselect.release.ledger import Ledger
+from dpselect.report.custodian import custodian_page
+from dpselect.report.document import Document
+from dpselect.report.facts import CoefficientFact, EstimateFact
+from dpselect.report.gather_facts import facts_of
+from dpselect.report.page import render_public
+from dpselect.use.analysis import select
+
+ASSUMPTIONS = Assumptions(
+    Numeric("income", 0, 100),
+    [
+        Numeric("age", 18, 90),
+        Numeric("years_of_schooling_and_training", 0, 25),
+        Categorical("region", ["north & west", "<south>", 'the "east"']),
+    ],
+)
+
+
+@pytest.fixture(scope="session")
+def table():
+    rng = np.random.default_rng(6)
+    rows = 3000
+    age, school = rng.uniform(15, 95, rows), rng.uniform(0, 25, rows)
+    income = 10 + 0.4 * age + 1.2 * school + rng.normal(0, 8, rows)
+    region = rng.choice(["north & west", "<south>", 'the "east"'], rows)
+    return pa.table({"age": age, "years_of_schooling_and_training": school, "region": region, "income": income})
+
+
+@pytest.fixture(scope="session")
+def document(table):
+    selection = select(table, ASSUMPTIONS, epsilon=5, ledger=Ledger(epsilon=10, delta="1e-5"), data="artificial")
+    return Document(title="What explains income <in> 2026 & after?", made="2026-11-15", selection=selection)
+
+
+@pytest.fixture(scope="session")
+def facts(document):
+    """The facts of the document, with coefficients written down by hand: one wild, one long name."""
+
+    def fact(name, estimate, half, width):
+        low, high = estimate - half, estimate + half
+        scaled = (None, None, None) if width is None else (estimate * width, low * width, high * width)
+        return CoefficientFact(
+            name=name,
+            estimate=estimate,
+            lower=low,
+            upper=high,
+            effect=scaled[0],
+            effect_lower=scaled[1],
+            effect_upper=scaled[2],
+        )
+
+    estimate = EstimateFact(
+        coefficients=(
+            fact("intercept", 9.7, 2.0, None),
+            fact("age", 0.41, 0.03, 72.0),
+            fact("years_of_schooling_and_training", 1.18, 0.1, 25.0),
+            fact("region[<south>]", -0.2, 900.0, 1.0),
+        ),
+        level="95%",
+        mechanism="discrete Gaussian noise on the moments",
+        residual="What the model leaves unexplained has a standard deviation of about 8.",
+        cautions=("Cells beyond a bound were moved to it; intervals do not count what that changed.",),
+    )
+    return dataclasses.replace(facts_of(document), estimate=estimate)
+
+
+@pytest.fixture(scope="session")
+def public_page(facts):
+    return render_public(facts)
+
+
+@pytest.fixture(scope="session")
+def private_page(table):
+    moments = gather_table(table, ASSUMPTIONS)
+    fit = measure_fit((batch_cells(batch, ASSUMPTIONS) for batch in table.to_batches()), ASSUMPTIONS)
+    seen = preview(moments, make_recipe(ASSUMPTIONS, rows=moments.n, epsilon=1))
+    return custodian_page(ASSUMPTIONS, fit, seen)
