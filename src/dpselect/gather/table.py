@@ -31,7 +31,7 @@ def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Prog
     accumulator = Accumulator(assumptions)
     report = Reporter(progress)
     # Closed at once when anything goes wrong or Ctrl-C is pressed, so that no connection outlives the call.
-    with closing(_cells(source, assumptions)) as batches:
+    with closing(table_cells(source, assumptions)) as batches:
         for cells in batches:
             accumulator.add(cells)
             report(accumulator.rows)
@@ -39,7 +39,7 @@ def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Prog
     return accumulator.moments()
 
 
-def _cells(source: Any, assumptions: Assumptions) -> Generator[Cells]:
+def table_cells(source: Any, assumptions: Assumptions) -> Generator[Cells]:
     """The table in batches of cells."""
     if isinstance(source, tuple):
         yield array_cells(*_pair(source), assumptions)

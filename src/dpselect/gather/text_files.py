@@ -43,7 +43,8 @@ def _schema(file: str, form: Csv, kinds: Kinds) -> Any:
         "it may be empty, something else, or have rows of unequal length"
     ):
         with _open(file, form, {}, None) as reader:
-            guessed = reader.schema
+            # Names are decoded here, where one that is not text is one sentence too.
+            guessed = [pa.field(field.name, field.type) for field in reader.schema]
     types = {"text": pa.string(), "number": pa.float64()}
     fields = []
     for field in guessed:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.rehearse.fit import Fit
@@ -80,17 +78,3 @@ def _curve(curve: Curve) -> CurveFact:
         for setting, row in zip(curve.settings, curve.chances, strict=True)
     )
     return CurveFact(curve.name, wide, narrow, rows)
-
-
-def write_custodian_page(
-    path: str | os.PathLike[str], assumptions: Assumptions, fit: Fit, seen: Preview | None
-) -> None:
-    """Write the page so that only its owner may read it."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.part")
-    try:
-        partial.touch(mode=0o600)
-        partial.write_text(custodian_page(assumptions, fit, seen), encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -9,15 +9,16 @@ import click
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.recipe import make_recipe
 from dpselect.errors import DataError
-from dpselect.gather.table import gather_table
+from dpselect.gather.moments import Moments
+from dpselect.gather.table import table_cells
 from dpselect.rehearse.fit import Fit, measure_fit
 from dpselect.rehearse.preview import Preview, curve_steps, model_names, preview
 from dpselect.report.check_text import WATERMARK, advice, fit_rows
-from dpselect.report.custodian import write_custodian_page
-from dpselect.use.commands.files import require_writable
-from dpselect.use.commands.options import DATA, DELTA, JSON, MODEL, QUIET, STUDY
+from dpselect.report.custodian import custodian_page
+from dpselect.use.commands.files import require_writable, write_text
+from dpselect.use.commands.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
 from dpselect.use.commands.settings import Settings
-from dpselect.use.commands.sources import label, open_source, source_cells
+from dpselect.use.commands.sources import check_source, label, read_moments, source_of
 from dpselect.use.commands.study import read_study
 from dpselect.use.commands.terminal import answer_json, counting, heading, show_table, tell, waiting
 
@@ -34,6 +35,7 @@ Example:
 @click.option("--epsilon", metavar="E", default=None, help="Also rehearse a selection at this price.")
 @DELTA
 @MODEL
+@CSV
 @click.option(
     "-o", "--output", metavar="FILE", help="Write the custodian's page, an HTML file that must not be released."
 )
@@ -46,26 +48,28 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     changed because of it, unless for reasons that have nothing to do with these rows.
     """
     assumptions = read_study(study)
+    source = source_of(data, options)
     settings = Settings(**options) if options["epsilon"] is not None else None
     if settings is not None:
         settings.price(assumptions)
     if output is not None:
         require_writable(output)
-    source = open_source(data)
+    check_source(source, assumptions)
     with waiting(f"Reading {label(data)}", quiet):
-        fit = measure_fit(source_cells(source, assumptions), assumptions)
+        fit = measure_fit(table_cells(source, assumptions), assumptions)
     if fit.rows == 0:
         raise DataError(f"{label(data)!r} has no rows: give a table with at least one.")
-    seen = _rehearse(source, assumptions, settings, quiet) if settings is not None else None
+    seen = None
+    if settings is not None:
+        seen = _rehearse(read_moments(source, assumptions, label(data), quiet), assumptions, settings, quiet)
     if output is not None:
-        write_custodian_page(output, assumptions, fit, seen)
+        write_text(output, custodian_page(assumptions, fit, seen), mode=0o600)
     _show(assumptions, fit, seen, as_json, quiet)
     if output is not None and not (as_json or quiet):
         tell(f"The custodian's page is {output}. Keep it where you keep the rows.")
 
 
-def _rehearse(source: Any, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
-    moments = gather_table(source, assumptions)
+def _rehearse(moments: Moments, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
     rows = moments.n if assumptions.neighbors == "replace-one" else None
     recipe = make_recipe(assumptions, rows=rows, **settings.selection)
     with counting("Rehearsing", curve_steps(recipe), quiet) as step:

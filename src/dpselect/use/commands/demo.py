@@ -12,13 +12,13 @@ from dpselect.assume.study_file import write_assumptions
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DpselectError
 from dpselect.gather.moments import Moments
-from dpselect.gather.table import gather_table
+from dpselect.gather.table import gather_table, table_cells
 from dpselect.rehearse.fit import Fit, measure_fit
 from dpselect.rehearse.preview import Preview, curve_steps, model_names, preview
 from dpselect.release.ledger import Ledger
 from dpselect.release.selection import Selection
 from dpselect.report.check_text import WATERMARK, advice, fit_rows
-from dpselect.report.custodian import write_custodian_page
+from dpselect.report.custodian import custodian_page
 from dpselect.report.document import Document, today
 from dpselect.report.page import report_page
 from dpselect.report.text import selection_lines
@@ -26,7 +26,6 @@ from dpselect.use.analysis import select
 from dpselect.use.commands.demo_data import ASSUMPTIONS, LABEL, SOURCE, load_rows
 from dpselect.use.commands.files import write_text
 from dpselect.use.commands.ledgers import analyst
-from dpselect.use.commands.sources import source_cells
 from dpselect.use.commands.terminal import counting, heading, pairs, show_table
 
 EPSILON, DELTA = "4", "1e-6"
@@ -48,7 +47,7 @@ def command(output: str) -> None:
     fit = _check(rows)
     moments = gather_table(rows, ASSUMPTIONS)
     seen = _rehearse(moments)
-    write_custodian_page(folder / "custodian.html", ASSUMPTIONS, fit, seen)
+    write_text(folder / "custodian.html", custodian_page(ASSUMPTIONS, fit, seen), mode=0o600)
     ledger = _ledger(folder)
     selection = _select(moments, ledger)
     _report(folder, selection)
@@ -75,7 +74,7 @@ def _assume(folder: Path) -> None:
 
 def _check(rows: Any) -> Fit:
     _step("2. Check", f"Do the rows fit? [{WATERMARK}]")
-    fit = measure_fit(source_cells(rows, ASSUMPTIONS), ASSUMPTIONS)
+    fit = measure_fit(table_cells(rows, ASSUMPTIONS), ASSUMPTIONS)
     clipped = [row for row in fit_rows(fit) if row[1:] != ["0", "0", "0"]]
     show_table(["variable", "below its bounds", "above", "missing or unknown"], clipped, numbers=(1, 2, 3))
     click.echo("   " + " ".join(advice(fit, ASSUMPTIONS.missing) or ["The others lie within their bounds."]))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dpselect.errors import DpselectError
 from dpselect.use.commands.files import require_writable, write_text
-from dpselect.use.commands.options import DATA, QUIET
-from dpselect.use.commands.sources import column_kinds
+from dpselect.use.commands.options import CSV, DATA, QUIET
+from dpselect.use.commands.sources import column_kinds, source_of
 from dpselect.use.commands.study import new_study
 
 
@@ -25,8 +26,9 @@ Example:
 @click.option("-o", "--output", default="study.toml", show_default=True, help="The study file to write.")
 @click.option("--response", metavar="NAME", help="The column to explain; left open unless given.")
 @click.option("--force", is_flag=True, help="Overwrite an existing study file.")
+@CSV
 @QUIET
-def command(data: str, output: str, response: str | None, force: bool, quiet: bool) -> None:
+def command(data: str, output: str, response: str | None, force: bool, quiet: bool, **options: Any) -> None:
     """Write a study file for DATA: the names and types of its columns, and open places for what only you can state.
 
     Bounds and levels are never guessed from the rows: a guess would leak.
@@ -34,7 +36,7 @@ def command(data: str, output: str, response: str | None, force: bool, quiet: bo
     if Path(output).exists() and not force:
         raise DpselectError(f"{output!r} exists already; give another --output, or --force to overwrite it.")
     require_writable(output)
-    columns = column_kinds(data)
+    columns = column_kinds(source_of(data, options))
     text = new_study(columns, response)
     write_text(output, text)
     if quiet:

@@ -59,6 +59,17 @@ def together(*decorators: Decorator[Any]) -> Decorator[Command]:
     return decorate
 
 
+CSV = together(
+    click.option(
+        "--delimiter", metavar="C", default=None, help="CSV: what stands between cells (a comma unless stated)."
+    ),
+    click.option(
+        "--encoding", metavar="NAME", default=None, help="CSV: such as latin-1 or cp1252 (utf-8 unless stated)."
+    ),
+    click.option("--decimal", metavar="C", default=None, help="CSV: the decimal point (a point unless stated)."),
+)
+"""How a text file is written."""
+
 MODEL = together(METHOD, MECHANISM, PENALTY, MAX_SIZE)
 """What decides which model wins, price apart."""
 

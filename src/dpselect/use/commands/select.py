@@ -6,15 +6,14 @@ from typing import Any
 
 import click
 
-from dpselect.gather.table import gather_table
 from dpselect.release.selection import Selection
 from dpselect.report.text import selection_lines
 from dpselect.use.analysis import select
 from dpselect.use.commands.files import require_writable, write_text
 from dpselect.use.commands.ledgers import Till, analyst
-from dpselect.use.commands.options import DATA, DELTA, EPSILON, JSON, LEDGER, MODEL, QUIET, STUDY, TOTALS, YES
+from dpselect.use.commands.options import CSV, DATA, DELTA, EPSILON, JSON, LEDGER, MODEL, QUIET, STUDY, TOTALS, YES
 from dpselect.use.commands.settings import Settings
-from dpselect.use.commands.sources import label, open_source
+from dpselect.use.commands.sources import check_source, label, read_moments, source_of
 from dpselect.use.commands.study import read_study
 from dpselect.use.commands.terminal import answer_json, heading, pairs, waiting
 
@@ -33,6 +32,7 @@ Example:
 @MODEL
 @LEDGER
 @TOTALS
+@CSV
 @click.option("-o", "--output", metavar="FILE", help="Also write the release as JSON, for `dpselect verify`.")
 @JSON
 @QUIET
@@ -44,23 +44,22 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     computed from them stay inside.
     """
     assumptions = read_study(study)
-    till = Till.from_options(study, options)
+    till, source = Till.from_options(study, options), source_of(data, options)
     settings = Settings(**options)
     price = settings.price(assumptions)
     if output is not None:
         require_writable(output)
-    source = open_source(data)
+    check_source(source, assumptions)
     till.confirm(price, yes)
-    with waiting(f"Reading {label(data)}", quiet):
-        moments = gather_table(source, assumptions)
+    moments = read_moments(source, assumptions, label(data), quiet)
     with waiting("Choosing", quiet):
         ledger = till.open(price)
         selection = select(
             moments, assumptions, ledger=ledger, data=label(data), analyst=analyst(), **settings.selection
         )
+    _show(selection, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
     if output is not None:
         write_text(output, selection.to_json() + "\n")
-    _show(selection, till, as_json, quiet)
 
 
 def _show(selection: Selection, till: Till, as_json: bool, quiet: bool) -> None:

@@ -2,53 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.errors import DataError
-from dpselect.gather.arrow import batch_cells, check_schema, is_number, is_text, needed_names
-from dpselect.gather.frames import frame_table
-from dpselect.gather.grid import Cells
+from dpselect.gather.arrow import check_schema
+from dpselect.gather.moments import Moments
+from dpselect.gather.open import open_stream, read_schema
+from dpselect.gather.source import Csv, parse_address
+from dpselect.gather.table import gather_table, kinds_of
+from dpselect.use.commands.terminal import reading
+
+KINDS = {"number": "number", "text": "text", "boolean": "number"}
 
 
-def open_source(data: str) -> Any:
-    """What `gather` takes, for a path."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    path = Path(data)
-    if path.is_dir():
-        raise DataError(f"{data!r} is a folder; give a file.")
-    if not path.exists():
-        raise DataError(f"There is no file {data!r}; check the path.")
-    try:
-        if path.suffix == ".parquet":
-            return pyarrow.parquet.read_table(path)
-        return pyarrow.csv.read_csv(path)
-    except pa.ArrowInvalid:
-        raise DataError(f"{data!r} cannot be read as a table: check its format and encoding.") from None
+def source_of(data: str, options: dict[str, Any]) -> Any:
+    """What `gather` takes, from a path or an address; the options about CSV files are taken out."""
+    form = {name: options.pop(name) for name in ("delimiter", "encoding", "decimal")}
+    stated = {name: value for name, value in form.items() if value is not None}
+    if "delimiter" in stated:
+        stated["delimiter"] = stated["delimiter"].replace("\\t", "\t").replace("tab", "\t")
+    return Csv(data, **stated) if stated else data
 
 
-def column_kinds(data: str) -> list[tuple[str, str]]:
+def check_source(source: Any, assumptions: Assumptions) -> None:
+    """Refuse what cannot be opened, or lacks a column, before anything is asked, read or charged."""
+    with open_stream(source, kinds_of(assumptions)) as stream:
+        names = stream.schema.names
+        if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+            raise DataError(
+                "The table has a single column: state what stands between its cells, such as --delimiter ';'."
+            )
+        check_schema(stream.schema, assumptions)
+
+
+def read_moments(source: Any, assumptions: Assumptions, what: str, quiet: bool) -> Moments:
+    """Gather, with a word on a terminal about how far it is; the number of rows is told only where it is public."""
+    with reading(f"Reading {what}", quiet, counts=assumptions.neighbors == "replace-one") as progress:
+        return gather_table(source, assumptions, progress)
+
+
+def column_kinds(source: Any) -> list[tuple[str, str]]:
     """Names and kinds ("number", "text" or another type) of a source's columns."""
-    schema = open_source(data).schema
-    return [(field.name, _kind(field.type)) for field in schema]
-
-
-def _kind(kind: Any) -> str:
-    return "number" if is_number(kind) else "text" if is_text(kind) else str(kind)
+    return [(column.name, KINDS.get(column.kind, column.type)) for column in read_schema(source)]
 
 
 def label(data: str) -> str:
-    """What the ledger calls the data: the file's name; never a folder, a host or a password."""
-    return Path(data.split("?", maxsplit=1)[0]).name
-
-
-def source_cells(source: Any, assumptions: Assumptions) -> Iterator[Cells]:
-    """The cells of a source, batch by batch, for the custodian's check."""
-    table = frame_table(source, needed_names(assumptions))
-    check_schema(table.schema, assumptions)
-    return (batch_cells(batch, assumptions) for batch in table.to_batches())
+    """What the ledger calls the data: a file's or a table's name; never a folder, a host or a password."""
+    database = parse_address(data)
+    if database is None:
+        return Path(data).name
+    return database.table or f"query of {database.engine}"

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from dpselect.gather.stream import Progress
+
 WIDTH = 110
 
 
@@ -66,6 +68,23 @@ def waiting(what: str, quiet: bool = False) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+@contextmanager
+def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """The same while rows are read, with their number and speed where `counts` allows it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+
+        def tell_progress(progress: Progress) -> None:
+            if counts:
+                status.update(f"{what}: {progress.rows:,} rows, {progress.rows_per_second:,.0f} a second")
+
+        yield tell_progress
 
 
 @contextmanager
