@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal, get_args
 
 from dpselect.assume.budget import check_neighbors
 from dpselect.assume.sensitivity import Neighbors
-from dpselect.assume.variables import Categorical, Level, Numeric, Variable, as_number, variable_from_dict
+from dpselect.assume.terms import Term, normal_terms
+from dpselect.assume.variables import Categorical, Level, Numeric, Variable, as_number, check_name, variable_from_dict
 from dpselect.errors import AssumptionError
 
 Intercept = Literal["always", "candidate", "none"]
 Missing = Literal["error", "midpoint", "zero-row"]
 INTERCEPT = "intercept"
+MOST_ROWS_PER_PERSON = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,9 @@ class Factor:
 
     variable: str
     level: Level | None = None
+
+    def __str__(self) -> str:
+        return self.variable if self.level is None else f"{self.variable}[{self.level}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,10 @@ class Assumptions:
     The columns are scaled to [-1, 1] by their bounds and the response to [-r, r], r being half its range. `radius` bounds
     the sum of the absolute coefficients on that scale, in the response's units; the default is r.
 
+    Each predictor is a term of the model by itself unless `terms` lists others, such as `["size", ["size", "year"]]`: a list
+    is the product of its scaled factors, which is in [-1, 1] again. `max_rows_per_person` with the column `person` makes
+    the guarantee one for whole persons: at most so many rows of each count, and sensitivities are so many times larger.
+
     Example: `Assumptions(Numeric("price", 0, 1_000_000), [Numeric("size", 0, 3000), Categorical("county", ["Marin", "Napa"])])`.
     """
 
@@ -51,6 +61,9 @@ class Assumptions:
     radius: float | None = None
     neighbors: Neighbors = "replace-one"
     missing: Missing = "error"
+    terms: tuple[Term, ...] | None = None
+    person: str | None = None
+    max_rows_per_person: int | None = None
 
     def __init__(
         self,
@@ -60,9 +73,14 @@ class Assumptions:
         radius: float | None = None,
         neighbors: Neighbors = "replace-one",
         missing: Missing = "error",
+        *,
+        terms: Iterable[str | Sequence[str]] | None = None,
+        person: str | None = None,
+        max_rows_per_person: int | None = None,
     ) -> None:
         """State the public facts; see the class."""
-        values = (response, tuple(predictors), intercept, radius, neighbors, missing)
+        rest = (intercept, radius, neighbors, missing, terms, person, max_rows_per_person)
+        values = (response, tuple(predictors), *rest)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
         self._check()
@@ -87,8 +105,35 @@ class Assumptions:
                 f"radius is {radius:g}; it must be at least 0 and at most a million times the response's half range."
             )
         object.__setattr__(self, "radius", radius)
-        if not self.columns:
+        object.__setattr__(self, "terms", normal_terms(self.terms, self.predictors))
+        self._check_person(names)
+        columns = [column.name for column in self.columns]
+        if not columns:
             raise AssumptionError("There is nothing to choose from: name a predictor or allow an intercept.")
+        for name in columns:
+            if columns.count(name) > 1:
+                raise AssumptionError(
+                    f"Two columns of the model would be named {name!r}; rename a variable or a level."
+                )
+
+    def _check_person(self, names: list[str]) -> None:
+        most = self.max_rows_per_person
+        if (self.person is None) != (most is None):
+            raise AssumptionError("person and max_rows_per_person belong together: give both or neither.")
+        if self.person is None:
+            return
+        check_name(self.person)
+        if self.person in names:
+            raise AssumptionError(f"The column of persons {self.person!r} cannot also be the response or a predictor.")
+        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS_PER_PERSON:
+            raise AssumptionError(
+                f"max_rows_per_person is {most!r}; it must be a whole number from 1 to {MOST_ROWS_PER_PERSON:,}."
+            )
+
+    @property
+    def rows_per_person(self) -> int:
+        """By how many rows neighbouring tables may differ: one, unless the guarantee is for persons."""
+        return self.max_rows_per_person or 1
 
     @property
     def r(self) -> float:
@@ -103,22 +148,21 @@ class Assumptions:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The design's columns: the intercept first if any, then the predictors as stated, a category's dummies in level order."""
+        """The design's columns: the intercept first if any, then the terms as stated, a category's dummies in level order.
+
+        A product has a column for each way to pick one column of every factor, the last factor's changing fastest.
+        """
         listed = [] if self.intercept == "none" else [Column(INTERCEPT, (), 0)]
-        for place, variable in enumerate(self.predictors):
-            term = place + (self.intercept != "none")
-            if isinstance(variable, Numeric):
-                listed.append(Column(variable.name, (Factor(variable.name),), term))
-            else:
-                listed += [
-                    Column(f"{variable.name}[{level}]", (Factor(variable.name, level),), term)
-                    for level in variable.dummies
-                ]
+        factors = {variable.name: _factors(variable) for variable in self.predictors}
+        terms = self.terms or tuple((variable.name,) for variable in self.predictors)
+        for place, term in enumerate(terms, start=len(listed)):
+            for picked in product(*(factors[name] for name in term)):
+                listed.append(Column(":".join(map(str, picked)), picked, place))
         return tuple(listed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; with `from_dict` the statement survives any file format."""
-        return {
+        values: dict[str, Any] = {
             "response": self.response.to_dict(),
             "predictors": [variable.to_dict() for variable in self.predictors],
             "intercept": self.intercept,
@@ -126,6 +170,12 @@ class Assumptions:
             "neighbors": self.neighbors,
             "missing": self.missing,
         }
+        # Left out where they say nothing, so that the hash of a study that does not use them stays what it was.
+        if self.terms is not None:
+            values["terms"] = [list(term) for term in self.terms]
+        if self.person is not None:
+            values |= {"person": self.person, "max_rows_per_person": self.max_rows_per_person}
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Assumptions:
@@ -145,6 +195,12 @@ class Assumptions:
     def hash(self) -> str:
         """SHA-256 of the statement in canonical JSON: the same on every machine and in every version that means the same."""
         return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+
+
+def _factors(variable: Variable) -> tuple[Factor, ...]:
+    if isinstance(variable, Numeric):
+        return (Factor(variable.name),)
+    return tuple(Factor(variable.name, level) for level in variable.dummies)
 
 
 def canonical_json(values: Any) -> str:

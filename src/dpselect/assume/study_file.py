@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.formula import with_formula
 from dpselect.errors import AssumptionError
 
-_SETTINGS = ("intercept", "radius", "neighbors", "missing")
+_SETTINGS = ("intercept", "radius", "neighbors", "missing", "terms", "person", "max_rows_per_person")
 
 
 def read_assumptions(path: str | os.PathLike[str]) -> Assumptions:
@@ -37,6 +38,9 @@ def parse_assumptions(text: str, where: str = "the study file") -> Assumptions:
     predictors = values.get("predictors", [])
     if not (isinstance(predictors, list) and all(isinstance(each, dict) for each in predictors)):
         raise AssumptionError(f"{where} must give each predictor as a [[predictors]] table.")
+    formula = values.pop("formula", None)
+    if formula is not None:
+        return with_formula(formula, {**values, "predictors": predictors})
     return Assumptions.from_dict({**values, "predictors": predictors})
 
 
@@ -44,7 +48,7 @@ def format_assumptions(assumptions: Assumptions) -> str:
     """The TOML text of some assumptions."""
     values = assumptions.to_dict()
     lines = ["# A dpselect study: public statements only. Nothing here may be read from the rows.", ""]
-    lines += [f"{name} = {_toml(values[name])}" for name in _SETTINGS if values[name] is not None]
+    lines += [f"{name} = {_toml(values[name])}" for name in _SETTINGS if values.get(name) is not None]
     lines += ["", "[response]", *_entries(values["response"])]
     for predictor in values["predictors"]:
         lines += ["", "[[predictors]]", *_entries(predictor)]

@@ -1,0 +1,115 @@
+"""Public. What differs between DuckDB's, PostgreSQL's and Spark's SQL, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from dpselect.errors import DataError
+
+DialectName = Literal["duckdb", "postgres", "spark"]
+
+
+def doubled(quote: str) -> Callable[[str], str]:
+    """Quote by doubling: a"b becomes "a""b"."""
+    return lambda text: quote + text.replace(quote, quote * 2) + quote
+
+
+def _escaped(text: str) -> str:
+    """Spark reads backslashes in a string, and doubled quotes as two strings."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Public. How an engine writes names, strings, casts and exact sums.
+
+    `number` is the nearest double of a column of any numeric type, and refuses text; `text` is compared to the letter, whatever
+    collation the column has; `fence` keeps the planner from computing a subquery's columns again for each sum.
+    """
+
+    name: DialectName
+    identifier: Callable[[str], str]
+    string: Callable[[str], str]
+    double: str
+    number: Callable[[str, str], str]
+    text: Callable[[str], str]
+    total: Callable[[str], str]
+    fence: str
+    before: str
+    how_to_run: str
+
+    def literal(self, value: float) -> str:
+        """A double to the last bit, which no engine takes for a decimal."""
+        return f"CAST('{value!r}' AS {self.double})"
+
+    def table(self, table: str) -> str:
+        """A table's name, with its schema before a dot if any; or a query in parentheses."""
+        if table.lstrip().startswith("("):
+            return table.strip()
+        return ".".join(self.identifier(part) for part in table.split("."))
+
+
+def _duckdb_number(column: str, refusal: str) -> str:
+    # DuckDB's own casts of huge integers and wide decimals are off by one in the last bit now and then; text is not.
+    wide = f"typeof({column}) LIKE 'DECIMAL%' OR typeof({column}) LIKE '%HUGEINT'"
+    return (
+        f"CASE WHEN typeof({column}) = 'VARCHAR' THEN error({refusal}) "
+        f"WHEN {wide} THEN CAST(CAST({column} AS VARCHAR) AS DOUBLE) ELSE CAST({column} AS DOUBLE) END"
+    )
+
+
+def _spark_number(column: str, refusal: str) -> str:
+    return (
+        f"CASE WHEN typeof({column}) = 'string' THEN CAST(raise_error({refusal}) AS DOUBLE) "
+        f"ELSE CAST({column} AS DOUBLE) END"
+    )
+
+
+DIALECTS = {
+    "duckdb": Dialect(
+        name="duckdb",
+        identifier=doubled('"'),
+        string=doubled("'"),
+        double="DOUBLE",
+        number=_duckdb_number,
+        text=lambda column: f'CAST({column} AS VARCHAR) COLLATE "binary"',
+        total=lambda product: f"SUM({product})",  # a HUGEINT
+        fence="",
+        before="",
+        how_to_run="duckdb -csv FILE.duckdb < query.sql > answer.csv",
+    ),
+    "postgres": Dialect(
+        name="postgres",
+        identifier=doubled('"'),
+        string=doubled("'"),
+        double="double precision",
+        # Adding 0 changes no number, and is refused for text, dates and money before a row is read.
+        number=lambda column, refusal: f"CAST({column} + 0 AS double precision)",
+        text=lambda column: f'CAST({column} AS text) COLLATE "C"',
+        total=lambda product: f"SUM({product})",  # of bigint: a numeric
+        fence="OFFSET 0",
+        before="SET jit = off;  -- compiling hundreds of sums takes longer than adding them up\n",
+        how_to_run="psql --quiet --csv --file=query.sql --output=answer.csv",
+    ),
+    "spark": Dialect(
+        name="spark",
+        identifier=doubled("`"),
+        string=_escaped,
+        double="DOUBLE",
+        number=_spark_number,
+        text=lambda column: f"CAST({column} AS STRING)",
+        total=lambda product: f"SUM(CAST({product} AS DECIMAL(38, 0)))",
+        fence="",
+        before="",
+        how_to_run='spark.sql(open("query.sql").read()).toPandas().to_csv("answer.csv", index=False)',
+    ),
+}
+
+
+def dialect_named(name: str) -> Dialect:
+    """One of the dialects."""
+    if name not in DIALECTS:
+        raise DataError(f"The dialect is {name!r}; it must be one of {', '.join(map(repr, get_args(DialectName)))}.")
+    return DIALECTS[name]
