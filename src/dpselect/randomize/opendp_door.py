@@ -19,7 +19,7 @@ LEAST_SCALE = 2.0**-900
 
 
 @cache
-def _opendp() -> Any:
+def opendp() -> Any:
     import opendp.prelude as dp  # here, so that `import dpselect` stays light
 
     dp.enable_features("contrib")
@@ -35,7 +35,7 @@ def choice_measurement(mechanism: Mechanism, scale: float) -> Any:
     """
     if mechanism not in MECHANISMS:
         raise AssumptionError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
-    dp = _opendp()
+    dp = opendp()
     vectors = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     if mechanism == "laplace":
         return dp.m.make_laplace(vectors, dp.l1_distance(T=float), scale=scale)
@@ -82,7 +82,7 @@ def scale_within(price: Callable[[float], Fraction], sensitivity: float, epsilon
 
 def number_measurement(scale: float) -> Any:
     """OpenDP's Laplace measurement of one number, for the absolute distance."""
-    dp = _opendp()
+    dp = opendp()
     return dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=scale)
 
 
