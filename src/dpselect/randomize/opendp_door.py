@@ -20,6 +20,7 @@ LEAST_SCALE = 2.0**-900
 
 @cache
 def opendp() -> Any:
+    """The library, loaded when it is first needed."""
     import opendp.prelude as dp  # here, so that `import dpselect` stays light
 
     dp.enable_features("contrib")
