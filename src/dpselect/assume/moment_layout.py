@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpselect.assume.assumptions import INTERCEPT, Assumptions, Column
 from dpselect.assume.sensitivity import Neighbors
 from dpselect.errors import AssumptionError
@@ -106,3 +109,37 @@ def _dummy_of(column: Column) -> str | None:
     if len(column.factors) == 1 and column.factors[0].level is not None:
         return column.factors[0].variable
     return None
+
+
+def entry_patterns(layout: MomentLayout) -> NDArray[np.float64]:
+    """One symmetric matrix an entry, by which sum zz' over the design's own columns is (known part) + sum of entry * pattern.
+
+    A sign counts as what it was made of: the dummy is (intercept + sign)/2.
+    """
+    width, entries = layout.width, layout.entries
+    patterns = np.zeros((len(entries), width, width))
+    for pattern, cells in zip(patterns, entries, strict=True):
+        for i, j in cells:
+            pattern[i, j] = pattern[j, i] = 1.0
+    return _to_design(patterns, layout)
+
+
+def known_part(layout: MomentLayout, rows: int | None) -> NDArray[np.float64]:
+    """The part of sum zz' over the design's own columns that is known: the number of rows, where the intercept adds to it."""
+    known = np.zeros((1, layout.width, layout.width))
+    if layout.constant is not None and layout.constant_is_known:
+        assert rows is not None
+        for place, kind in enumerate(layout.kinds):
+            if kind in ("constant", "sign"):
+                known[0, place, place] = rows
+    return _to_design(known, layout)[0]
+
+
+def _to_design(matrices: NDArray[np.float64], layout: MomentLayout) -> NDArray[np.float64]:
+    """From the model's rows z to the design's own columns: each sign e becomes the dummy (intercept + e)/2."""
+    change = np.eye(layout.width)
+    for place, kind in enumerate(layout.kinds):
+        if kind == "sign":
+            change[place, place] = 0.5
+            change[place, layout.constant] = 0.5
+    return change @ matrices @ change.T

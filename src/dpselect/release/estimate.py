@@ -1,0 +1,105 @@
+"""The exit for coefficients: check, charge, draw, hand over, in this order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
+from dpselect.assume.moment_layout import MomentLayout, moment_layout
+from dpselect.assume.moment_sensitivity import NoiseKind
+from dpselect.errors import DataError
+from dpselect.gather.moments import Moments
+from dpselect.randomize.moment_noise import MomentNoise, moment_noise
+from dpselect.randomize.noisy_moments import noisy_moments
+from dpselect.release.coefficients import Coefficients, coefficients_from
+from dpselect.release.intervals import IntervalKind, check_kind, check_level
+from dpselect.release.ledger import Ledger
+from dpselect.release.records import Charge
+from dpselect.release.select import software_version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimatePlan:
+    """Public. All about an estimate that is known before it is drawn."""
+
+    assumptions: Assumptions
+    layout: MomentLayout
+    noise: MomentNoise
+    guarantee: Guarantee
+    level: float
+    intervals: IntervalKind
+    selected: bool
+
+
+def plan_estimate(
+    assumptions: Assumptions,
+    columns: tuple[int, ...],
+    *,
+    epsilon: Price,
+    delta: Price,
+    noise: NoiseKind | None = None,
+    level: float = 0.95,
+    intervals: IntervalKind = "bootstrap",
+    selected: bool = False,
+    rows_per_person: int = 1,
+) -> EstimatePlan:
+    """Check everything, and fix the noise and its price, from public values alone."""
+    check_level(level)
+    check_kind(intervals)
+    whole, slack = exact_epsilon(epsilon), exact_delta(delta)
+    layout = moment_layout(assumptions, columns)
+    chosen = moment_noise(layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=rows_per_person)
+    # Laplace noise needs no delta, so none is charged.
+    paid = slack if chosen.delta > 0 else Decimal(0)
+    return EstimatePlan(
+        assumptions=assumptions,
+        layout=layout,
+        noise=chosen,
+        guarantee=Guarantee(epsilon=whole, delta=paid, neighbors=assumptions.neighbors),
+        level=level,
+        intervals=intervals,
+        selected=selected,
+    )
+
+
+def release_estimate(
+    moments: Moments, plan: EstimatePlan, ledger: Ledger | None = None, *, data: str = "", analyst: str = ""
+) -> Coefficients:
+    """Draw the noisy moments once, after the ledger has the charge on disk, and solve from them."""
+    if moments.assumptions != plan.assumptions.hash:
+        raise DataError("These moments were gathered under other assumptions: gather them again with these.")
+    receipt = ledger.charge(_charge(plan, data, analyst)) if ledger is not None else None
+    noisy = noisy_moments(moments, plan.layout, plan.noise)
+    return coefficients_from(
+        noisy,
+        plan.layout.columns,
+        plan.assumptions,
+        level=plan.level,
+        intervals=plan.intervals,
+        selected=plan.selected,
+        release={"guarantee": plan.guarantee, "receipt": receipt, "version": software_version()},
+    )
+
+
+def _charge(plan: EstimatePlan, data: str, analyst: str) -> Charge:
+    noise = plan.noise
+    # The exact decimal of the double that OpenDP's map returned: its shortest text could be a little below it.
+    price = {} if noise.rho is None else {"rho": str(Decimal(noise.rho))}
+    return Charge(
+        what="estimate",
+        mechanism="laplace-moments" if noise.rho is None else "gaussian",
+        epsilon=plan.guarantee.epsilon,
+        delta=plan.guarantee.delta,
+        parameters={
+            "neighbors": plan.guarantee.neighbors,
+            "columns": list(plan.layout.columns),
+            "sensitivity": noise.scale.sensitivity,
+            "spread": noise.spread,
+            **price,
+        },
+        assumptions=plan.assumptions.hash,
+        data=data,
+        analyst=analyst,
+    )

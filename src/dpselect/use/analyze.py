@@ -1,0 +1,151 @@
+"""Both halves of the paper's motive: choose a model, then estimate it, each privately, from one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.budget import Budget, Price
+from dpselect.assume.candidates import Candidates, columns_of
+from dpselect.assume.models import Model, Subsets, candidates_for
+from dpselect.assume.moment_sensitivity import NoiseKind
+from dpselect.assume.penalty import Penalty
+from dpselect.assume.recipe import Mechanism, Method
+from dpselect.errors import AssumptionError
+from dpselect.release.coefficients import Coefficients
+from dpselect.release.estimate import plan_estimate, release_estimate
+from dpselect.release.intervals import IntervalKind
+from dpselect.release.ledger import Ledger
+from dpselect.release.selection import Selection
+from dpselect.use.analysis import moments_of, select
+
+SPLIT = (1, 1)
+"""Shares of epsilon for the choice and for the estimate; docs/ESTIMATES.md has the measurement behind it."""
+
+
+def estimate(
+    source: Any,
+    selection: Selection | Model,
+    *,
+    epsilon: Price,
+    delta: Price = 0,
+    assumptions: Assumptions | None = None,
+    level: float = 0.95,
+    intervals: IntervalKind = "bootstrap",
+    noise: NoiseKind | None = None,
+    rows_per_person: int = 1,
+    ledger: Ledger | None = None,
+    data: str = "",
+    analyst: str = "",
+) -> Coefficients:
+    """Coefficients of a model with intervals, with a differential-privacy guarantee.
+
+    Example: `estimate(moments, selection, epsilon=1.0, delta=1e-6)`. `source` is moments that `gather` returned, or anything that
+    `gather` reads. `selection` is what `select` returned, or a model settled without looking at the rows: names of columns or
+    variables, and then `assumptions` too. `epsilon` and `delta` are the whole price; with delta 0 the noise is Laplace, else
+    whichever of Laplace and Gaussian disturbs the coefficients less, unless `noise` says.
+    """
+    if isinstance(selection, Selection):
+        stated, columns, selected = selection.assumptions, selection.columns, True
+        if assumptions is not None and assumptions.hash != stated.hash:
+            raise AssumptionError("The selection was made under other assumptions; leave assumptions out, or select again.")
+    else:
+        if assumptions is None:
+            raise AssumptionError("A model given by names needs assumptions as well: estimate(..., assumptions=...).")
+        stated, selected = assumptions, False
+        columns = columns_of(candidates_for(stated, [selection]).mask(0))
+    plan = plan_estimate(
+        stated,
+        columns,
+        epsilon=epsilon,
+        delta=delta,
+        noise=noise,
+        level=level,
+        intervals=intervals,
+        selected=selected,
+        rows_per_person=rows_per_person,
+    )
+    return release_estimate(moments_of(source, stated), plan, ledger, data=data, analyst=analyst)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """Public. A choice and the coefficients of what was chosen; each carries its price and its receipt.
+
+    Formal guarantee: both together cost no more than `budget`, by basic composition; a ledger may find less.
+    """
+
+    selection: Selection
+    coefficients: Coefficients
+    budget: Budget
+
+    def __str__(self) -> str:
+        return f"{self.selection}\n{self.coefficients}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "selection": self.selection.to_dict(),
+            "coefficients": self.coefficients.to_dict(),
+            "budget": {"epsilon": str(self.budget.epsilon), "delta": str(self.budget.delta)},
+        }
+
+
+def analyze(
+    source: Any,
+    assumptions: Assumptions,
+    *,
+    epsilon: Price,
+    delta: Price = 0,
+    split: tuple[Price, Price] = SPLIT,
+    method: Method = "pcls",
+    mechanism: Mechanism = "permute-and-flip",
+    candidates: Subsets | Iterable[Model] | Candidates | None = None,
+    penalty: Penalty | None = None,
+    level: float = 0.95,
+    intervals: IntervalKind = "bootstrap",
+    ledger: Ledger | None = None,
+    data: str = "",
+    analyst: str = "",
+) -> Analysis:
+    """Choose a model and estimate it, from one budget.
+
+    Example: `analyze(frame, assumptions, epsilon=2, delta=1e-6)`. `split` are the shares of epsilon for the choice and for the
+    estimate. Method "pcls" leaves all of delta to the estimate, "pcpl" half of it. The rows are read once. The ledger is
+    asked for the whole before the first half is drawn, so that a choice is not paid for and then left without coefficients.
+    """
+    budget = Budget(epsilon, delta)
+    choice, rest = budget.split(*split)
+    slack = budget.delta / 2 if method == "pcpl" else budget.delta * 0
+    # Before any row is read: is what will be asked of the estimate allowed at all?
+    plan_estimate(assumptions, (), epsilon=rest, delta=budget.delta - slack, level=level, intervals=intervals)
+    if ledger is not None:
+        _require_room(ledger, budget)
+    moments = moments_of(source, assumptions)
+    selection = select(
+        moments,
+        assumptions,
+        epsilon=choice,
+        delta=slack,
+        method=method,
+        mechanism=mechanism,
+        candidates=candidates,
+        penalty=penalty,
+        ledger=ledger,
+        data=data,
+        analyst=analyst,
+    )
+    coefficients = estimate(
+        moments,
+        selection,
+        epsilon=rest,
+        delta=budget.delta - slack,
+        level=level,
+        intervals=intervals,
+        ledger=ledger,
+        data=data,
+        analyst=analyst,
+    )
+    return Analysis(selection=selection, coefficients=coefficients, budget=budget)
