@@ -15,17 +15,21 @@ if TYPE_CHECKING:
     from dpselect.assume.study_file import read_assumptions, write_assumptions
     from dpselect.assume.variables import Categorical, Numeric
     from dpselect.gather.moments import Moments
+    from dpselect.release.coefficients import Coefficients
     from dpselect.release.ledger import Ledger
     from dpselect.release.selection import Selection
     from dpselect.use.algorithms import pcls, pcpl
     from dpselect.use.analysis import select
+    from dpselect.use.analyze import Analysis, analyze, estimate
     from dpselect.use.estimators import PCLSSelector, PCPLSelector
 
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
 _HOMES = {
+    "Analysis": "use.analyze",
     "Assumptions": "assume.assumptions",
     "Budget": "assume.budget",
     "Categorical": "assume.variables",
+    "Coefficients": "release.coefficients",
     "Guarantee": "assume.budget",
     "Ledger": "release.ledger",
     "Moments": "gather.moments",
@@ -34,6 +38,8 @@ _HOMES = {
     "PCPLSelector": "use.estimators",
     "Selection": "release.selection",
     "Subsets": "assume.models",
+    "analyze": "use.analyze",
+    "estimate": "use.analyze",
     "pcls": "use.algorithms",
     "pcpl": "use.algorithms",
     "read_assumptions": "assume.study_file",
@@ -42,11 +48,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "Analysis",
     "AssumptionError",
     "Assumptions",
     "Budget",
     "BudgetExceeded",
     "Categorical",
+    "Coefficients",
     "DataError",
     "DpselectError",
     "Guarantee",
@@ -58,6 +66,8 @@ __all__ = [
     "PCPLSelector",
     "Selection",
     "Subsets",
+    "analyze",
+    "estimate",
     "gather",
     "pcls",
     "pcpl",

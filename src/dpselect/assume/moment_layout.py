@@ -132,14 +132,16 @@ def known_part(layout: MomentLayout, rows: int | None) -> NDArray[np.float64]:
         for place, kind in enumerate(layout.kinds):
             if kind in ("constant", "sign"):
                 known[0, place, place] = rows
-    return _to_design(known, layout)[0]
+    whole: NDArray[np.float64] = _to_design(known, layout)[0]
+    return whole
 
 
 def _to_design(matrices: NDArray[np.float64], layout: MomentLayout) -> NDArray[np.float64]:
     """From the model's rows z to the design's own columns: each sign e becomes the dummy (intercept + e)/2."""
-    change = np.eye(layout.width)
+    change: NDArray[np.float64] = np.eye(layout.width)
     for place, kind in enumerate(layout.kinds):
         if kind == "sign":
             change[place, place] = 0.5
             change[place, layout.constant] = 0.5
-    return change @ matrices @ change.T
+    changed: NDArray[np.float64] = change @ matrices @ change.T
+    return changed

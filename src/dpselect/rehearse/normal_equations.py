@@ -101,7 +101,7 @@ def noise_covariance(coefficients: Floats, model: Equations) -> Floats:
     tail = np.concatenate([coefficients, -np.ones((len(coefficients), 1))], axis=1)
     width = coefficients.shape[1]
     moved = np.einsum("kij,bj->bki", model.patterns[:, :width], tail)
-    return np.einsum("bki,k,bkj->bij", moved, model.variances, moved)
+    return np.asarray(np.einsum("bki,k,bkj->bij", moved, model.variances, moved))
 
 
 def positive_gram(gram: Floats, rows: Floats, model: Equations) -> Floats:
@@ -162,4 +162,4 @@ def _positive(matrix: Floats, noise: Floats) -> Floats:
     level = np.sqrt(noise.mean(axis=(1, 2)) * factor)[:, None] + 1e-9
     values, vectors = np.linalg.eigh(kept)
     raised = np.where(values > level, values + level**2 / np.maximum(values, level), 2 * level)
-    return (vectors * raised[:, None, :]) @ vectors.swapaxes(1, 2) * scale
+    return np.asarray((vectors * raised[:, None, :]) @ vectors.swapaxes(1, 2) * scale)

@@ -96,7 +96,9 @@ def _changed(entries: Floats, model: Equations, fit: Fit) -> float:
 
 
 def _caveats(changed: float, intervals: IntervalKind, selected: bool) -> tuple[str, ...]:
-    said = ["The intervals count sampling and privacy noise, not the bias that clipping to the stated bounds can bring."]
+    said = [
+        "The intervals count sampling and privacy noise, not the bias that clipping to the stated bounds can bring."
+    ]
     if selected and intervals != "after-selection":
         said.append(
             "The model was chosen from the same rows, which these intervals do not count; "
@@ -108,5 +110,3 @@ def _caveats(changed: float, intervals: IntervalKind, selected: bool) -> tuple[s
             "rough. A smaller model, a larger epsilon or more rows would help."
         )
     return tuple(said)
-
-

@@ -77,7 +77,10 @@ class Coefficients:
         head = ("", "estimate", "std. error", f"{100 * self.level:g}% from", "to")
         body = [(t.name, *(f"{v:.5g}" for v in (t.value, t.error, t.lower, t.upper))) for t in self.terms]
         widths = [max(len(row[i]) for row in [head, *body]) for i in range(5)]
-        lines = ["  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5))]) for row in [head, *body]]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5))])
+            for row in [head, *body]
+        ]
         title = f"{self.formula}  ({self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments)"
         foot = f"residual deviation {self.residual_deviation:.5g}, rows {self.rows:,.0f}"
         return "\n".join([title, *lines, foot, *(f"Note: {caveat}" for caveat in self.caveats)])

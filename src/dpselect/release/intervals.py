@@ -39,9 +39,9 @@ def half_widths(
     """
     errors = standard_errors(fit, directions)[0]
     if kind == "delta":
-        return errors * NormalDist().inv_cdf((1 + level) / 2)
+        return np.asarray(errors * NormalDist().inv_cdf((1 + level) / 2))
     if kind == "bootstrap":
-        return errors * _bootstrap_reach(fit, model, directions, level, laplace)
+        return np.asarray(errors * _bootstrap_reach(fit, model, directions, level, laplace))
     sampling = np.sqrt(fit.variance[0] * np.einsum("ci,ij,cj->c", directions, np.linalg.inv(fit.gram[0]), directions))
     noise = np.sqrt(np.maximum(errors**2 - sampling**2, 0.0))
     each = (1 + level) / 2
@@ -65,7 +65,7 @@ def _bootstrap_reach(fit: Fit, model: Equations, directions: Floats, level: floa
 def standard_errors(fit: Fit, directions: Floats) -> Floats:
     """Of each linear combination of the coefficients, one row a table."""
     squares = np.einsum("ci,bij,cj->bc", directions, fit.covariance, directions)
-    return np.sqrt(np.maximum(squares, 1e-300))
+    return np.asarray(np.sqrt(np.maximum(squares, 1e-300)))
 
 
 def check_level(level: float) -> None:

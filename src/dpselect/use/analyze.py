@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Budget, Price
+from dpselect.assume.budget import Budget, Price, exact_delta, exact_epsilon, plain
 from dpselect.assume.candidates import Candidates, columns_of
 from dpselect.assume.models import Model, Subsets, candidates_for
 from dpselect.assume.moment_sensitivity import NoiseKind
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.recipe import Mechanism, Method
-from dpselect.errors import AssumptionError
+from dpselect.errors import AssumptionError, BudgetExceeded, DataError
+from dpselect.release.accounting import price_of, total_price
 from dpselect.release.coefficients import Coefficients
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.intervals import IntervalKind
 from dpselect.release.ledger import Ledger
+from dpselect.release.records import Charge
 from dpselect.release.selection import Selection
+from dpselect.release.units import DELTA_DIGITS, EPSILON_DIGITS, units_down
 from dpselect.use.analysis import moments_of, select
+
+FORMAT = "dpselect analysis 1"
 
 SPLIT = (1, 1)
 """Shares of epsilon for the choice and for the estimate; docs/ESTIMATES.md has the measurement behind it."""
@@ -50,7 +57,9 @@ def estimate(
     if isinstance(selection, Selection):
         stated, columns, selected = selection.assumptions, selection.columns, True
         if assumptions is not None and assumptions.hash != stated.hash:
-            raise AssumptionError("The selection was made under other assumptions; leave assumptions out, or select again.")
+            raise AssumptionError(
+                "The selection was made under other assumptions; leave assumptions out, or select again."
+            )
     else:
         if assumptions is None:
             raise AssumptionError("A model given by names needs assumptions as well: estimate(..., assumptions=...).")
@@ -87,10 +96,30 @@ class Analysis:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
+            "format": FORMAT,
             "selection": self.selection.to_dict(),
             "coefficients": self.coefficients.to_dict(),
             "budget": {"epsilon": str(self.budget.epsilon), "delta": str(self.budget.delta)},
         }
+
+    def to_json(self) -> str:
+        """Both releases as a JSON text that `from_json` reads back."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Analysis:
+        """An analysis from its JSON text."""
+        try:
+            values = json.loads(text)
+            if values["format"] != FORMAT:
+                raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
+            return cls(
+                selection=Selection.from_dict(values["selection"]),
+                coefficients=Coefficients.from_dict(values["coefficients"]),
+                budget=Budget(**values["budget"]),
+            )
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+            raise DataError("This is not the JSON text of a dpselect analysis.") from None
 
 
 def analyze(
@@ -113,16 +142,17 @@ def analyze(
     """Choose a model and estimate it, from one budget.
 
     Example: `analyze(frame, assumptions, epsilon=2, delta=1e-6)`. `split` are the shares of epsilon for the choice and for the
-    estimate. Method "pcls" leaves all of delta to the estimate, "pcpl" half of it. The rows are read once. The ledger is
-    asked for the whole before the first half is drawn, so that a choice is not paid for and then left without coefficients.
+    estimate. Method "pcls" leaves all of delta to the estimate, "pcpl" half of it. The rows are read once. The ledger must
+    have room for the whole before the first half is drawn, so that a choice is not paid for and left without coefficients.
     """
-    budget = Budget(epsilon, delta)
+    budget = Budget(exact_epsilon(epsilon), exact_delta(delta))
     choice, rest = budget.split(*split)
-    slack = budget.delta / 2 if method == "pcpl" else budget.delta * 0
+    slack = budget.delta / 2 if method == "pcpl" else Decimal(0)
     # Before any row is read: is what will be asked of the estimate allowed at all?
     plan_estimate(assumptions, (), epsilon=rest, delta=budget.delta - slack, level=level, intervals=intervals)
     if ledger is not None:
-        _require_room(ledger, budget)
+        chosen = mechanism if method == "pcls" else f"pcpl/{mechanism}"
+        _require_room(ledger, ("select", chosen, choice, slack), ("estimate", "any", rest, budget.delta - slack))
     moments = moments_of(source, assumptions)
     selection = select(
         moments,
@@ -137,15 +167,35 @@ def analyze(
         data=data,
         analyst=analyst,
     )
-    coefficients = estimate(
-        moments,
-        selection,
-        epsilon=rest,
-        delta=budget.delta - slack,
-        level=level,
-        intervals=intervals,
-        ledger=ledger,
-        data=data,
-        analyst=analyst,
-    )
+    try:
+        coefficients = estimate(
+            moments,
+            selection,
+            epsilon=rest,
+            delta=budget.delta - slack,
+            level=level,
+            intervals=intervals,
+            ledger=ledger,
+            data=data,
+            analyst=analyst,
+        )
+    except BudgetExceeded as refused:  # somebody else has spent in between
+        refused.add_note(f"The choice was drawn and is paid for: {selection}.")
+        raise
     return Analysis(selection=selection, coefficients=coefficients, budget=budget)
+
+
+def _require_room(ledger: Ledger, *asked: tuple[str, str, Decimal, Decimal]) -> None:
+    """Refuse if the ledger would, as it stands: a first look that saves a half-done analysis; `charge` decides."""
+    charges = [Charge(what=w, mechanism=m, epsilon=epsilon, delta=delta) for w, m, epsilon, delta in asked]
+    prices = [price_of(charge) for charge in (*ledger.records(), *charges)]
+    total = total_price(prices, units_down(ledger.delta, DELTA_DIGITS))
+    if total.epsilon > units_down(ledger.epsilon, EPSILON_DIGITS) or total.delta > units_down(
+        ledger.delta, DELTA_DIGITS
+    ):
+        epsilon = sum((each[2] for each in asked), Decimal(0))
+        delta = sum((each[3] for each in asked), Decimal(0))
+        raise BudgetExceeded(
+            f"The analysis asks for epsilon={plain(epsilon)}, delta={plain(delta)} in all, but the ledger has "
+            f"{ledger.left()} left; ask for less, or have the data owner open a new ledger."
+        )

@@ -1,0 +1,88 @@
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import dpselect
+from dpselect.use import analyze as module
+
+
+def source(n=5000):
+    generator = np.random.default_rng(2)
+    X = generator.uniform(-1, 1, (n, 4))
+    return X, 0.5 * X[:, 0] - 0.3 * X[:, 2] + generator.uniform(-0.1, 0.1, n)
+
+
+def study(**kwargs):
+    predictors = [dpselect.Numeric(f"x{j}", -1, 1) for j in range(4)]
+    return dpselect.Assumptions(dpselect.Numeric("y", -1, 1), predictors, **kwargs)
+
+
+def test_one_call_selects_and_estimates():
+    ledger = dpselect.Ledger(epsilon=10, delta="1e-6")
+    got = dpselect.analyze(source(), study(), epsilon=8, delta=1e-6, ledger=ledger)
+    assert got.selection.columns == got.coefficients.columns
+    assert {"x0", "x2"} <= set(got.selection.variables)
+    assert got.coefficients["x0"].value == pytest.approx(0.5, abs=0.1)
+    assert got.coefficients.selected and "chosen from the same rows" in str(got)
+    assert [record.what for record in ledger.records()] == ["select", "estimate"]
+    assert got.selection.receipt.hash == ledger.records()[0].hash
+    assert got.coefficients.receipt.hash == ledger.records()[1].hash
+    assert got.selection.guarantee.epsilon + got.coefficients.guarantee.epsilon == 8
+
+
+def test_shares_add_up_and_go_where_they_should():
+    got = dpselect.analyze(source(), study(), epsilon=1, delta=1e-6, split=(1, 3))
+    assert got.selection.guarantee.epsilon == Decimal("0.25")
+    assert got.coefficients.guarantee.epsilon == Decimal("0.75")
+
+
+def test_pcpl_takes_half_of_delta():
+    got = dpselect.analyze(source(), study(), epsilon=4, delta="2e-6", method="pcpl")
+    assert got.selection.guarantee.delta == Decimal("1e-6")
+    assert got.coefficients.guarantee.delta in (0, Decimal("1e-6"))
+
+
+@pytest.mark.parametrize("room", [1, 1.9])
+def test_a_ledger_without_room_for_both_is_left_as_it_was(room):
+    ledger = dpselect.Ledger(epsilon=room, delta="1e-6")
+    with pytest.raises(dpselect.BudgetExceeded, match="in all"):
+        dpselect.analyze(source(), study(), epsilon=2, delta=1e-6, ledger=ledger)
+    assert ledger.records() == ()
+
+
+def test_a_choice_that_was_paid_for_is_handed_over_even_if_the_rest_is_refused(monkeypatch):
+    ledger = dpselect.Ledger(epsilon=1)
+    monkeypatch.setattr(module, "_require_room", lambda *_: None)
+    with pytest.raises(dpselect.BudgetExceeded) as caught:
+        dpselect.analyze(source(), study(), epsilon=2, split=(1, 1.5), ledger=ledger)
+    assert "y ~ 1" in caught.value.__notes__[0]
+
+
+def test_impossible_requests_are_refused_before_anything_is_charged():
+    ledger = dpselect.Ledger(epsilon=9)
+    for asked in (
+        {"epsilon": -1},
+        {"epsilon": 1, "level": 7},
+        {"epsilon": 1, "split": (1, 0)},
+        {"epsilon": 1, "delta": 2},
+    ):
+        with pytest.raises(dpselect.AssumptionError):
+            dpselect.analyze(source(100), study(), ledger=ledger, **asked)
+    assert ledger.records() == ()
+
+
+def test_json_round_trip():
+    got = dpselect.analyze(source(), study(), epsilon=2, delta=1e-6)
+    assert dpselect.Analysis.from_json(got.to_json()) == got
+    with pytest.raises(dpselect.DataError):
+        dpselect.Analysis.from_json("[]")
+
+
+def test_a_selection_can_be_estimated_afterwards():
+    moments = dpselect.gather(source(), study())
+    selection = dpselect.select(moments, study(), epsilon=4)
+    got = dpselect.estimate(moments, selection, epsilon=1, delta=1e-6)
+    assert got.columns == selection.columns and got.selected
+    with pytest.raises(dpselect.AssumptionError, match="other assumptions"):
+        dpselect.estimate(moments, selection, epsilon=1, assumptions=study(intercept="none"))
