@@ -95,18 +95,18 @@ def coverage(count: int, only: int | None = None) -> None:
         model = release.model(n)
         entries = release.entries(moments, np.random.default_rng([7, place]))
         directions, truth = np.eye(width), TRUTH[:width]
-        hits = {"bootstrap": [], "delta": []}
-        widths = {"bootstrap": [], "delta": []}
+        kinds = ("bootstrap", "delta")
+        hits, widths = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
         for one in entries:
             fit = solve(one[None], model)
-            for kind in hits:
+            for kind in kinds:
                 half = half_widths(
                     fit, model, directions, level=0.95, kind=kind, laplace=release.laplace, columns=width
                 )
                 hits[kind].append(np.abs(fit.coefficients[0] - truth) <= half)
                 widths[kind].append(half)
         said = []
-        for kind in hits:
+        for kind in kinds:
             each = np.mean(hits[kind], axis=0)
             said.append(f"{each.mean():.3f} ({each.min():.3f}-{each.max():.3f}) {np.median(widths[kind]):.4f}")
         print(n, width, design, epsilon, release.noise.scale.noise, "|", " | ".join(said), flush=True)

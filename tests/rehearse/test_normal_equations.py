@@ -50,7 +50,7 @@ def test_a_submodel_is_the_smaller_least_squares():
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
 def test_the_covariance_of_the_noise_is_that_of_simulated_noise(neighbors):
     """40,000 draws with a fixed seed: each variance is within 4 deviations of its own estimate."""
-    noisy, design, y = example(neighbors)
+    noisy, design, _ = example(neighbors)
     model = equations(noisy, list(range(design.shape[1])))
     b = np.array([0.2, 0.3, -0.2, 0.1, 0.05])
     draws = np.random.default_rng(2).standard_normal((40_000, len(model.variances))) * np.sqrt(model.variances)
@@ -63,7 +63,7 @@ def test_the_covariance_of_the_noise_is_that_of_simulated_noise(neighbors):
 
 
 def test_the_gram_is_positive_definite_whatever_the_noise():
-    noisy, design, _ = example(epsilon=0.01, n=50)
+    noisy, _, _ = example(epsilon=0.01, n=50)
     model = equations(noisy, list(range(5)))
     draws = np.random.default_rng(3).standard_normal((500, len(model.variances))) * np.sqrt(model.variances)
     fit = solve(noisy.entries + draws, model)
@@ -76,7 +76,7 @@ def test_the_gram_is_positive_definite_whatever_the_noise():
 def test_shrinking_fades_with_the_square_of_the_noise():
     changes = []
     for epsilon in (1.0, 10.0):
-        noisy, design, _ = example(epsilon=epsilon)
+        noisy, _, _ = example(epsilon=epsilon)
         model = equations(noisy, list(range(5)))
         gram = (model.known + np.tensordot(noisy.entries, model.patterns, axes=1))[None, :5, :5]
         changes.append(np.linalg.norm(positive_gram(gram, np.array([4000.0]), model) - gram))
