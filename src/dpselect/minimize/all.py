@@ -20,7 +20,7 @@ from dpselect.minimize.losses import Losses
 
 Progress = Callable[[float], None]
 
-LATTICE_PAYS = 512 if is_available() else 32
+LATTICE_PAYS = 512 if is_available() else 8
 """Computing all subsets pays when they are at most this many times the candidates; one by one costs more than that."""
 
 FINE = 2.0**-33
