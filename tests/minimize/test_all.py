@@ -161,7 +161,7 @@ def test_progress_ends_at_one_and_never_falls(lattice_pays, monkeypatch):
 def test_the_door_names_public_values():
     moments = some_moments(3)
     for radius in (-1.0, math.nan, math.inf, 2.0**101):
-        with pytest.raises(AssumptionError, match="radius is .* between 0 and 2"):
+        with pytest.raises(AssumptionError, match=r"radius is .* between 0 and 2"):
             minimize_all(moments, all_subsets(3), radius)
     with pytest.raises(AssumptionError, match="4 columns and the moments have 3"):
         minimize_all(moments, all_subsets(4), 1.0)
