@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dpselect.gather.stream import Progress
+from dpselect.gather.stream import Progress as Reading
 
 WIDTH = 110
 
@@ -71,7 +71,7 @@ def waiting(what: str, quiet: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Progress], None] | None]:
+def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Reading], None] | None]:
     """The same while rows are read, with their number and speed where `counts` allows it."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -80,7 +80,7 @@ def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Progr
 
     with Console(stderr=True).status(what) as status:
 
-        def tell_progress(progress: Progress) -> None:
+        def tell_progress(progress: Reading) -> None:
             if counts:
                 status.update(f"{what}: {progress.rows:,} rows, {progress.rows_per_second:,.0f} a second")
 
@@ -100,3 +100,18 @@ def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[s
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda name: progress.advance(task)
+
+
+@contextmanager
+def sharing(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+    """A bar on a terminal for work that reports the share that is done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
