@@ -210,3 +210,27 @@ def test_completion_knows_the_commands():
     asked = {"_DPSELECT_COMPLETE": "bash_complete", "COMP_WORDS": "dpselect se", "COMP_CWORD": "1"}
     result = python("from dpselect.use.command_line import main; main()", **asked)
     assert "plain,select" in result.stdout
+
+
+def test_rows_that_may_not_leave_the_database(place, capsys):
+    duckdb = pytest.importorskip("duckdb", reason="install dpselect[duckdb] to run SQL here")
+    asked = ["sql", "study.toml", "--dialect", "duckdb", "--table", "(SELECT * FROM 'people.csv')", "-o", "query.sql"]
+    assert run(capsys, *asked)[0] == 0
+    with duckdb.connect() as connection:
+        connection.sql((place / "query.sql").read_text()).write_csv("answer.csv")
+    code, out, err = run(capsys, "select", "study.toml", "--moments", "answer.csv", "--epsilon", "1", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["recipe"]["rows"] == 292
+    code, _, err = run(capsys, "select", "study.toml", "people.csv", "--moments", "answer.csv", "--epsilon", "1")
+    assert code == 2
+    assert "not both" in err
+
+
+def test_the_papers_figure_3(place, capsys):
+    pytest.importorskip("faraway", reason="install dpselect[paper] for the paper's figures")
+    pytest.importorskip("matplotlib", reason="install dpselect[paper] for the paper's figures")
+    code, out, err = run(capsys, "paper", "fig3", "--json", "--jobs", "1")
+    assert (code, err) == (0, "")
+    (figure,) = json.loads(out)
+    assert any("5.68" in each["found"] for each in figure["statements"])
+    assert (place / "paper" / "fig3.svg").exists()

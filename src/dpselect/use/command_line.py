@@ -18,6 +18,7 @@ COMMANDS = {
     "select": "Choose a model with a differential-privacy guarantee.",
     "budget": "What was spent, when and on what; or open a ledger.",
     "verify": "Check a report: its hashes, its price, its place in the ledger.",
+    "sql": "The one aggregate query to run where rows may not leave the database.",
     "paper": "The paper's experiments, figures and tables.",
     "completion": "Tab completion for your shell.",
 }

@@ -18,7 +18,7 @@ from dpselect.report.custodian import custodian_page
 from dpselect.use.commands.files import require_writable, write_text
 from dpselect.use.commands.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
 from dpselect.use.commands.settings import Settings
-from dpselect.use.commands.sources import check_source, label, read_moments, source_of
+from dpselect.use.commands.sources import Rows
 from dpselect.use.commands.study import read_study
 from dpselect.use.commands.terminal import answer_json, counting, heading, show_table, tell, waiting
 
@@ -48,20 +48,20 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     changed because of it, unless for reasons that have nothing to do with these rows.
     """
     assumptions = read_study(study)
-    source = source_of(data, options)
+    rows = Rows.from_options(data, options)
     settings = Settings(**options) if options["epsilon"] is not None else None
     if settings is not None:
         settings.price(assumptions)
     if output is not None:
         require_writable(output)
-    check_source(source, assumptions)
-    with waiting(f"Reading {label(data)}", quiet):
-        fit = measure_fit(table_cells(source, assumptions), assumptions)
+    rows.check(assumptions)
+    with waiting(f"Reading {rows.label}", quiet):
+        fit = measure_fit(table_cells(rows.source, assumptions), assumptions)
     if fit.rows == 0:
-        raise DataError(f"{label(data)!r} has no rows: give a table with at least one.")
+        raise DataError(f"{rows.label!r} has no rows: give a table with at least one.")
     seen = None
     if settings is not None:
-        seen = _rehearse(read_moments(source, assumptions, label(data), quiet), assumptions, settings, quiet)
+        seen = _rehearse(rows.moments(assumptions, quiet), assumptions, settings, quiet)
     if output is not None:
         write_text(output, custodian_page(assumptions, fit, seen), mode=0o600)
     _show(assumptions, fit, seen, as_json, quiet)
@@ -70,8 +70,8 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
 
 
 def _rehearse(moments: Moments, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
-    rows = moments.n if assumptions.neighbors == "replace-one" else None
-    recipe = make_recipe(assumptions, rows=rows, **settings.selection)
+    count = moments.n if assumptions.neighbors == "replace-one" else None
+    recipe = make_recipe(assumptions, rows=count, **settings.selection)
     with counting("Rehearsing", curve_steps(recipe), quiet) as step:
         return preview(moments, recipe, step=step)
 

@@ -70,6 +70,14 @@ CSV = together(
 )
 """How a text file is written."""
 
+MOMENTS = click.option(
+    "--moments",
+    metavar="FILE",
+    default=None,
+    help="Instead of DATA: the answer to the query of `dpselect sql`, as CSV.",
+)
+OPTIONAL_DATA = click.argument("data", metavar="[DATA]", required=False)
+
 MODEL = together(METHOD, MECHANISM, PENALTY, MAX_SIZE)
 """What decides which model wins, price apart."""
 

@@ -24,7 +24,9 @@ Example:
 )
 @click.argument("figure", type=click.Choice([*NAMES, "all"]))
 @click.option("-o", "--output", default="paper", show_default=True, help="The folder for figures and tables.")
-@click.option("--data", metavar="FILE", default=None, help="The housing file of figure 4, or a prostate file for figure 3.")
+@click.option(
+    "--data", metavar="FILE", default=None, help="The housing file of figure 4, or a prostate file for figure 3."
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes; as many as cores unless stated.")
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Same seed, same results, whatever --jobs.")
 @JSON
@@ -57,9 +59,7 @@ def command(
 
 def _show(run: PaperRun) -> None:
     click.echo(heading(f"{run.name}: {', '.join(path.name for path in run.paths)}"))
-    show_table(
-        ["", "the paper says", "here"], [[each.verdict, each.said, each.found] for each in run.statements]
-    )
+    show_table(["", "the paper says", "here"], [[each.verdict, each.said, each.found] for each in run.statements])
     click.echo()
 
 

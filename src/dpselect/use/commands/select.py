@@ -11,9 +11,22 @@ from dpselect.report.text import selection_lines
 from dpselect.use.analysis import select
 from dpselect.use.commands.files import require_writable, write_text
 from dpselect.use.commands.ledgers import Till, analyst
-from dpselect.use.commands.options import CSV, DATA, DELTA, EPSILON, JSON, LEDGER, MODEL, QUIET, STUDY, TOTALS, YES
+from dpselect.use.commands.options import (
+    CSV,
+    DELTA,
+    EPSILON,
+    JSON,
+    LEDGER,
+    MODEL,
+    MOMENTS,
+    OPTIONAL_DATA,
+    QUIET,
+    STUDY,
+    TOTALS,
+    YES,
+)
 from dpselect.use.commands.settings import Settings
-from dpselect.use.commands.sources import check_source, label, read_moments, source_of
+from dpselect.use.commands.sources import Rows
 from dpselect.use.commands.study import read_study
 from dpselect.use.commands.terminal import answer_json, heading, pairs, waiting
 
@@ -26,36 +39,39 @@ Example:
   dpselect select study.toml people.csv --epsilon 1 --method pcpl --delta 1e-6 --yes --json""",
 )
 @STUDY
-@DATA
+@OPTIONAL_DATA
 @EPSILON
 @DELTA
 @MODEL
 @LEDGER
 @TOTALS
 @CSV
+@MOMENTS
 @click.option("-o", "--output", metavar="FILE", help="Also write the release as JSON, for `dpselect verify`.")
 @JSON
 @QUIET
 @YES
-def command(study: str, data: str, output: str | None, as_json: bool, quiet: bool, yes: bool, **options: Any) -> None:
+def command(
+    study: str, data: str | None, output: str | None, as_json: bool, quiet: bool, yes: bool, **options: Any
+) -> None:
     """Choose a model for STUDY from the rows in DATA, and charge the ledger.
 
     What comes out may be published: the chosen variables, the price and the assumptions. The rows and everything that was
     computed from them stay inside.
     """
     assumptions = read_study(study)
-    till, source = Till.from_options(study, options), source_of(data, options)
+    till, rows = Till.from_options(study, options), Rows.from_options(data, options)
     settings = Settings(**options)
     price = settings.price(assumptions)
     if output is not None:
         require_writable(output)
-    check_source(source, assumptions)
+    rows.check(assumptions)
     till.confirm(price, yes)
-    moments = read_moments(source, assumptions, label(data), quiet)
+    moments = rows.moments(assumptions, quiet)
     with waiting("Choosing", quiet):
         ledger = till.open(price)
         selection = select(
-            moments, assumptions, ledger=ledger, data=label(data), analyst=analyst(), **settings.selection
+            moments, assumptions, ledger=ledger, data=rows.label, analyst=analyst(), **settings.selection
         )
     _show(selection, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
     if output is not None:

@@ -1,12 +1,16 @@
-"""From the DATA of a command line to a source that `gather` reads. The one place where commands open data."""
+"""From the DATA of a command line to moments. The one place where commands open data."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import click
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.errors import DataError
+from dpselect.gather.answers import moments_from_answer
 from dpselect.gather.arrow import check_schema
 from dpselect.gather.moments import Moments
 from dpselect.gather.open import open_stream, read_schema
@@ -17,6 +21,44 @@ from dpselect.use.commands.terminal import reading
 KINDS = {"number": "number", "text": "text", "boolean": "number"}
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Public. Where the rows are: something that `gather` reads, or the answer to the query of `dpselect sql`."""
+
+    source: Any
+    label: str
+    answer: str | None = None
+
+    @classmethod
+    def from_options(cls, data: str | None, options: dict[str, Any]) -> Self:
+        """From DATA and the options about it, which are taken out."""
+        answer = options.pop("moments", None)
+        source = source_of(data, options) if data is not None else None
+        if (source is None) == (answer is None):
+            raise click.UsageError("Give DATA, or --moments with the answer to `dpselect sql`, and not both.")
+        return cls(source, label(data) if data is not None else Path(answer).name, answer)
+
+    def check(self, assumptions: Assumptions) -> None:
+        """Refuse what cannot be opened, or lacks a column, before anything is asked, read or charged."""
+        if self.answer is not None:
+            moments_from_answer(self.answer, assumptions)
+            return
+        with open_stream(self.source, kinds_of(assumptions)) as stream:
+            names = stream.schema.names
+            if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+                raise DataError(
+                    "The table has a single column: state what stands between its cells, such as --delimiter ';'."
+                )
+            check_schema(stream.schema, assumptions)
+
+    def moments(self, assumptions: Assumptions, quiet: bool) -> Moments:
+        """Gather, with a word on a terminal about how far it is; the number of rows is told only where it is public."""
+        if self.answer is not None:
+            return moments_from_answer(self.answer, assumptions)
+        with reading(f"Reading {self.label}", quiet, counts=assumptions.neighbors == "replace-one") as progress:
+            return gather_table(self.source, assumptions, progress)
+
+
 def source_of(data: str, options: dict[str, Any]) -> Any:
     """What `gather` takes, from a path or an address; the options about CSV files are taken out."""
     form = {name: options.pop(name) for name in ("delimiter", "encoding", "decimal")}
@@ -24,23 +66,6 @@ def source_of(data: str, options: dict[str, Any]) -> Any:
     if "delimiter" in stated:
         stated["delimiter"] = stated["delimiter"].replace("\\t", "\t").replace("tab", "\t")
     return Csv(data, **stated) if stated else data
-
-
-def check_source(source: Any, assumptions: Assumptions) -> None:
-    """Refuse what cannot be opened, or lacks a column, before anything is asked, read or charged."""
-    with open_stream(source, kinds_of(assumptions)) as stream:
-        names = stream.schema.names
-        if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-            raise DataError(
-                "The table has a single column: state what stands between its cells, such as --delimiter ';'."
-            )
-        check_schema(stream.schema, assumptions)
-
-
-def read_moments(source: Any, assumptions: Assumptions, what: str, quiet: bool) -> Moments:
-    """Gather, with a word on a terminal about how far it is; the number of rows is told only where it is public."""
-    with reading(f"Reading {what}", quiet, counts=assumptions.neighbors == "replace-one") as progress:
-        return gather_table(source, assumptions, progress)
 
 
 def column_kinds(source: Any) -> list[tuple[str, str]]:

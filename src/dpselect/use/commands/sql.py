@@ -1,0 +1,41 @@
+"""`dpselect sql`: the query to run where rows may not leave the database."""
+
+from __future__ import annotations
+
+import click
+
+from dpselect.gather.sql import aggregate_query
+from dpselect.use.commands.files import require_writable, write_text
+from dpselect.use.commands.options import STUDY
+from dpselect.use.commands.study import read_study
+
+
+@click.command(
+    "sql",
+    epilog="""\b
+Example:
+  dpselect sql study.toml --dialect postgres --table public.people -o query.sql
+  psql --csv -f query.sql > answer.csv
+  dpselect select study.toml --moments answer.csv --epsilon 1""",
+)
+@STUDY
+@click.option(
+    "--dialect", type=click.Choice(["duckdb", "postgres", "spark"]), required=True, help="Whose SQL to write."
+)
+@click.option("--table", required=True, metavar="NAME", help="The table, or a query in parentheses.")
+@click.option(
+    "--boolean", "booleans", multiple=True, metavar="COLUMN", help="A column of type boolean; may be repeated."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the query to a file instead of showing it.")
+def command(study: str, dialect: str, table: str, booleans: tuple[str, ...], output: str | None) -> None:
+    """Write one aggregate query for STUDY; its answer is one row of sums, and `--moments` of the other commands reads it.
+
+    No row leaves the database. The answer is private all the same: sums without noise, for the custodian's eyes only.
+    """
+    query = aggregate_query(read_study(study), table, dialect, booleans=booleans)
+    if output is None:
+        click.echo(query)
+        return
+    require_writable(output)
+    write_text(output, query if query.endswith("\n") else query + "\n")
+    click.echo(f"Wrote {output}. Its answer, as CSV, is for the custodian's eyes only.")
