@@ -10,7 +10,7 @@ import click
 from dpselect.errors import DpselectError
 from dpselect.use.commands.files import require_writable, write_text
 from dpselect.use.commands.options import CSV, DATA, QUIET
-from dpselect.use.commands.sources import column_kinds, source_of
+from dpselect.use.commands.sources import column_kinds, csv_form, source_of
 from dpselect.use.commands.study import new_study
 
 
@@ -36,7 +36,7 @@ def command(data: str, output: str, response: str | None, force: bool, quiet: bo
     if Path(output).exists() and not force:
         raise DpselectError(f"{output!r} exists already; give another --output, or --force to overwrite it.")
     require_writable(output)
-    columns = column_kinds(source_of(data, options))
+    columns = column_kinds(source_of(data, csv_form(options)))
     text = new_study(columns, response)
     write_text(output, text)
     if quiet:

@@ -32,8 +32,8 @@ class Rows:
     @classmethod
     def from_options(cls, data: str | None, options: dict[str, Any]) -> Self:
         """From DATA and the options about it, which are taken out."""
-        answer = options.pop("moments", None)
-        source = source_of(data, options) if data is not None else None
+        answer, form = options.pop("moments", None), csv_form(options)
+        source = None if data is None else source_of(data, form)
         if (source is None) == (answer is None):
             raise click.UsageError("Give DATA, or --moments with the answer to `dpselect sql`, and not both.")
         return cls(source, label(data) if data is not None else Path(answer).name, answer)
@@ -59,13 +59,18 @@ class Rows:
             return gather_table(self.source, assumptions, progress)
 
 
-def source_of(data: str, options: dict[str, Any]) -> Any:
-    """What `gather` takes, from a path or an address; the options about CSV files are taken out."""
+def csv_form(options: dict[str, Any]) -> dict[str, str]:
+    """What was stated about CSV files; it is taken out of the options."""
     form = {name: options.pop(name) for name in ("delimiter", "encoding", "decimal")}
     stated = {name: value for name, value in form.items() if value is not None}
-    if "delimiter" in stated:
-        stated["delimiter"] = stated["delimiter"].replace("\\t", "\t").replace("tab", "\t")
-    return Csv(data, **stated) if stated else data
+    if stated.get("delimiter") in ("tab", "\\t"):
+        stated["delimiter"] = "\t"
+    return stated
+
+
+def source_of(data: str, form: dict[str, str]) -> Any:
+    """What `gather` takes, from a path or an address."""
+    return Csv(data, **form) if form else data
 
 
 def column_kinds(source: Any) -> list[tuple[str, str]]:
