@@ -1,12 +1,15 @@
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.budget import Budget, Guarantee, exact_delta, exact_epsilon, float_below, plain
+from dpselect.assume.recipe import make_recipe
+from dpselect.assume.variables import Numeric
 from dpselect.errors import AssumptionError
 
 
@@ -71,3 +74,23 @@ def test_a_guarantee_reads_like_a_sentence():
 @pytest.mark.parametrize(("value", "text"), [("1.50", "1.5"), ("100", "100"), ("1e-9", "1e-9"), ("0.001", "0.001")])
 def test_decimals_print_as_people_write_them(value, text):
     assert plain(Decimal(value)) == text
+
+
+@pytest.mark.parametrize("precision", [3, 28])
+@pytest.mark.parametrize("epsilon", ["0.9996", "0.123456789", "0." + "9" * 40])
+def test_no_setting_of_pythons_decimals_makes_a_price_grow(precision, epsilon):
+    study = Assumptions(Numeric("y", 0, 1), [Numeric("x", 0, 1)])
+    with localcontext() as context:
+        context.prec = precision
+        for method, delta in (("pcls", 0), ("pcpl", "1e-6")):
+            recipe = make_recipe(study, rows=9, epsilon=epsilon, delta=delta, method=method)
+            parts = Fraction(recipe.bound_epsilon), Fraction(recipe.choice_epsilon)
+            spent = float_below(recipe.bound_epsilon), float_below(recipe.choice_epsilon)
+            assert sum(parts) == Fraction(epsilon)
+            assert sum(map(Fraction, spent)) <= Fraction(epsilon)
+            assert str(recipe.guarantee).startswith(f"epsilon={epsilon}")
+
+
+def test_a_price_of_endless_digits_is_refused():
+    with pytest.raises(AssumptionError, match="more than 40 digits"):
+        Budget("0." + "3" * 41)

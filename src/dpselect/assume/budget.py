@@ -6,12 +6,19 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from dpselect.assume.sensitivity import NEIGHBORS, Neighbors
 from dpselect.errors import AssumptionError
 
 Price = Decimal | float | int | str
+MOST_DIGITS = 40
+"""A price has no more digits than this, so that its parts and sums are exact in `EXACT`."""
+
+EXACT = Context(prec=200)
+"""Python's own context rounds, to nearest and to a precision that any program may change: a price it touched could grow."""
+
 _TWELVE_DIGITS = Context(prec=12, rounding=ROUND_DOWN)
 
 
@@ -25,6 +32,8 @@ def exact_decimal(value: Price, what: str) -> Decimal:
         raise AssumptionError(f"{what} is {value!r}; it must be a number.") from None
     if not decimal.is_finite():
         raise AssumptionError(f"{what} is {value}; it must be a finite number.")
+    if len(decimal.as_tuple().digits) > MOST_DIGITS:
+        raise AssumptionError(f"{what} has more than {MOST_DIGITS} digits; round it.")
     return decimal
 
 
@@ -53,7 +62,7 @@ def float_below(value: Decimal) -> float:
 
 def plain(value: Decimal) -> str:
     """The decimal as people write it: 1, 0.5, 1e-06."""
-    normal = value.normalize()
+    normal = value.normalize(EXACT)
     return f"{normal:f}" if -5 < normal.adjusted() < 12 else f"{normal:e}"
 
 
@@ -102,10 +111,10 @@ class Budget:
         weights = [exact_decimal(share, "A share of the budget") for share in shares]
         if not (len(weights) > 0 and all(weight > 0 for weight in weights)):
             raise AssumptionError("The shares of a budget must be positive numbers.")
-        whole = sum(weights, Decimal(0))
-        # Twelve digits a part, so that the last part, the rest, is exact in Decimal's 28.
-        parts = [_TWELVE_DIGITS.divide(self.epsilon * weight, whole) for weight in weights[:-1]]
-        return (*parts, self.epsilon - sum(parts, Decimal(0)))
+        whole = reduce(EXACT.add, weights)
+        # Twelve digits a part, so that the last part, the rest, has few as well.
+        parts = [_TWELVE_DIGITS.divide(EXACT.multiply(self.epsilon, weight), whole) for weight in weights[:-1]]
+        return (*parts, reduce(EXACT.subtract, parts, self.epsilon))
 
 
 def check_neighbors(neighbors: object) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon
+from dpselect.assume.budget import EXACT, Budget, Guarantee, Price, exact_delta, exact_epsilon
 from dpselect.assume.candidates import Candidates
 from dpselect.assume.models import Model, Subsets, candidates_for
 from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
@@ -49,7 +49,7 @@ class Recipe:
     @property
     def choice_epsilon(self) -> Decimal:
         """The part of epsilon that pays for the choice itself."""
-        return self.guarantee.epsilon - self.bound_epsilon
+        return EXACT.subtract(self.guarantee.epsilon, self.bound_epsilon)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
