@@ -1,6 +1,7 @@
 """Claims about PCPL's bound: it is valid, the tight form is never looser, and it fails with chance delta at most."""
 
 import math
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -82,3 +83,11 @@ def test_a_bound_above_the_least_loss_changes_the_range_not_the_values():
     assert scores.bounded(40.0).range > scores.bounded(50.0).range > 0
     assert scores.bounded(1.0).range == math.inf
     assert np.array_equal(scores.bounded(1.0).values, scores.values)
+
+
+@pytest.mark.parametrize(
+    "delta", [1e-100, 1e-6, 0.3, 0.49, 0.5 - 2.0**-20, 0.5 - 2.0**-40, 0.5 - 2.0**-52, 0.5 - 2.0**-54]
+)
+def test_the_shift_is_never_short_of_exact_arithmetic(delta):
+    exact = -Context(prec=60).ln(Context(prec=1200).multiply(Decimal(2), Decimal(delta)))
+    assert exact <= Decimal(profile_shift(delta)) <= exact * (1 + Decimal(2) ** -40)

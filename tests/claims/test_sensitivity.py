@@ -1,5 +1,7 @@
 """Claim: one record moves a loss by at most (r+R)^2, and the losses of all candidates by a range of at most w."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -113,3 +115,11 @@ def test_rounding_of_a_score_is_within_its_bound(loss, penalty):
 
 def test_the_tolerance_is_a_public_share_of_the_sensitivity():
     assert solver_tolerance(2, 3) == TOLERANCE * 25
+
+
+@pytest.mark.parametrize("radius", [2.0**-1000, 1e-20, 2.0**-54, 1e-9, 0.3, 1.0, 1 + 2.0**-52, 1e6])
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_the_range_is_never_short_of_exact_arithmetic(radius, neighbors):
+    r, R = Fraction(1), Fraction(radius)
+    exact = ((r + R) ** 2 - max(r - R, Fraction(0)) ** 2) * (2 if neighbors == "replace-one" else 1)
+    assert exact <= Fraction(loss_range(1.0, radius, neighbors)) <= exact * (1 + Fraction(1, 2**40))

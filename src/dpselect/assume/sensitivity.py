@@ -52,12 +52,13 @@ def loss_range(r: float, R: float, neighbors: Neighbors) -> float:
     Why: a record with response y has residuals of size between max(|y|-R, 0) and |y|+R. Adding it therefore raises every
     candidate's loss by at least the square of the first and at most the square of the second, and the difference of the
     two squares grows with |y|, so it is at most w0. Replacing is removing and adding. A choice that ignores a shift common
-    to all candidates has to pay for this range only, never more than 2 (r+R)^2, and 8rR when R <= r.
+    to all candidates has to pay for this range only, never more than 2 (r+R)^2, and 8rR when R <= r. There w0 is computed as
+    4rR, because the difference of the squares would lose all digits of a small R.
 
     Source: ours; Lei et al. pay 2 (r+R)^2.
     Tested: tests/claims/test_sensitivity.py
     """
-    once = (r + R) ** 2 - max(r - R, 0.0) ** 2
+    once = 4 * r * R if R <= r else (r + R) ** 2
     return round_up(2 * once if neighbors == "replace-one" else once)
 
 
@@ -134,4 +135,5 @@ def profile_shift(delta: float) -> float:
     Source: Lei et al., section 3.2.2.
     Tested: tests/claims/test_profile_bound.py
     """
-    return round_up(math.log(1 / (2 * delta)))
+    # Not log(1/(2 delta)): rounding the quotient would eat the digits of a t near 0.
+    return round_up(-math.log(2 * delta))
