@@ -109,8 +109,10 @@ class SubsetRule(Candidates):
 
     def __post_init__(self) -> None:
         taken = self.always
+        if not 0 <= taken < 1 << self.width:
+            raise AssumptionError(f"A column that is always in is outside the table's {self.width} columns.")
         for term in self.terms:
-            if term == 0 or term & taken or term.bit_length() > self.width:
+            if not 0 < term < 1 << self.width or term & taken:
                 raise AssumptionError("Each term needs columns of its own, inside the table's columns.")
             taken |= term
         if self.max_size is not None and not self.max_size >= 0:
@@ -204,7 +206,7 @@ class CandidateList(Candidates):
     def __post_init__(self) -> None:
         if not self.listed:
             raise AssumptionError("The list of candidates is empty; name at least one model.")
-        if any(mask.bit_length() > self.width for mask in self.listed):
+        if not all(0 <= mask < 1 << self.width for mask in self.listed):
             raise AssumptionError(f"A candidate names a column outside the table's {self.width} columns.")
         if any(a == b for a, b in pairwise(sorted(self.listed))):
             raise AssumptionError("The list of candidates names the same model twice; name each once.")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
+
 from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import columns_of
 from dpselect.assume.recipe import Recipe
-from dpselect.errors import DataError
+from dpselect.errors import AssumptionError, DataError
 from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
@@ -23,6 +25,10 @@ def release_selection(
     """Choose one candidate and hand it over, after the ledger has the charge on disk."""
     if scores.values.size != recipe.candidates.count:
         raise DataError("The scores do not belong to these candidates.")
+    if recipe.candidates.width != len(recipe.assumptions.columns):
+        raise AssumptionError("The candidates range over other columns than the assumptions have.")
+    if not np.isfinite(scores.values).all():
+        raise DataError("The scores must be finite.")
     receipt = ledger.charge(_charge(recipe, data, analyst)) if ledger is not None else None
     return _draw(scores, recipe, receipt)
 
