@@ -90,7 +90,21 @@ BROKEN = {
     "lengths": lambda: (np.zeros((ROWS, 2)), np.zeros(ROWS - 1)),
     "text levels in arrays": lambda: (np.full((ROWS, 2), SECRET_NUMBERS[0]), np.zeros(ROWS)),
     "a string": lambda: SECRET_LEVEL,
+    "numbers, then text": lambda: spoil(set_cell("a", SECRET_LEVEL)),
+    "rows as a tuple": lambda: tuple((SECRET_NUMBERS[0], 1.0) for _ in range(ROWS)),
+    "a transposed matrix": lambda: (np.zeros((2, ROWS)), np.zeros(2)),
+    "text in lists": lambda: ([[SECRET_LEVEL, 1.0]] * 3, np.zeros(3)),
+    "text as long as a secret": lambda: ([["x" * ROWS, 1.0]], np.zeros(1)),
 }
+
+
+def whole_chain(error: BaseException) -> str:
+    """All that an exception and those it was raised from or during can say, shown by a traceback or not."""
+    texts = ["".join(traceback.format_exception(error))]
+    for earlier in (error.__cause__, error.__context__):
+        if earlier is not None:
+            texts += [repr(earlier), whole_chain(earlier)]
+    return "".join(texts)
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -99,7 +113,7 @@ def test_no_exception_and_no_traceback_shows_a_private_value(kind):
     try:
         dpselect.select(source, STUDY, epsilon=1)
     except DpselectError as error:
-        text = "".join(traceback.format_exception(error))
+        text = whole_chain(error)
         message = str(error)
     else:
         pytest.fail("the broken table was accepted")
@@ -110,3 +124,45 @@ def test_no_exception_and_no_traceback_shows_a_private_value(kind):
 
 def test_a_selector_of_secrets_would_be_caught():
     assert secrets_in(f"row has {SECRET_NUMBERS[0]} and {SECRET_LEVEL}") == ["0.6180", SECRET_LEVEL]
+
+
+def rows_for_sklearn() -> tuple[np.ndarray, np.ndarray]:
+    return np.full((ROWS, 2), SECRET_NUMBERS[0]), np.full(ROWS, SECRET_NUMBERS[1])
+
+
+X, Y = rows_for_sklearn()
+
+UNFIT = {
+    "one dimension": (X[:, 0], Y),
+    "a number": (SECRET_NUMBERS[0], Y),
+    "three dimensions": (X[None], Y),
+    "no columns": (X[:, :0], Y),
+    "no rows": (X[:0], Y[:0]),
+    "lengths": (X, Y[1:]),
+    "text": (pd.DataFrame({"a": [SECRET_LEVEL] * ROWS, "b": 1.0}), Y),
+    "text in lists": ([[SECRET_LEVEL, 1.0]] * 3, Y[:3]),
+    "a text response": (X[:3], [SECRET_LEVEL] * 3),
+    "a text response among objects": (X[:3], np.array([SECRET_LEVEL, 1.0, 2.0], object)),
+    "two responses": (X, np.column_stack([Y, Y])),
+    "complex": (X + 1j, Y),
+    "NaN": (np.where(np.arange(2) > 0, np.nan, X), Y),
+    "infinity": (X, np.where(np.arange(ROWS) == 5, np.inf, Y)),
+    "no response": (X, None),
+    "unequal rows": ([[SECRET_NUMBERS[0]], [1.0, 2.0]], Y[:2]),
+}
+
+
+@pytest.mark.parametrize("kind", UNFIT)
+def test_scikit_learns_exceptions_show_no_private_value(kind):
+    with pytest.raises(dpselect.DataError) as caught:
+        dpselect.PCLSSelector(neighbors="add-remove-one").fit(*UNFIT[kind])
+    assert secrets_in(whole_chain(caught.value)) == []
+    assert "\n" not in str(caught.value)
+
+
+def test_transform_shows_no_private_value_either():
+    selector = dpselect.PCLSSelector(penalty=0, fit_intercept=False).fit(X, Y)
+    for wrong in (X[:, 0], X[:, :1], X + 1j):
+        with pytest.raises(dpselect.DataError) as caught:
+            selector.transform(wrong)
+        assert secrets_in(whole_chain(caught.value)) == []

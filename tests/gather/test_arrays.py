@@ -59,7 +59,7 @@ def test_levels_that_are_whole_numbers_are_found_among_floats():
         ([1.0, 2.0], [1.0], "1 dimension"),
         (np.zeros((1, 2, 3)), [1.0], "3 dimension"),
         (np.zeros((2, 2)), np.zeros((2, 1)), "The response has 2 dimension"),
-        (np.zeros((2, 3)), np.zeros(2), "3 columns, and 2 predictors are stated"),
+        (np.zeros((2, 3)), np.zeros(2), "another number of columns than the 2 predictors"),
         (np.zeros((2, 2)), np.zeros(3), "different numbers of rows"),
         (np.zeros((0, 2)), np.zeros(0), "no rows"),
     ],

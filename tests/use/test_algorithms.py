@@ -136,7 +136,7 @@ BAD_CALLS = [
     ({"neighbors": "twins"}, "'twins'"),
     ({"candidates": [(7,)]}, "7 is not a column"),
     ({"candidates": []}, "empty"),
-    ({"names": ["a"]}, "1 names for 4 columns"),
+    ({"names": ["a"]}, "1 names and another number of columns"),
     ({"names": ["a", "a", "b", "c"]}, "named twice"),
 ]
 

@@ -20,14 +20,14 @@ def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArra
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         names = frame.columns if names is None else names
-        table = frame.to_numpy()
+        table = _frame_array(frame)
     matrix = numeric_array(table, "The predictors")
     if matrix.ndim != 2:
         raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
     if names is None:
         names = [f"x{j}" for j in range(matrix.shape[1])]
     if len(names) != matrix.shape[1]:
-        raise AssumptionError(f"There are {len(names)} names for {matrix.shape[1]} columns of X; give one a column.")
+        raise AssumptionError(f"There are {len(names)} names and another number of columns in X; give one a column.")
     return matrix, [str(name) for name in names]
 
 
@@ -41,8 +41,8 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
         raise DataError(f"The response has {vector.ndim} dimension(s); give one number a record.")
     if matrix.shape[1] != len(assumptions.predictors):
         raise DataError(
-            f"The table has {matrix.shape[1]} columns, and {len(assumptions.predictors)} predictors are stated: state each "
-            "column."
+            f"The table has another number of columns than the {len(assumptions.predictors)} predictors that are stated: "
+            "give one row a record, and state each column."
         )
     if len(matrix) != len(vector):
         raise DataError("The predictors and the response have different numbers of rows; give one response a record.")
@@ -54,17 +54,34 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
 def numeric_array(values: Any, what: str) -> NDArray[np.float64]:
     """Doubles; strings, objects, dates and complex numbers are refused by type, before any value is looked at."""
     masked = isinstance(values, np.ma.MaskedArray)
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise DataError(f"{what} cannot be made into an array: give rows of equal length.") from None
+    array = _as_array(values)
+    if array is None:
+        raise DataError(f"{what} cannot be made into an array: give rows of equal length.")
     if array.dtype.kind not in "biuf":
-        raise DataError(f"{what} have the type {array.dtype.name!r}; give numbers (integers, floats or booleans).")
-    with np.errstate(over="ignore"):
+        # Not dtype.name, which tells how long the longest text is.
+        kind = array.dtype.type.__name__.rstrip("_")
+        raise DataError(f"{what} have the type {kind!r}; give numbers (integers, floats or booleans).")
+    with np.errstate(all="ignore"):
         doubles = array.astype(np.float64)
     if masked:
         doubles[np.ma.getmaskarray(values)] = np.nan
     return doubles
+
+
+def _frame_array(frame: nw.DataFrame[Any]) -> NDArray[Any]:
+    try:
+        return frame.to_numpy()
+    except Exception as error:  # the library's own message may quote a cell
+        failed = type(error).__name__
+    raise DataError(f"The predictors cannot be made into an array ({failed}): give each column one type.")
+
+
+def _as_array(values: Any) -> NDArray[Any] | None:
+    """An array, or None where NumPy refuses; its sentence may quote a cell, so it is forgotten here."""
+    try:
+        return np.asarray(values)
+    except Exception:
+        return None
 
 
 def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[Any]:

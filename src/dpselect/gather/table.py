@@ -70,7 +70,7 @@ def of_these(moments: Moments, assumptions: Assumptions) -> Moments:
 def _pair(source: tuple[Any, ...]) -> tuple[Any, Any]:
     if len(source) != 2:
         raise DataError(
-            f"A tuple of {len(source)} is not a table: give (X, y); weights are not taken, for a row that counts twice "
-            "would need twice the noise."
+            "A tuple that is not a pair is not a table: give (X, y); weights are not taken, for a row that counts twice would "
+            "need twice the noise."
         )
     return source[0], source[1]

@@ -11,9 +11,10 @@ from dpselect.assume.assumptions import INTERCEPT, Assumptions
 from dpselect.assume.models import Subsets
 from dpselect.assume.sensitivity import Neighbors
 from dpselect.assume.variables import Numeric
-from dpselect.errors import AssumptionError, DataError
+from dpselect.errors import AssumptionError
 from dpselect.release.selection import Selection
 from dpselect.use.analysis import select
+from dpselect.use.complaints import quoting_nothing
 
 try:
     from sklearn.base import BaseEstimator
@@ -74,14 +75,12 @@ class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.support_[chosen] = True
         return self
 
+    def transform(self, X: Any) -> Any:
+        """X with the chosen columns only."""
+        return quoting_nothing(lambda: super(_PrivateSelector, self).transform(X))
+
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
-        try:
-            checked: tuple[Any, Any] = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
-        except ValueError as error:
-            # scikit-learn's sentence counts the rows of both.
-            if "inconsistent numbers of samples" in str(error):
-                raise DataError("X and y have different numbers of rows; give one response a record.") from None
-            raise
+        checked: tuple[Any, Any] = quoting_nothing(lambda: validate_data(self, X, y, y_numeric=True, dtype=np.float64))
         return checked
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
