@@ -10,6 +10,7 @@ from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import GRID, Numeric
 from dpselect.errors import AssumptionError
 from dpselect.gather.grid import Design
+from dpselect.gather.table import gather_table
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 bounds = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-2, 1e9)).map(lambda pair: (pair[0], pair[0] + pair[1]))
@@ -60,3 +61,11 @@ def test_the_grid_is_within_a_step_of_exact_arithmetic(value, pair):
 def test_bounds_that_doubles_cannot_tell_apart_are_refused():
     with pytest.raises(AssumptionError, match="too close together for numbers of their size"):
         Numeric("x", 1e16, 1e16 + 2)
+
+
+def test_no_cell_raises_whatever_the_program_told_numpy_to_raise_on():
+    study = Assumptions(Numeric("y", -1, 1), [Numeric("x", -1e149, 1e149)], intercept="none")
+    x = np.array([[1e-200], [1.7e308], [-5e-324], [1e149]])
+    with np.errstate(all="raise"):
+        n, xtx, _, _ = gather_table((x, np.zeros(4)), study).integers()
+    assert (n, xtx) == (4, [[2 * GRID**2]])

@@ -33,6 +33,7 @@ ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 """The most that rounding a loss to a double can move it: a loss is at most y'y <= n, and n <= MAXIMUM_ROWS."""
 
 
+@np.errstate(all="ignore")  # whatever the program has set: no exception may depend on the rows
 def minimize_all(
     moments: Moments,
     candidates: Candidates,

@@ -18,10 +18,11 @@ def score(moments: Moments, recipe: Recipe) -> Scores | LocalScores:
     """Minimize and penalize: the private scores of every candidate."""
     assumptions = recipe.assumptions
     each = np.array(recipe.penalties)
-    if recipe.method == "pcls":
-        # Losses are in squared units of the scaled response, so the penalty has to be as well.
-        each = each / assumptions.r**2
-    penalties = candidate_penalties(each, recipe.candidates)
+    with np.errstate(all="ignore"):
+        if recipe.method == "pcls":
+            # Losses are in squared units of the scaled response, so the penalty has to be as well.
+            each = each / assumptions.r**2
+        penalties = candidate_penalties(each, recipe.candidates)
     if not np.isfinite(penalties).all():
         raise AssumptionError("The penalty is too large for the response's range: choose a smaller one.")
     losses = minimize_all(moments, recipe.candidates, assumptions.rho)
