@@ -66,6 +66,30 @@ def test_a_ledger_is_opened_again_with_the_same_totals_or_none(shared):
         Ledger(shared, epsilon=3)
 
 
+def test_basic_composition_is_kept_to_where_it_was_chosen(where):
+    ledger = Ledger(where, epsilon=1, delta="1e-6", composition="basic")
+    with pytest.raises(BudgetExceeded, match="left of epsilon=1, delta=1e-6, basic composition"):
+        ledger.charge(choice("0.005", "exponential", count=201))
+    ledger.charge(choice("0.005", "exponential", count=200))
+    assert (ledger.spent().epsilon, ledger.spent().method) == (1, "basic")
+    if where is not None:
+        assert Ledger(where).spent() == ledger.spent()
+        with pytest.raises(LedgerError, match="delta=1e-6, basic composition, not epsilon=1, delta=1e-6;"):
+            Ledger(where, epsilon=1, delta="1e-6")
+
+
+def test_there_are_two_compositions():
+    with pytest.raises(AssumptionError, match="composition is 'magic'; it must be 'smaller' or 'basic'"):
+        Ledger(epsilon=1, composition="magic")
+
+
+def test_room_that_only_zcdp_finds_is_used(where):
+    ledger = Ledger(where, epsilon=1, delta="1e-6")
+    ledger.charge(choice("0.005", "exponential", count=201))
+    assert ledger.spent().method == "zCDP"
+    assert ledger.spent().epsilon < Decimal("0.2")
+
+
 def test_opening_does_not_create(shared):
     with pytest.raises(LedgerError, match=r"There is no ledger at .*; state epsilon to create one"):
         Ledger(shared)

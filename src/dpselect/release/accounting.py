@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -203,17 +203,6 @@ def _plans(records: list[Price], basic: Total, delta: int) -> Iterator[tuple[flo
             used += price.delta_beside - price.delta
         if used < delta:
             yield epsilon + guess(rho, delta - used), epsilon, rho, delta - used
-
-
-def fits(records: Sequence[Price], epsilon: int, delta: int) -> bool:
-    """Whether all records together cost at most (epsilon, delta), in units.
-
-    Basic composition is looked at first: where it is enough, a ledger's lock is not held for a conversion.
-    """
-    if sum(price.epsilon for price in records) <= epsilon and sum(price.delta for price in records) <= delta:
-        return True
-    total = total_price(records, delta)
-    return total.epsilon <= epsilon and total.delta <= delta
 
 
 def _ratio(price: Price) -> Fraction | float:

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, get_args
 
 from dpselect.errors import AssumptionError, BudgetExceeded, LedgerError
-from dpselect.release.accounting import Price, fits, price_of, total_price
+from dpselect.release.accounting import Price, price_of, total_price
 from dpselect.release.chain import Contents, NoLedgerYet, Row, verify
-from dpselect.release.entries import charge_row, opening_row, priced_record, totals_of
+from dpselect.release.entries import Composition, Terms, charge_row, opening_row, priced_record, terms_of
 from dpselect.release.patience import Announce, Patience
 from dpselect.release.postgres_ledger import PostgresStore
 from dpselect.release.records import Charge, Left, Receipt, Record, Spent, total_units
@@ -61,6 +61,9 @@ class Ledger:
     exists must have the same totals. A busy ledger is waited for, `wait` seconds at most; the wait is announced after
     two seconds, by a warning of the logger "dpselect.ledger" or by `announce`.
 
+    Records are added up by the smaller of basic and zCDP composition; a new ledger with composition="basic" keeps to the
+    former, whose proof also covers prices that are chosen in view of earlier releases (see docs/LEDGER.md).
+
     Formal guarantee: whatever processes and threads share a ledger, and whenever they are killed, the records it holds cost
     (`total_price`) no more than its totals, and a charge that was returned is on the disk.
     """
@@ -71,6 +74,7 @@ class Ledger:
         *,
         epsilon: Amount | None = None,
         delta: Amount = 0,
+        composition: Composition = "smaller",
         wait: float = 60.0,
         announce: Announce | None = None,
     ) -> None:
@@ -80,18 +84,20 @@ class Ledger:
         self._seen = (0, "")  # the longest chain that this object has met: number of records, last hash
         if epsilon is None and (delta or self._store.address() is None):
             raise AssumptionError("State epsilon as well, to create a ledger.")
-        wanted = None if epsilon is None else total_units(epsilon, delta)
+        if composition not in get_args(Composition):
+            raise AssumptionError(f"composition is {composition!r}; it must be 'smaller' or 'basic'.")
+        wanted = None if epsilon is None else Terms(*total_units(epsilon, delta), composition)
         try:
             opened = self._contents()
         except NoLedgerYet:
             if wanted is None:
                 raise
-            self._store.create(opening_row(*wanted))
+            self._store.create(opening_row(wanted))
             opened = self._contents()
-        self._totals = totals_of(opened.rows[0], self._store.name)
-        if wanted is not None and wanted != self._totals:
+        self._terms = terms_of(opened.rows[0], self._store.name)
+        if wanted is not None and wanted != self._terms:
             raise LedgerError(
-                f"{self._store.name} has the totals {_amounts(*self._totals)}, not {_amounts(*wanted)}; "
+                f"{self._store.name} has the totals {self._terms}, not {wanted}; "
                 "open it without totals, or give another path."
             )
         self._warn_of_others({record.data for record in self.records()})
@@ -104,12 +110,12 @@ class Ledger:
     @property
     def epsilon(self) -> Decimal:
         """The total epsilon."""
-        return decimal_of(self._totals[0], EPSILON_DIGITS)
+        return decimal_of(self._terms.epsilon, EPSILON_DIGITS)
 
     @property
     def delta(self) -> Decimal:
         """The total delta."""
-        return decimal_of(self._totals[1], DELTA_DIGITS)
+        return decimal_of(self._terms.delta, DELTA_DIGITS)
 
     def charge(self, record: Charge) -> Receipt:
         """Check and charge. When this returns, the record is on the disk; when it raises, nothing has changed.
@@ -124,7 +130,7 @@ class Ledger:
 
         def decide(contents: Contents) -> Row:
             prices[:] = [each for _, each in self._trusted(contents, seen)]
-            if not fits([*prices, price], *self._totals):
+            if not self._fits([*prices, price]):
                 raise _Refused
             return charge_row(record, contents.count, contents.head)
 
@@ -133,7 +139,7 @@ class Ledger:
         except _Refused:
             raise BudgetExceeded(
                 f"{record.what} ({record.mechanism}) asks for {_amounts(price.epsilon, price.delta)}, but the ledger "
-                f"has {self._left(prices)} left of {_amounts(*self._totals)}; "
+                f"has {self._left(prices)} left of {self._terms}; "
                 "ask for less, or have the data owner open a new ledger."
             ) from None
         self._seen = (row.index + 1, row.hash)
@@ -147,7 +153,7 @@ class Ledger:
 
     def spent(self) -> Spent:
         """What the records cost together."""
-        total = total_price([price for _, price in self._records()], self._totals[1])
+        total = total_price([price for _, price in self._records()], self._terms.conversion_delta)
         return Spent(
             epsilon=decimal_of(total.epsilon, EPSILON_DIGITS),
             delta=decimal_of(total.delta, DELTA_DIGITS),
@@ -178,7 +184,7 @@ class Ledger:
             )
 
     def __repr__(self) -> str:
-        return f"<{self._store.name}: {_amounts(*self._totals)}>"
+        return f"<{self._store.name}: {self._terms}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_reopen, (self._store.key(), self._store.patience.limit))
@@ -222,11 +228,19 @@ class Ledger:
             raise LedgerError(f"{name} was replaced by an older or another one since it was opened; restore it.")
         return [priced_record(row, name) for row in contents.rows[1:]]
 
+    def _fits(self, prices: list[Price]) -> bool:
+        """Basic composition is looked at first: where it is enough, the lock is not held for a conversion."""
+        if sum(price.epsilon for price in prices) <= self._terms.epsilon:
+            if sum(price.delta for price in prices) <= self._terms.delta:
+                return True
+        total = total_price(prices, self._terms.conversion_delta)
+        return total.epsilon <= self._terms.epsilon and total.delta <= self._terms.delta
+
     def _left(self, prices: list[Price]) -> Left:
-        total = total_price(prices, self._totals[1])
+        total = total_price(prices, self._terms.conversion_delta)
         return Left(
-            epsilon=decimal_of(self._totals[0] - total.epsilon, EPSILON_DIGITS),
-            delta=decimal_of(self._totals[1] - total.delta, DELTA_DIGITS),
+            epsilon=decimal_of(self._terms.epsilon - total.epsilon, EPSILON_DIGITS),
+            delta=decimal_of(self._terms.delta - total.delta, DELTA_DIGITS),
         )
 
 
