@@ -42,6 +42,17 @@ def test_a_refused_charge_changes_nothing_and_says_what_is_left(where):
     assert ledger.left() == Left(epsilon=Decimal(0), delta=Decimal(0))
 
 
+def test_a_first_look_writes_nothing(where):
+    ledger = Ledger(where, epsilon=1)
+    ledger.charge(choice("0.5"))
+    ledger.check(choice("0.25"), choice("0.25"))
+    with pytest.raises(
+        BudgetExceeded, match=r"select and select ask for epsilon=0.6, delta=0, .* epsilon=0.5, delta=0 left"
+    ):
+        ledger.check(choice("0.3"), choice("0.3"))
+    assert len(ledger.records()) == 1
+
+
 def test_records_are_the_facts_of_the_charges_with_place_time_and_hash(where):
     ledger = Ledger(where, epsilon=5, delta="1e-6")
     first = choice(parameters={"penalty": 2.5, "rows": 97}, assumptions="ab12", data="prostate", analyst="me")

@@ -137,11 +137,7 @@ class Ledger:
         try:
             row = self._store.append(decide)
         except _Refused:
-            raise BudgetExceeded(
-                f"{record.what} ({record.mechanism}) asks for {_amounts(price.epsilon, price.delta)}, but the ledger "
-                f"has {self._left(prices)} left of {self._terms}; "
-                "ask for less, or have the data owner open a new ledger."
-            ) from None
+            raise self._exceeded(f"{record.what} ({record.mechanism})", [price], prices) from None
         self._seen = (row.index + 1, row.hash)
         return Receipt(
             index=row.index,
@@ -150,6 +146,15 @@ class Ledger:
             delta=decimal_of(price.delta, DELTA_DIGITS),
             left=self._left([*prices, price]),
         )
+
+    def check(self, *records: Charge) -> None:
+        """Raise BudgetExceeded if these charges together would be refused as things stand; nothing is written.
+
+        A first look before work of several steps. `charge` decides, as others may spend in between.
+        """
+        prices, asked = [price for _, price in self._records()], [price_of(record) for record in records]
+        if not self._fits([*prices, *asked]):
+            raise self._exceeded(" and ".join(record.what for record in records), asked, prices)
 
     def spent(self) -> Spent:
         """What the records cost together."""
@@ -235,6 +240,14 @@ class Ledger:
                 return True
         total = total_price(prices, self._terms.conversion_delta)
         return total.epsilon <= self._terms.epsilon and total.delta <= self._terms.delta
+
+    def _exceeded(self, what: str, asked: list[Price], prices: list[Price]) -> BudgetExceeded:
+        epsilon, delta = sum(price.epsilon for price in asked), sum(price.delta for price in asked)
+        verb = "ask" if len(asked) > 1 else "asks"
+        return BudgetExceeded(
+            f"{what} {verb} for {_amounts(epsilon, delta)}, but the ledger has {self._left(prices)} left of {self._terms}; "
+            "ask for less, or have the data owner open a new ledger."
+        )
 
     def _left(self, prices: list[Price]) -> Left:
         total = total_price(prices, self._terms.conversion_delta)
