@@ -74,7 +74,7 @@ def default_penalty(
     """
     if method == "pcpl":
         assert rows is not None
-        return _profile_penalty(assumptions, candidates, epsilon, rows, delta)
+        return profile_penalty(assumptions.rho, candidates.count, epsilon, rows, delta)
     width = loss_range(1.0, assumptions.rho, assumptions.neighbors)
     return loss_penalty(width / epsilon, rows, candidates.count) * assumptions.r**2
 
@@ -108,13 +108,12 @@ def balanced_penalty(noise: float, signal: float | None, count: int) -> float:
     return min(penalty, signal / math.sqrt(columns))
 
 
-def _profile_penalty(
-    assumptions: Assumptions, candidates: Candidates, epsilon: float, rows: int, delta: float
-) -> float:
-    sensitivity = loss_sensitivity(1.0, assumptions.rho)
+def profile_penalty(rho: float, count: int, epsilon: float, rows: int, delta: float) -> float:
+    """PCPL's default penalty, in units of -2 log-likelihood; epsilon for the choice and as much for its bound."""
+    sensitivity = loss_sensitivity(1.0, rho)
     least_loss = rows / 4 - sensitivity / epsilon * profile_shift(delta)
     change = profile_change(least_loss, rows, sensitivity)
     if not math.isfinite(change):
         # The bound will probably be infinite and the choice uniform: no penalty helps, so the usual one.
         return math.log(rows)
-    return balanced_penalty(2 * change / epsilon + 2, rows / 4, candidates.count)
+    return balanced_penalty(2 * change / epsilon + 2, rows / 4, count)
