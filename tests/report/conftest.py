@@ -16,7 +16,7 @@ from dpselect.rehearse.preview import preview
 from dpselect.release.ledger import Ledger
 from dpselect.report.custodian import custodian_page
 from dpselect.report.document import Document
-from dpselect.report.facts import CoefficientFact, EstimateFact
+from dpselect.report.facts import CoefficientFact, EstimateFact, IntervalFact
 from dpselect.report.gather_facts import facts_of
 from dpselect.report.page import render_public
 from dpselect.use.analysis import select
@@ -51,18 +51,14 @@ def document(table):
 def facts(document):
     """The facts of the document, with coefficients written down by hand: one wild, one long name."""
 
+    def interval(estimate, half, width):
+        ends = [(estimate + side * half) * width for side in (-1, 1, -2, 2)]
+        low, high, wide_low, wide_high = ends
+        return IntervalFact(value=estimate * width, lower=low, upper=high, wide_lower=wide_low, wide_upper=wide_high)
+
     def fact(name, estimate, half, width):
-        low, high = estimate - half, estimate + half
-        scaled = (None, None, None) if width is None else (estimate * width, low * width, high * width)
-        return CoefficientFact(
-            name=name,
-            estimate=estimate,
-            lower=low,
-            upper=high,
-            effect=scaled[0],
-            effect_lower=scaled[1],
-            effect_upper=scaled[2],
-        )
+        effect = None if width is None else interval(estimate, half, width)
+        return CoefficientFact(name=name, coefficient=interval(estimate, half, 1.0), effect=effect)
 
     estimate = EstimateFact(
         coefficients=(
@@ -72,7 +68,8 @@ def facts(document):
             fact("region[<south>]", -0.2, 900.0, 1.0),
         ),
         level="95%",
-        mechanism="discrete Gaussian noise on the moments",
+        wide=True,
+        how="discrete Gaussian noise on the moments",
         residual="What the model leaves unexplained has a standard deviation of about 8.",
         cautions=("Cells beyond a bound were moved to it; intervals do not count what that changed.",),
     )

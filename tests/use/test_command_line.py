@@ -234,3 +234,52 @@ def test_the_papers_figure_3(place, capsys):
     (figure,) = json.loads(out)
     assert any("5.68" in each["found"] for each in figure["statements"])
     assert (place / "paper" / "fig3.svg").exists()
+
+
+def test_analyze_writes_a_report_that_verifies(place, capsys):
+    asked = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--delta", "1e-6", "-o", "income.html"]
+    code, out, err = run(capsys, *asked, "--title", "Income & age")
+    assert (code, err) == (0, "")
+    assert "95% interval" in out
+    assert "Both may be published" in out
+    code, out, _ = run(capsys, "verify", "income.html", "--ledger", "study.budget.db", "--json")
+    values = json.loads(out)
+    assert (code, values["holds"]) == (0, True)
+    assert "the noise is worth its price" in [each["what"] for each in values["checks"]]
+    page = (place / "income.html").read_text()
+    assert "Income &amp; age" in page
+    assert "How much" in page
+    assert json.loads((place / "income.json").read_text())["coefficients"]["level"] == 0.95
+    code, out, _ = run(capsys, "budget", "study.toml", "--json")
+    assert json.loads(out)["spent"]["epsilon"] == "4"
+
+
+def test_analyze_in_json_and_in_one_line(place, capsys):
+    code, out, _ = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", "--json", "--level", "0.9")
+    assert (code, json.loads(out)["coefficients"]["level"]) == (0, 0.9)
+    code, out, _ = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", "-q")
+    assert (code, out.count("\n")) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--level", "95"], "level"),
+        (["--method", "pcpl"], "delta"),
+        (["-o", "report.pdf"], ".html"),
+        (["--delta", "0.7"], "delta"),
+    ],
+)
+def test_analyze_refuses_before_anything_is_charged(place, capsys, more, words):
+    code, out, err = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", *more)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+    assert not list(place.glob("*.db"))
+
+
+def test_analyze_does_not_spend_half_when_the_whole_is_refused(place, capsys):
+    assert run(capsys, "budget", "study.toml", "--open", "--epsilon", "3")[0] == 0
+    code, _, err = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "4")
+    assert code == 3
+    assert "epsilon=4" in err
+    assert json.loads(run(capsys, "budget", "study.toml", "--json")[1])["records"] == []

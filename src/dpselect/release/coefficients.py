@@ -17,6 +17,7 @@ from dpselect.assume.models import candidates_for
 from dpselect.errors import AssumptionError, DataError
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.release.coefficient_terms import Term, fitted_terms
+from dpselect.release.html_table import html_table
 from dpselect.release.intervals import IntervalKind
 from dpselect.release.noisy_json import noisy_from_dict, noisy_to_dict
 from dpselect.release.records import Receipt
@@ -84,6 +85,12 @@ class Coefficients:
         title = f"{self.formula}  ({self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments)"
         foot = f"residual deviation {self.residual_deviation:.5g}, rows {self.rows:,.0f}"
         return "\n".join([title, *lines, foot, *(f"Note: {caveat}" for caveat in self.caveats)])
+
+    def _repr_html_(self) -> str:
+        head = ("", "estimate", "std. error", f"{100 * self.level:g}% from", "to")
+        rows = [(t.name, *(f"{v:.5g}" for v in (t.value, t.error, t.lower, t.upper))) for t in self.terms]
+        foot = f"{self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments; rows {self.rows:,.0f}"
+        return html_table(self.formula, head, rows, (foot, *self.caveats))
 
     def submodel(self, model: Iterable[str | int]) -> Coefficients:
         """A smaller model from the same noisy moments. It costs nothing: no row is read again.

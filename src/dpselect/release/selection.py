@@ -13,6 +13,7 @@ from dpselect.assume.budget import Guarantee
 from dpselect.assume.candidates import CandidateList, Candidates, SubsetRule, mask_of
 from dpselect.assume.recipe import Recipe
 from dpselect.errors import DataError
+from dpselect.release.html_table import html_table
 from dpselect.release.records import Receipt
 
 FORMAT = "dpselect selection 1"
@@ -54,6 +55,15 @@ class Selection:
     def __str__(self) -> str:
         recipe = self.recipe
         return f"{self.formula}  ({self.guarantee}; {recipe.method} by {recipe.mechanism})"
+
+    def _repr_html_(self) -> str:
+        recipe, receipt = self.recipe, self.receipt
+        rows = [
+            ("guarantee", str(self.guarantee)),
+            ("method", f"{recipe.method} by {recipe.mechanism}, among {recipe.candidates.count:,} models"),
+            ("charged", f"record {receipt.index}, {receipt.left} left" if receipt else "to no ledger"),
+        ]
+        return html_table(self.formula, (), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; an infinite range is the string "infinite"."""

@@ -6,11 +6,13 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, Self
 
 from dpselect.assume.assumptions import canonical_json
 from dpselect.assume.budget import Guarantee
 from dpselect.errors import DataError
+from dpselect.release.coefficients import Coefficients
 from dpselect.release.selection import Selection
 
 FORMAT = "dpselect report 1"
@@ -28,11 +30,22 @@ class Document:
     title: str
     made: str
     selection: Selection
+    coefficients: Coefficients | None = None
+
+    @property
+    def releases(self) -> tuple[Selection | Coefficients, ...]:
+        """All that was released, in the order of their charges."""
+        return (self.selection,) if self.coefficients is None else (self.selection, self.coefficients)
 
     @property
     def guarantee(self) -> Guarantee:
-        """The price of all releases together."""
-        return self.selection.guarantee
+        """The price of all releases together: the sums of their epsilons and deltas."""
+        parts = [release.guarantee for release in self.releases]
+        return Guarantee(
+            epsilon=sum((part.epsilon for part in parts), Decimal(0)),
+            delta=sum((part.delta for part in parts), Decimal(0)),
+            neighbors=parts[0].neighbors,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -41,6 +54,7 @@ class Document:
             "title": self.title,
             "made": self.made,
             "selection": self.selection.to_dict(),
+            "coefficients": self.coefficients.to_dict() if self.coefficients else None,
         }
 
     def to_json(self) -> str:
@@ -58,7 +72,13 @@ class Document:
         try:
             if values["format"] != FORMAT:
                 return cls(title="", made="", selection=Selection.from_dict(values))
-            return cls(title=values["title"], made=values["made"], selection=Selection.from_dict(values["selection"]))
+            estimate = values["coefficients"]
+            return cls(
+                title=values["title"],
+                made=values["made"],
+                selection=Selection.from_dict(values["selection"]),
+                coefficients=Coefficients.from_dict(estimate) if estimate else None,
+            )
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as problem:
             if isinstance(problem, DataError):
                 raise

@@ -15,20 +15,27 @@ class VariableFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoefficientFact:
-    """Public. A released coefficient in the user's units, with its interval.
+class IntervalFact:
+    """Public. A released number with its interval, and the wider one that also counts how the model was chosen, if any."""
 
-    `effect` and its interval are the coefficient times the width of the variable's stated bounds: how far the response moves from
-    one bound to the other. They are None where there is no such width (the intercept).
+    value: float
+    lower: float
+    upper: float
+    wide_lower: float | None = None
+    wide_upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoefficientFact:
+    """Public. A released coefficient in the user's units, and its effect.
+
+    The effect is the coefficient times the width of the variable's stated bounds: how far the response moves from one bound
+    to the other, or from the reference to a level. None where there is no such width (intercept, products).
     """
 
     name: str
-    estimate: float
-    lower: float
-    upper: float
-    effect: float | None
-    effect_lower: float | None
-    effect_upper: float | None
+    coefficient: IntervalFact
+    effect: IntervalFact | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +44,8 @@ class EstimateFact:
 
     coefficients: tuple[CoefficientFact, ...]
     level: str
-    mechanism: str
+    wide: bool
+    how: str
     residual: str
     cautions: tuple[str, ...]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.assumptions import INTERCEPT, Assumptions
+from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.budget import plain
 from dpselect.assume.models import variables_of
 from dpselect.assume.variables import Numeric, Variable
+from dpselect.release.coefficients import Coefficients
 from dpselect.release.records import Receipt
 from dpselect.release.selection import Selection
 from dpselect.report.document import Document
+from dpselect.report.estimate_facts import estimate_facts
 from dpselect.report.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.numbers import MINUS, listed, number
 from dpselect.report.words import METHOD_NAMES, factor_text, guarantee_sentence, guarantee_symbols
@@ -29,7 +31,7 @@ def facts_of(document: Document) -> Facts:
         summary=_summary(assumptions, chosen),
         settings=_settings(assumptions),
         choice=_choice(selection),
-        estimate=None,
+        estimate=estimate_facts(document.coefficients) if document.coefficients else None,
         guarantee=GuaranteeFact(
             epsilon=plain(guarantee.epsilon),
             delta=plain(guarantee.delta),
@@ -38,8 +40,8 @@ def facts_of(document: Document) -> Facts:
             sentence=guarantee_sentence(guarantee),
             symbols=guarantee_symbols(guarantee),
         ),
-        charges=(_charge("which model", f"{selection.recipe.method}, {selection.recipe.mechanism}", selection),),
-        left=_left(selection.receipt),
+        charges=tuple(_charge(release) for release in document.releases),
+        left=_left(document.releases[-1].receipt),
         assumptions_hash=assumptions.hash,
         fingerprint=document.fingerprint,
         release=document.to_json(),
@@ -106,8 +108,12 @@ def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _charge(what: str, how: str, release: Selection) -> ChargeFact:
+def _charge(release: Selection | Coefficients) -> ChargeFact:
     receipt = release.receipt
+    if isinstance(release, Selection):
+        what, how = "which model", f"{release.recipe.method}, {release.recipe.mechanism}"
+    else:
+        what, how = "its coefficients", f"{release.noisy.noise.scale.noise} noise on the moments"
     return ChargeFact(
         what=what,
         how=how,
@@ -120,8 +126,3 @@ def _charge(what: str, how: str, release: Selection) -> ChargeFact:
 
 def _left(receipt: Receipt | None) -> str:
     return str(receipt.left) if receipt else ""
-
-
-def term_name(column: str) -> str:
-    """A column as the page calls it."""
-    return "intercept" if column == INTERCEPT else column

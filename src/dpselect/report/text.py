@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dpselect.assume.budget import plain
+from dpselect.release.coefficients import Coefficients
+from dpselect.release.records import Receipt
 from dpselect.release.selection import Selection
+from dpselect.report.estimate_facts import estimate_facts
+from dpselect.report.numbers import number
 from dpselect.report.words import factor_text, price_text
 
 
@@ -17,6 +21,30 @@ def selection_lines(selection: Selection) -> list[tuple[str, str]]:
     ]
     receipt = selection.receipt
     if receipt is not None:
-        left = f"epsilon {plain(receipt.left.epsilon)} left"
-        lines.append(("charged", f"{price_text(receipt.epsilon, receipt.delta)} (record {receipt.index}; {left})"))
+        lines.append(("charged", charge_line(receipt)))
     return lines
+
+
+def coefficient_rows(coefficients: Coefficients) -> list[list[str]]:
+    """One row a coefficient: name, value, interval, and the interval that counts the choice where there is one."""
+    facts = estimate_facts(coefficients)
+    rows = []
+    for each in facts.coefficients:
+        one = each.coefficient
+        row = [each.name, number(one.value), f"{number(one.lower)} to {number(one.upper)}"]
+        if one.wide_lower is not None and one.wide_upper is not None:
+            row.append(f"{number(one.wide_lower)} to {number(one.wide_upper)}")
+        rows.append(row)
+    return rows
+
+
+def coefficient_columns(coefficients: Coefficients) -> list[str]:
+    """The head of that table."""
+    facts = estimate_facts(coefficients)
+    return ["term", "coefficient", f"{facts.level} interval", *(["counting the choice"] if facts.wide else [])]
+
+
+def charge_line(receipt: Receipt) -> str:
+    """What a receipt says, in one line."""
+    left = f"epsilon {plain(receipt.left.epsilon)} left"
+    return f"{price_text(receipt.epsilon, receipt.delta)} (record {receipt.index}; {left})"

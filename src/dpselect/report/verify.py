@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,19 +18,13 @@ from dpselect.assume.sensitivity import solver_tolerance
 from dpselect.errors import DataError, LedgerError
 from dpselect.minimize.all import ROUNDING
 from dpselect.penalize.pcls import pcls_range
+from dpselect.release.coefficients import Coefficients
 from dpselect.release.ledger import Ledger
 from dpselect.release.records import Record
 from dpselect.release.selection import Selection
+from dpselect.report.checks import Check
 from dpselect.report.document import Document, fingerprint
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Public. One thing that was checked: what, whether it holds, and what was found."""
-
-    what: str
-    holds: bool
-    found: str
+from dpselect.report.verify_estimate import estimate_checks
 
 
 def read_report(text: str) -> tuple[Document, dict[str, Any]]:
@@ -47,10 +40,12 @@ def read_report(text: str) -> tuple[Document, dict[str, Any]]:
 def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
     """Everything that can be checked, in the order a reader would."""
     document, values = read_report(text)
-    selection = document.selection
-    checks = [*_text_checks(text, document, values), *_selection_checks(selection, values)]
+    checks = [*_text_checks(text, document, values), *_selection_checks(document.selection, values)]
+    if document.coefficients is not None:
+        checks += estimate_checks(document.coefficients, document.selection)
+    checks += [_receipt_check(release) for release in document.releases if release.receipt is not None]
     if ledger is not None:
-        checks.append(_ledger_check(selection, ledger))
+        checks += [_ledger_check(release, ledger) for release in document.releases]
     return checks
 
 
@@ -85,12 +80,13 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
         needed = required_range(recipe)
         enough = selection.range >= needed * (1 - 1e-12)
         yield Check("the range paid for is enough", enough, f"{selection.range:.6g}, needed {needed:.6g}")
-    receipt = selection.receipt
-    if receipt is not None:
-        covered = receipt.epsilon >= guarantee.epsilon and receipt.delta >= guarantee.delta
-        yield Check(
-            "the receipt covers the price", covered, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}"
-        )
+
+
+def _receipt_check(release: Selection | Coefficients) -> Check:
+    receipt, guarantee = release.receipt, release.guarantee
+    assert receipt is not None
+    covered = receipt.epsilon >= guarantee.epsilon and receipt.delta >= guarantee.delta
+    return Check("the receipt covers the price", covered, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}")
 
 
 def _model_check(selection: Selection) -> Check:
@@ -114,23 +110,23 @@ def required_range(recipe: Recipe) -> float:
     return needed if math.isfinite(needed) else math.inf
 
 
-def _ledger_check(selection: Selection, ledger: Ledger) -> Check:
+def _ledger_check(release: Selection | Coefficients, ledger: Ledger) -> Check:
     what = "the ledger holds the charge"
-    if selection.receipt is None:
+    if release.receipt is None:
         return Check(what, False, "the report has no receipt")
     try:
-        ledger.verify(selection.receipt)
+        ledger.verify(release.receipt)
     except LedgerError as problem:
         return Check(what, False, str(problem))
-    record = next(each for each in ledger.records() if each.index == selection.receipt.index)
-    return Check(what, _matches(record, selection), f"record {record.index} of {record.time[:16]} UTC, {record.data}")
+    record = next(each for each in ledger.records() if each.index == release.receipt.index)
+    return Check(what, _matches(record, release), f"record {record.index} of {record.time[:16]} UTC, {record.data}")
 
 
-def _matches(record: Record, selection: Selection) -> bool:
-    guarantee = selection.guarantee
+def _matches(record: Record, release: Selection | Coefficients) -> bool:
+    guarantee = release.guarantee
     return (
-        record.assumptions == selection.assumptions.hash
+        record.assumptions == release.assumptions.hash
         and record.epsilon >= guarantee.epsilon
         and record.delta >= guarantee.delta
-        and record.mechanism.endswith(selection.recipe.mechanism)
+        and record.what == ("select" if isinstance(release, Selection) else "estimate")
     )

@@ -93,6 +93,9 @@ class Analysis:
     def __str__(self) -> str:
         return f"{self.selection}\n{self.coefficients}"
 
+    def _repr_html_(self) -> str:
+        return self.selection._repr_html_() + self.coefficients._repr_html_()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {

@@ -16,6 +16,7 @@ COMMANDS = {
     "init": "Write a study file for DATA: names and types only, the bounds are yours to state.",
     "check": "Custodian's eyes only: does DATA fit the study, and what would be chosen?",
     "select": "Choose a model with a differential-privacy guarantee.",
+    "analyze": "Choose a model, estimate its coefficients, write the report.",
     "budget": "What was spent, when and on what; or open a ledger.",
     "verify": "Check a report: its hashes, its price, its place in the ledger.",
     "sql": "The one aggregate query to run where rows may not leave the database.",

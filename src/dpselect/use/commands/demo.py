@@ -15,14 +15,16 @@ from dpselect.gather.moments import Moments
 from dpselect.gather.table import gather_table, table_cells
 from dpselect.rehearse.fit import Fit, measure_fit
 from dpselect.rehearse.preview import Preview, curve_steps, model_names, preview
+from dpselect.release.coefficients import Coefficients
 from dpselect.release.ledger import Ledger
 from dpselect.release.selection import Selection
 from dpselect.report.check_text import WATERMARK, advice, fit_rows
 from dpselect.report.custodian import custodian_page
 from dpselect.report.document import Document, today
 from dpselect.report.page import report_page
-from dpselect.report.text import selection_lines
+from dpselect.report.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
 from dpselect.use.analysis import select
+from dpselect.use.analyze import estimate
 from dpselect.use.commands.demo_data import ASSUMPTIONS, LABEL, SOURCE, load_rows
 from dpselect.use.commands.files import write_text
 from dpselect.use.commands.ledgers import analyst
@@ -50,7 +52,7 @@ def command(output: str) -> None:
     write_text(folder / "custodian.html", custodian_page(ASSUMPTIONS, fit, seen), mode=0o600)
     ledger = _ledger(folder)
     selection = _select(moments, ledger)
-    _report(folder, selection)
+    _report(folder, selection, _estimate(moments, selection, ledger))
     _close(folder, ledger)
 
 
@@ -113,8 +115,18 @@ def _select(moments: Moments, ledger: Ledger) -> Selection:
     return first
 
 
-def _report(folder: Path, selection: Selection) -> None:
-    document = Document(title=TITLE, made=today(), selection=selection)
+def _estimate(moments: Moments, selection: Selection, ledger: Ledger) -> Coefficients:
+    _step("5. Estimate", f"The coefficients of the pcls model, at epsilon {EPSILON} and delta {DELTA}.")
+    common: dict[str, Any] = {"ledger": ledger, "data": LABEL, "analyst": analyst()}
+    found = estimate(moments, selection, epsilon=EPSILON, delta=DELTA, **common)
+    show_table(coefficient_columns(found), coefficient_rows(found), numbers=(1, 2, 3))
+    if found.receipt is not None:
+        click.echo(f"   charged {charge_line(found.receipt)}")
+    return found
+
+
+def _report(folder: Path, selection: Selection, coefficients: Coefficients) -> None:
+    document = Document(title=TITLE, made=today(), selection=selection, coefficients=coefficients)
     write_text(folder / "report.json", document.to_json())
     write_text(folder / "report.html", report_page(document))
 

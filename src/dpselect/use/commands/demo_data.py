@@ -11,7 +11,7 @@ LABEL = "diabetes"
 SOURCE = "scikit-learn's diabetes data (Efron, Hastie, Johnstone and Tibshirani, 2004)"
 
 ASSUMPTIONS = Assumptions(
-    Numeric("progression", 50, 300),
+    Numeric("progression", 40, 320),
     [
         Numeric("age", 18, 80),
         Categorical("sex", (1, 2)),

@@ -1,0 +1,144 @@
+"""`dpselect analyze`: choose, estimate, report."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpselect.assume.budget import exact_delta, exact_epsilon
+from dpselect.errors import AssumptionError
+from dpselect.release.estimate import plan_estimate
+from dpselect.release.intervals import INTERVALS
+from dpselect.report.document import Document, today
+from dpselect.report.page import report_page
+from dpselect.report.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
+from dpselect.use.analyze import analyze
+from dpselect.use.commands.files import require_writable, write_text
+from dpselect.use.commands.ledgers import Till, analyst
+from dpselect.use.commands.options import (
+    CSV,
+    EPSILON,
+    JSON,
+    LEDGER,
+    MODEL,
+    MOMENTS,
+    OPTIONAL_DATA,
+    QUIET,
+    STUDY,
+    TOTALS,
+    YES,
+)
+from dpselect.use.commands.settings import Settings
+from dpselect.use.commands.sources import Rows
+from dpselect.use.commands.study import read_study
+from dpselect.use.commands.terminal import answer_json, heading, pairs, show_table, waiting
+
+
+@click.command(
+    "analyze",
+    epilog="""\b
+Example:
+  dpselect analyze study.toml people.csv --epsilon 2 --delta 1e-6 -o report.html
+  dpselect verify report.html --ledger study.budget.db""",
+)
+@STUDY
+@OPTIONAL_DATA
+@EPSILON
+@click.option(
+    "--delta", default="0", show_default=True, metavar="D", help="1e-6 is usual; with 0 all noise is Laplace."
+)
+@MODEL
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--intervals", type=click.Choice(INTERVALS), default="bootstrap", show_default=True, help="What they count."
+)
+@click.option("--title", default="", help="The report's headline.")
+@LEDGER
+@TOTALS
+@CSV
+@MOMENTS
+@click.option(
+    "-o", "--output", default="report.html", show_default=True, help="The page; report.json is written beside it."
+)
+@JSON
+@QUIET
+@YES
+def command(
+    study: str,
+    data: str | None,
+    level: float,
+    intervals: Any,
+    title: str,
+    output: str,
+    as_json: bool,
+    quiet: bool,
+    yes: bool,
+    **options: Any,
+) -> None:
+    """Choose a model for STUDY from the rows in DATA, estimate its coefficients, and write the public report.
+
+    Half of epsilon pays for the choice, half for the coefficients. The page and the JSON file beside it may be
+    published.
+    """
+    assumptions = read_study(study)
+    till, rows = Till.from_options(study, options), Rows.from_options(data, options)
+    budget = exact_epsilon(options["epsilon"]), exact_delta(options["delta"])
+    settings = _checked(assumptions, options, budget)
+    plan_estimate(assumptions, (), epsilon=budget[0] / 2, delta=budget[1], level=level, intervals=intervals)
+    page = Path(output)
+    if page.suffix not in (".html", ".htm"):
+        raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+    require_writable(page, page.with_suffix(".json"))
+    rows.check(assumptions)
+    till.confirm(budget, yes)
+    moments = rows.moments(assumptions, quiet)
+    with waiting("Choosing and estimating", quiet):
+        result = analyze(
+            moments,
+            assumptions,
+            epsilon=budget[0],
+            delta=budget[1],
+            level=level,
+            intervals=intervals,
+            ledger=till.open(budget),
+            data=rows.label,
+            analyst=analyst(),
+            **settings.model,
+        )
+    document = Document(title=title, made=today(), selection=result.selection, coefficients=result.coefficients)
+    _show(document, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
+    write_text(page.with_suffix(".json"), document.to_json())
+    write_text(page, report_page(document))
+    if not (as_json or quiet):
+        click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")
+
+
+def _checked(assumptions: Any, options: dict[str, Any], budget: tuple[Decimal, Decimal]) -> Settings:
+    """The settings of the choice, refused here if they cannot be, before a row is read."""
+    part = budget[1] / 2 if options["method"] == "pcpl" else Decimal(0)
+    settings = Settings(**{**options, "epsilon": str(budget[0] / 2), "delta": str(part)})
+    settings.price(assumptions)
+    return settings
+
+
+def _show(document: Document, till: Till, as_json: bool, quiet: bool) -> None:
+    selection, coefficients = document.selection, document.coefficients
+    assert coefficients is not None
+    if as_json:
+        answer_json(document.to_dict())
+        return
+    if quiet:
+        click.echo(selection.formula)
+        return
+    click.echo(heading(selection.formula))
+    lines = selection_lines(selection)
+    if coefficients.receipt is not None:
+        lines.append(("", charge_line(coefficients.receipt)))
+    click.echo(pairs([*lines, ("ledger", till.shown)]))
+    click.echo()
+    show_table(coefficient_columns(coefficients), coefficient_rows(coefficients), numbers=(1, 2, 3))
+    for caveat in coefficients.caveats:
+        click.echo(f"Note: {caveat}")
