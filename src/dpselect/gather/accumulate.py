@@ -62,6 +62,15 @@ class Accumulator:
         return checked(self.partial(), self._assumptions)
 
 
+def exact_products(rows: NDArray[np.int32]) -> NDArray[np.object_]:
+    """The products of rows of grid integers, as Python's integers."""
+    total: NDArray[np.object_] = np.zeros((rows.shape[1], rows.shape[1]), dtype=object)
+    for start in range(0, len(rows), CHUNK):
+        piece = rows[start : start + CHUNK].astype(np.float64)
+        total = total + (piece.T @ piece).astype(np.int64).astype(object)
+    return total
+
+
 def checked(moments: Moments, assumptions: Assumptions) -> Moments:
     """The moments of a whole table, refused if it is empty where n is public, or too long."""
     if moments.n == 0 and assumptions.neighbors == "replace-one":

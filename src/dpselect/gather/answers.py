@@ -36,11 +36,15 @@ def moments_from_answer(answer: str | os.PathLike[str] | Mapping[str, Any], assu
                 f"{variable.name!r} has cells that are missing, infinite or of an unknown level: clean them, or set missing to "
                 "'midpoint' or 'zero-row'."
             )
+    if values.get("missing_person"):
+        raise DataError(f"The column of persons {assumptions.person!r} has missing cells: give every row its person.")
     width = len(assumptions.columns) + 1
     products = np.zeros((width, width), dtype=object)
     for i, j in product_places(assumptions):
         products[i, j] = products[j, i] = values[f"p_{i}_{j}"]
-    _check_possible(values["n"], products)
+    check_possible(
+        values["n"], products, f"The answer holds sums that no table of numbers within the bounds has: {AGAIN}."
+    )
     columns = tuple(column.name for column in assumptions.columns)
     return checked(Moments(values["n"], products, columns, assumptions.hash), assumptions)
 
@@ -76,9 +80,9 @@ def _whole(value: Any) -> int:
     raise DataError(f"The answer holds what is not a whole number to the last digit: {AGAIN}.")
 
 
-def _check_possible(n: int, products: Any) -> None:
+def check_possible(n: int, products: Any, sentence: str) -> None:
     """Refuse sums that no table has: they would come from another query, or from a hand."""
     squares = products.diagonal()
     possible = n >= 0 and all(0 <= square <= n * GRID**2 for square in squares)
     if not possible or not (products * products <= np.multiply.outer(squares, squares)).all():
-        raise DataError(f"The answer holds sums that no table of numbers within the bounds has: {AGAIN}.")
+        raise DataError(sentence)

@@ -33,6 +33,8 @@ def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArra
 
 def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cells:
     """Cells of a matrix whose columns are the predictors as stated, and of a vector, the response."""
+    if assumptions.person is not None:
+        raise DataError(f"Arrays have no column of persons {assumptions.person!r}: use a data frame.")
     matrix = numeric_array(predictors, "The predictors")
     vector = numeric_array(response, "The response")
     if matrix.ndim != 2:

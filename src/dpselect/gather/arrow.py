@@ -19,17 +19,32 @@ EXACT_DIGITS = 15
 
 def needed_names(assumptions: Assumptions) -> list[str]:
     """The columns to read, and no others."""
-    return [*(variable.name for variable in assumptions.predictors), assumptions.response.name]
+    person = [] if assumptions.person is None else [assumptions.person]
+    return [*(variable.name for variable in assumptions.predictors), assumptions.response.name, *person]
 
 
 def check_schema(schema: Any, assumptions: Assumptions) -> None:
     """Refuse missing, doubled and mistyped columns by the schema alone, before a row is looked at."""
-    for variable in (*assumptions.predictors, assumptions.response):
-        found = schema.names.count(variable.name)
+    for name in needed_names(assumptions):
+        found = schema.names.count(name)
         if found != 1:
             reason = "is not in the table" if found == 0 else "is in the table more than once"
-            raise DataError(f"The column {variable.name!r} {reason}: correct the assumptions or the table.")
+            raise DataError(f"The column {name!r} {reason}: correct the assumptions or the table.")
+    for variable in (*assumptions.predictors, assumptions.response):
         _check_type(schema.field(variable.name).type, variable)
+    if assumptions.person is not None:
+        _check_person(schema.field(assumptions.person).type, assumptions.person)
+
+
+def _check_person(kind: Any, name: str) -> None:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (is_text(kind) or pa.types.is_integer(kind)):
+        raise DataError(
+            f"The column of persons {name!r} has the type {kind}: store persons as whole numbers or as text."
+        )
 
 
 def _check_type(kind: Any, variable: Variable) -> None:
@@ -72,10 +87,13 @@ def is_text(kind: Any) -> bool:
 
 def batch_cells(batch: Any, assumptions: Assumptions) -> Cells:
     """Cells of a record batch whose schema was checked."""
-    return {
+    cells = {
         variable.name: _cells(batch.column(variable.name), variable)
         for variable in (*assumptions.predictors, assumptions.response)
     }
+    if assumptions.person is not None:
+        cells[assumptions.person] = _persons(batch.column(assumptions.person), assumptions.person)
+    return cells
 
 
 def _cells(array: Any, variable: Variable) -> NDArray[Any]:
@@ -84,6 +102,18 @@ def _cells(array: Any, variable: Variable) -> NDArray[Any]:
     if isinstance(variable.levels[0], str):
         return _text_places(array, variable)
     return level_places(_doubles(array), variable)
+
+
+def _persons(array: Any, name: str) -> NDArray[Any]:
+    """Whole numbers or text; each row must have a person, for one without could not be bounded."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.null_count:
+        raise DataError(f"The column of persons {name!r} has missing cells: give every row its person.")
+    keys: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return keys
 
 
 def _doubles(array: Any) -> NDArray[np.float64]:

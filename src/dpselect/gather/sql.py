@@ -12,6 +12,7 @@ from dpselect.assume.assumptions import Assumptions, Column, Factor
 from dpselect.assume.variables import GRID, Categorical, Numeric, Variable
 from dpselect.errors import DataError
 from dpselect.gather.dialects import Dialect, dialect_named
+from dpselect.gather.persons import MULTIPLIER, PRIME
 
 MOST_ANSWERS = 1600
 """PostgreSQL returns no more columns than this."""
@@ -41,6 +42,8 @@ def aggregate_query(assumptions: Assumptions, table: str, dialect: str, *, boole
 def answer_names(assumptions: Assumptions) -> list[str]:
     """The names of the answers: the study's hash, n, missing cells where they are an error, and the products row by row."""
     missing = [f"missing_{i}" for i in range(len(_variables(assumptions)))] if assumptions.missing == "error" else []
+    if assumptions.person is not None:
+        missing.append("missing_person")
     return ["assumptions", "n", *missing, *(f"p_{i}_{j}" for i, j in product_places(assumptions))]
 
 
@@ -65,10 +68,13 @@ class _Writer:
     def answers(self) -> Iterator[tuple[str, str]]:
         names = iter(answer_names(self.assumptions))
         yield next(names), self.dialect.string(self.assumptions.hash)
-        yield next(names), "COUNT(*)"
+        most = self.assumptions.rows_per_person
+        yield next(names), "COUNT(*)" if self.assumptions.person is None else f"{most} * COUNT(DISTINCT person)"
         if self.assumptions.missing == "error":
             for i in range(len(self.variables)):
                 yield next(names), f"SUM(m{i})"
+        if self.assumptions.person is not None:
+            yield next(names), "SUM(CASE WHEN person IS NULL THEN 1 ELSE 0 END)"
         for i, j in product_places(self.assumptions):
             yield next(names), self.dialect.total(f"c{i} * c{j}")
 
@@ -78,16 +84,36 @@ class _Writer:
         wanted.append(f"{self._kept(self._factor(Factor(self.assumptions.response.name)))} AS c{len(wanted)}")
         if self.assumptions.missing == "error":
             wanted += [f"CASE WHEN g{i} IS NULL THEN 1 ELSE 0 END AS m{i}" for i in range(len(self.variables))]
-        inner = f"SELECT {', '.join(wanted)} FROM ({self._grid(table)}) AS grid {self.dialect.fence}"
-        return inner.rstrip()
+        inner = (
+            f"SELECT {', '.join(wanted)}{self._person} FROM ({self._grid(table)}) AS grid {self.dialect.fence}".rstrip()
+        )
+        return inner if self.assumptions.person is None else self._first_rows(inner)
+
+    @property
+    def _person(self) -> str:
+        return "" if self.assumptions.person is None else ", person"
+
+    def _first_rows(self, design: str) -> str:
+        """The rows of each person that count, by the order of `persons`; rows without a person stay, to be refused."""
+        columns = [f"c{i}" for i in range(len(self.assumptions.columns) + 1)]
+        number = "CAST(0 AS BIGINT)"
+        for column in columns:
+            number = f"(({number} + {column} + {GRID}) % {PRIME} * {MULTIPLIER} % {PRIME})"
+        order = ", ".join([number, *columns])
+        ranked = (
+            f"SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {order}) AS place FROM ({design}) AS listed"
+        )
+        return f"SELECT * FROM ({ranked}) AS ranked WHERE place <= {self.assumptions.rows_per_person} OR person IS NULL"
 
     def _grid(self, table: str) -> str:
         """g: a number's place on the grid or a level's place among the levels, NULL where the cell is missing."""
         places = ", ".join(f"{self._place(v, f'v{i}')} AS g{i}" for i, v in enumerate(self.variables))
-        return f"SELECT {places} FROM ({self._cells(table)}) AS cells {self.dialect.fence}".rstrip()
+        return f"SELECT {places}{self._person} FROM ({self._cells(table)}) AS cells {self.dialect.fence}".rstrip()
 
     def _cells(self, table: str) -> str:
         values = ", ".join(f"{self._value(variable)} AS v{i}" for i, variable in enumerate(self.variables))
+        if self.assumptions.person is not None:
+            values += f", source.{self.dialect.identifier(self.assumptions.person)} AS person"
         return f"SELECT {values} FROM {self.dialect.table(table)} AS source {self.dialect.fence}".rstrip()
 
     def _value(self, variable: Variable) -> str:

@@ -4,39 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import reduce
+from operator import add
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical
 from dpselect.errors import DataError
-from dpselect.gather.accumulate import Accumulator
+from dpselect.gather.accumulate import checked
+from dpselect.gather.add_up import add_up
 from dpselect.gather.arrays import array_cells
 from dpselect.gather.arrow import batch_cells, check_schema, needed_names
+from dpselect.gather.clusters import cluster_moments
 from dpselect.gather.grid import Cells
 from dpselect.gather.moments import Moments
+from dpselect.gather.moments_file import load_moments, moments_files
 from dpselect.gather.open import open_stream
-from dpselect.gather.stream import Kinds, Progress, Reporter
+from dpselect.gather.stream import Kind, Kinds, Progress, Reporter
 
 
 def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Progress], None] | None = None) -> Moments:
     """The exact moments of a table, clipped to the assumptions.
 
-    `source` is a pair of arrays (predictors in the order stated, response); a pandas or polars data frame; an Arrow table,
-    stream or dataset; a path ("table.parquet", "folder/", "part-*.csv.gz", "file.duckdb?table=t") or a list of paths; a
-    database's address with a table ("postgresql://host/base?table=t"); `Csv` or `Database`; or moments gathered before under
-    the same assumptions. `progress` is called with what was read so far.
+    `source` is a pair of arrays (predictors in the order stated, response); a pandas, polars, Dask or Spark data frame; an
+    Arrow table, stream or dataset; a path ("table.parquet", "folder/", "part-*.csv.gz", "file.duckdb?table=t") or a list of
+    paths; a database's address with a table ("postgresql://host/base?table=t", "spark:?table=t"); `Csv` or `Database`; or
+    moments gathered before under the same assumptions, saved or not. `progress` is called with what was read so far.
     """
     if isinstance(source, Moments):
         return of_these(source, assumptions)
-    accumulator = Accumulator(assumptions)
-    report = Reporter(progress)
+    if saved := moments_files(source):
+        return reduce(add, [load_moments(path, assumptions) for path in saved])
+    cluster = cluster_moments(source)
+    if cluster is not None:
+        return checked(cluster(assumptions), assumptions)
     # Closed at once when anything goes wrong or Ctrl-C is pressed, so that no connection outlives the call.
     with closing(table_cells(source, assumptions)) as batches:
-        for cells in batches:
-            accumulator.add(cells)
-            report(accumulator.rows)
-    report(accumulator.rows, done=True)
-    return accumulator.moments()
+        return checked(add_up(batches, assumptions, Reporter(progress)), assumptions)
 
 
 def table_cells(source: Any, assumptions: Assumptions) -> Generator[Cells]:
@@ -57,7 +61,8 @@ def table_cells(source: Any, assumptions: Assumptions) -> Generator[Cells]:
 def kinds_of(assumptions: Assumptions) -> Kinds:
     """What each needed column holds."""
     texts = {v.name for v in assumptions.predictors if isinstance(v, Categorical) and isinstance(v.levels[0], str)}
-    return {name: "text" if name in texts else "number" for name in needed_names(assumptions)}
+    kinds: dict[str, Kind] = {name: "text" if name in texts else "number" for name in needed_names(assumptions)}
+    return kinds if assumptions.person is None else kinds | {assumptions.person: "text"}
 
 
 def of_these(moments: Moments, assumptions: Assumptions) -> Moments:
