@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from contextlib import closing
+from functools import reduce
+from operator import add
 
 import duckdb
 import numpy as np
@@ -79,6 +81,16 @@ def test_order_and_batches_do_not_matter(seed, most, size, missing):
     pieces = pa.concat_tables([table.slice(start, size) for start in range(0, len(table), size)])
     assumptions = study(most, missing)
     assert gather_table(pieces, assumptions).integers() == gather_table(arrow(listed), assumptions).integers()
+
+
+def test_what_a_person_adds_depends_on_that_person_alone():
+    """So replacing one leaves all others' rows as they are: the moments of a table are the sum of its persons' moments."""
+    for seed in range(5):
+        listed = rows_of(seed)
+        names = sorted({row["who"] for row in listed})
+        parts = [gather_table(arrow([row for row in listed if row["who"] == name]), study(2)) for name in names]
+        assert reduce(add, parts).integers() == gather_table(arrow(listed), study(2)).integers()
+        assert {part.n for part in parts} == {2}
 
 
 def test_rows_are_dropped_along_the_way_without_a_difference(monkeypatch):

@@ -100,7 +100,10 @@ def moment_layout(assumptions: Assumptions, columns: Sequence[int]) -> MomentLay
         kinds=(*kinds, "number"),
         categories=(*(column.term for column in chosen), -1),
         neighbors=assumptions.neighbors,
-        constant_is_known=assumptions.neighbors == "replace-one" and assumptions.missing != "zero-row",
+        # Rows made zero for a missing cell, and those that fill up a person, have no intercept, so its square is not n.
+        constant_is_known=assumptions.neighbors == "replace-one"
+        and assumptions.missing != "zero-row"
+        and assumptions.person is None,
     )
 
 

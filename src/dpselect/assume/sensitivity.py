@@ -62,22 +62,6 @@ def loss_range(r: float, R: float, neighbors: Neighbors) -> float:
     return round_up(2 * once if neighbors == "replace-one" else once)
 
 
-def person_sensitivity(of_one_row: float, rows: int) -> float:
-    """How far one person with at most k rows can move what one row moves by at most s: k s. True of changes and of ranges.
-
-    Why: `gather` keeps k rows of each person, filled up with rows of zeros, and which it keeps depends on that person's rows
-    alone. Tables that differ in one person therefore differ in k rows and no more, and are joined by k steps that change one row
-    each. A change adds up over the steps by the triangle inequality, and so does the range of the change over candidates,
-    for max - min of a sum is at most the sum of max - min. With replace-one n is k times the number of persons on both
-    sides; with add-remove-one the person adds or removes k rows. The solver's error is one of each table, and is not
-    multiplied.
-
-    Source: ours; group privacy, as in Dwork and Roth, The Algorithmic Foundations of Differential Privacy, Theorem 2.2.
-    Tested: tests/claims/test_persons.py
-    """
-    return of_one_row if rows == 1 else round_up(of_one_row * rows)
-
-
 def solver_tolerance(r: float, R: float) -> float:
     """The public tau: every computed loss is within tau of the true one.
 

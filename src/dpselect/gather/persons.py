@@ -3,7 +3,11 @@
 Of a person's rows on the grid the first k in a fixed public order count: by a number mixed from all their values, ties by the
 values themselves. The order is the same for every table, so which rows of a person count depends on that person's rows alone;
 and it says nothing about where rows are stored, so every engine keeps the same ones. A person with fewer rows is filled up
-with rows of zeros, so that n is k times the number of persons and replacing a person leaves it as it is.
+with rows of zeros, so that n is k times the number of persons and replacing a person leaves it as it is. Tables that differ in
+one person therefore differ in k rows and no more, and every sensitivity is k times that of one row (`loss_sensitivity`,
+`loss_range`, `moment_scale`).
+
+Tested: tests/gather/test_persons.py
 """
 
 from __future__ import annotations

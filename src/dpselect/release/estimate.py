@@ -50,7 +50,8 @@ def plan_estimate(
     check_kind(intervals)
     whole, slack = exact_epsilon(epsilon), exact_delta(delta)
     layout = moment_layout(assumptions, columns)
-    chosen = moment_noise(layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=rows_per_person)
+    records = rows_per_person if assumptions.person is None else assumptions.rows_per_person
+    chosen = moment_noise(layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=records)
     # Laplace noise needs no delta, so none is charged.
     paid = slack if chosen.delta > 0 else Decimal(0)
     return EstimatePlan(
