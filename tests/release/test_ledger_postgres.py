@@ -1,6 +1,7 @@
 """What is particular to a ledger on a server: accounts, passwords, rights, and a server that goes away."""
 
 import builtins
+import itertools
 import pickle
 import re
 
@@ -15,6 +16,7 @@ from dpselect.release.records import Charge
 pytestmark = pytest.mark.postgres
 pytest.importorskip("psycopg", reason="psycopg is not installed")
 
+_numbers = itertools.count()
 SECRET = "correct-horse"
 
 
@@ -65,16 +67,58 @@ def test_a_server_that_cannot_be_reached_is_one_sentence():
     assert "nothing was released" in str(caught.value)
 
 
-def test_an_account_without_rights_is_refused_and_nothing_is_charged(on_server, tamper):
+@pytest.fixture
+def account(postgres_server):
+    """An account that owns nothing."""
     import psycopg
 
+    name = f"visitor{next(_numbers)}"
+    with psycopg.connect(postgres_server) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN")
+    return name
+
+
+def test_an_analyst_with_the_documented_rights_can_charge_and_change_nothing(on_server, tamper, account):
     ledger = Ledger(on_server, epsilon=1)
-    with psycopg.connect(on_server.partition("#")[0]) as connection:
-        connection.execute("DROP ROLE IF EXISTS visitor")
-        connection.execute("CREATE ROLE visitor LOGIN")
-    tamper(on_server, f"GRANT USAGE ON SCHEMA {ledger._store.schema} TO visitor", triggers=True)
-    tamper(on_server, f"GRANT SELECT ON ALL TABLES IN SCHEMA {ledger._store.schema} TO visitor", triggers=True)
-    visitor = Ledger(with_account(on_server, "visitor"))
+    schema = ledger._store.schema
+    tamper(
+        on_server,
+        f"GRANT USAGE ON SCHEMA {schema} TO {account}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {account}",
+        f"GRANT INSERT ON {schema}.records TO {account}",
+        f"GRANT UPDATE ON {schema}.head TO {account}",
+        triggers=True,
+    )
+    as_analyst = with_account(on_server, account)
+    analyst = Ledger(as_analyst)
+    analyst.charge(choice())
+    for statement in (
+        "UPDATE records SET body = ''",
+        "DELETE FROM records",
+        "TRUNCATE records",
+        "UPDATE head SET count = 1",
+        "ALTER TABLE records DISABLE TRIGGER ALL",
+        "DROP TABLE records",
+        "INSERT INTO records VALUES (5, '{}', '')",
+        "CREATE OR REPLACE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+    ):
+        with pytest.raises(Exception, match=r"permission denied|must be owner|only follows|follows the last"):
+            tamper(as_analyst, statement, triggers=True)
+    assert len(ledger.records()) == 1
+
+
+def test_an_account_without_rights_is_refused_and_nothing_is_charged(on_server, tamper, account):
+    ledger = Ledger(on_server, epsilon=1)
+    schema = ledger._store.schema
+    with pytest.raises(LedgerError, match="may not be used by this account"):
+        Ledger(with_account(on_server, account))
+    tamper(
+        on_server,
+        f"GRANT USAGE ON SCHEMA {schema} TO {account}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {account}",
+        triggers=True,
+    )
+    visitor = Ledger(with_account(on_server, account))
     assert visitor.left().epsilon == 1  # may look
     with pytest.raises(LedgerError, match="may not be used by this account"):
         visitor.charge(choice())

@@ -64,13 +64,16 @@ def price_of(charge: Charge) -> Price:
 def plain(charge: Charge) -> Price:
     """Any (epsilon, delta)-DP act is also delta-approximate (epsilon^2/2)-zCDP.
 
-    Why: two distributions that are (epsilon, delta)-indistinguishable are mixtures (1-delta) P + delta (anything) with
-    P's that are epsilon-indistinguishable (Kairouz, Oh and Viswanath, arXiv:1311.0776, Theorem 3.3's dominating pair),
-    and epsilon-DP implies (epsilon^2/2)-zCDP (Bun and Steinke, arXiv:1605.02065, Proposition 1.4).
+    Why: let p, q be its densities on neighbouring tables and p1 = min(p, e^epsilon q), q1 = min(q, e^epsilon p). Then
+    p1 <= e^epsilon q1 and q1 <= e^epsilon p1, and their masses are at least 1-delta. If p1 has more mass than q1, move it
+    towards e^-epsilon q1, which lies below it, until the masses agree (and the same with the roles exchanged); scale both
+    to 1-delta. So p and q are mixtures (1-delta) p' + delta (anything) with p', q' epsilon-indistinguishable, and
+    epsilon-DP implies (epsilon^2/2)-zCDP.
 
     Permute-and-flip and report-noisy-min with Laplace noise are priced here: neither is bounded-range, so neither may be
     charged epsilon^2/8.
 
+    Source: Bun and Steinke, arXiv:1605.02065, Proposition 1.4; the mixture is Kairouz, Oh and Viswanath's, arXiv:1311.0776.
     Tested: tests/claims/test_ledger_prices.py
     """
     epsilon, delta = charge.epsilon_units, charge.delta_units
@@ -81,10 +84,14 @@ def plain(charge: Charge) -> Price:
 def exponential(charge: Charge) -> Price:
     """The exponential mechanism at epsilon is (epsilon^2/8)-zCDP.
 
-    Why: its privacy loss stays within an interval of length epsilon (bounded range), and a variable in such an interval
-    obeys Hoeffding's lemma. Source: Cesar and Rogers, arXiv:2004.07223v3, Lemma 3.4 (from Durfee and Rogers, and Dong et al.).
+    Why: the log of a candidate's weight changes by -epsilon/w times the change of its score, and these changes have a
+    range of at most w; so the privacy loss L lies in an interval of length epsilon. Hoeffding's lemma then bounds
+    log E exp(sL) by s E L + s^2 epsilon^2/8. At s = -1 the left side is 0, so E L <= epsilon^2/8; at s = alpha-1 it is
+    (alpha-1) times the Renyi divergence, which is therefore at most alpha epsilon^2/8.
+
     A charge with a delta of its own is more than the exponential mechanism and is priced as `plain`.
 
+    Source: Cesar and Rogers, arXiv:2004.07223.
     Tested: tests/claims/test_ledger_prices.py
     """
     if charge.delta_units:
@@ -131,9 +138,9 @@ def _profile(charge: Charge, divisor: int) -> Price:
 def gaussian(charge: Charge) -> Price:
     """A Gaussian release is rho-zCDP with rho = sensitivity^2 / (2 sigma^2), which its record states as `rho`.
 
-    Also for the discrete Gaussian (Canonne, Kamath and Steinke, arXiv:2004.00010v3, Theorem 4). Its (epsilon, delta) is the
-    analytic one. A record without rho is priced as `plain`.
+    Its (epsilon, delta) is what its calibration states. A record without rho is priced as `plain`.
 
+    Source: Bun and Steinke, arXiv:1605.02065; for the discrete Gaussian Canonne, Kamath and Steinke, arXiv:2004.00010.
     Tested: tests/claims/test_ledger_prices.py
     """
     rho = _number(charge, "rho")
@@ -168,7 +175,7 @@ def total_price(records: Iterable[Price], delta: int) -> Total:
 
     Why each plan holds, for acts chosen adaptively, at prices settled beforehand: fix neighbouring tables. Every act's
     two output distributions, given what came before, are mixtures whose good parts have the same weight 1 - d_i (d_i =
-    delta_i in N: Kairouz, Oh and Viswanath; delta_beside_i in Z: see `Price`) and are epsilon_i-indistinguishable in N and
+    delta_i in N, see `plain`; delta_beside_i in Z, see `Price`) and are epsilon_i-indistinguishable in N and
     rho_i-zCDP in Z. So the transcripts are mixtures whose good parts P, Q have weight W = prod(1-d_i) >= 1 - sum d_i on
     both. Let L = L_N + L_Z be the privacy loss between P and Q, summed over the acts. Always L_N <= a, the sum of
     epsilon_i over N. And exp((alpha-1) L_Z) has a mean of at most exp((alpha-1) alpha rho) under P: given what came

@@ -15,7 +15,7 @@ def guess(rho: int, delta: int) -> float:
     The least over alpha > 1 of  rho alpha + (log(1/delta) + (alpha-1) log(1-1/alpha) - log alpha) / (alpha-1), found by
     golden section over log(alpha-1). No price rests on it.
 
-    Source: Canonne, Kamath and Steinke, arXiv:2004.00010v3, Proposition 12.
+    Source: Canonne, Kamath and Steinke, arXiv:2004.00010.
     Tested: tests/release/test_accounting.py
     """
     rate, need = rho / RHO_UNIT, math.log(DELTA_UNIT / delta)
