@@ -15,7 +15,7 @@ from dpselect.assume.recipe import MECHANISMS
 from dpselect.errors import AssumptionError, DataError, DpselectError
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose, noise_scale
-from dpselect.randomize.opendp_door import choice_measurement, choice_price, invoke
+from dpselect.randomize.opendp_door import LAPLACE_ROUNDING, choice_measurement, choice_price, invoke
 from dpselect.rehearse.chances import selection_probabilities
 
 FALSE_ALARM = 1e-6
@@ -88,8 +88,9 @@ def test_privacy_estimates_finds_a_violation_at_half_the_noise(mechanism):
 def test_the_price_read_back_is_within_epsilon_and_nothing_is_wasted(mechanism, w, epsilon):
     scale = noise_scale(mechanism, w, epsilon)
     assert choice_price(mechanism, scale, w) <= Fraction(epsilon) ** 2
-    assert scale <= w / epsilon * (1 + 2**-50)
-    assert math.sqrt(choice_price(mechanism, scale, w)) >= epsilon * (1 - 2**-50)
+    used = epsilon - (LAPLACE_ROUNDING if mechanism == "laplace" else 0)
+    assert scale <= w / used * (1 + 2**-50)
+    assert math.sqrt(choice_price(mechanism, scale, w)) >= used * (1 - 2**-50)
 
 
 def test_the_exponential_mechanism_may_be_charged_epsilon_squared_over_eight():
@@ -166,3 +167,16 @@ def test_opendp_is_not_imported_with_the_package():
         subprocess.run([sys.executable, "-c", code], check=False, env={"PYTHONPATH": ":".join(sys.path)}).returncode
         == 0
     )
+
+
+@pytest.mark.parametrize("epsilon", [5e-10, 1e-3, 1.0])
+def test_laplace_leaves_room_for_the_rounding_of_its_noise(epsilon):
+    w = 3.7
+    scale = noise_scale("laplace", w, epsilon)
+    # A threshold moves by w and by two units in the last place of noise of up to 2^10 scales.
+    assert (Fraction(w) + Fraction(2) ** -51 * 2**10 * Fraction(scale)) / Fraction(scale) <= Fraction(epsilon)
+
+
+def test_laplace_refuses_an_epsilon_that_rounding_could_spend():
+    with pytest.raises(AssumptionError, match="laplace mechanism needs more"):
+        noise_scale("laplace", 1.0, 2.0**-41)

@@ -10,7 +10,14 @@ import numpy as np
 from dpselect.assume.recipe import Mechanism
 from dpselect.errors import AssumptionError, DataError
 from dpselect.penalize.scores import Scores
-from dpselect.randomize.opendp_door import check_epsilon, choice_measurement, choice_price, invoke, scale_within
+from dpselect.randomize.opendp_door import (
+    LAPLACE_ROUNDING,
+    check_epsilon,
+    choice_measurement,
+    choice_price,
+    invoke,
+    scale_within,
+)
 
 
 def choose(scores: Scores, mechanism: Mechanism, epsilon: float) -> int:
@@ -47,4 +54,8 @@ def noise_scale(mechanism: Mechanism, range: float, epsilon: float) -> float:
     check_epsilon(epsilon)
     if not range >= 0:
         raise AssumptionError(f"The range of the scores' change is {range!r}; it must be at least 0.")
+    if mechanism == "laplace":
+        if not epsilon > 2 * LAPLACE_ROUNDING:
+            raise AssumptionError(f"epsilon is {epsilon!r}; the laplace mechanism needs more than 2^-40.")
+        epsilon = math.nextafter(epsilon - LAPLACE_ROUNDING, 0)
     return scale_within(lambda scale: choice_price(mechanism, scale, range), range, epsilon)

@@ -17,6 +17,9 @@ from dpselect.errors import AssumptionError, DpselectError
 LEAST_SCALE = 2.0**-900
 """No noise is narrower; it would be none at all, and OpenDP's maps could overflow."""
 
+LAPLACE_ROUNDING = 2.0**-41
+"""The part of epsilon that rounding Laplace noise to doubles can cost: 2^-51 of up to 2^10 scales (more has chance e^-1024)."""
+
 
 @cache
 def opendp() -> Any:
@@ -57,7 +60,9 @@ def choice_price(mechanism: Mechanism, scale: float, range: float) -> Fraction:
     - laplace: the noisy vector is never released, only where it is least. Given the other candidates' noise, candidate i
       wins when its own noise is below some threshold, and that threshold moves by at most w between neighbours: i costs no
       more than one Laplace release of one number with sensitivity w, and that is OpenDP's map at the l1 distance w.
-      Rounding of the noisy values to doubles is monotone and ties go to the lower index, so the threshold remains one.
+      Rounding of the noisy values to doubles is monotone and ties go to the lower index, so the threshold remains one, but
+      it may move by two units in the last place more: 2^-51 of the scores, which their range has room for
+      (`score_rounding` takes twice what it needs), and 2^-51 of the noise, for which `LAPLACE_ROUNDING` is set aside.
 
     Squares, so that the comparison with epsilon is exact.
     Source: Ding et al. 2021 (permute-and-flip is noisy max); Cesar and Rogers 2021, Lemma 3.2 (bounded range and zCDP).
