@@ -74,8 +74,8 @@ def default_penalty(
     """
     if method == "pcpl":
         assert rows is not None
-        return profile_penalty(assumptions.rho, candidates.count, epsilon, rows, delta)
-    width = loss_range(1.0, assumptions.rho, assumptions.neighbors)
+        return profile_penalty(assumptions.rho, candidates.count, epsilon, rows, delta, assumptions.rows_per_person)
+    width = loss_range(1.0, assumptions.rho, assumptions.neighbors, assumptions.rows_per_person)
     return loss_penalty(width / epsilon, rows, candidates.count) * assumptions.r**2
 
 
@@ -108,9 +108,9 @@ def balanced_penalty(noise: float, signal: float | None, count: int) -> float:
     return min(penalty, signal / math.sqrt(columns))
 
 
-def profile_penalty(rho: float, count: int, epsilon: float, rows: int, delta: float) -> float:
+def profile_penalty(rho: float, count: int, epsilon: float, rows: int, delta: float, records: int = 1) -> float:
     """PCPL's default penalty, in units of -2 log-likelihood; epsilon for the choice and as much for its bound."""
-    sensitivity = loss_sensitivity(1.0, rho)
+    sensitivity = loss_sensitivity(1.0, rho, records)
     least_loss = rows / 4 - sensitivity / epsilon * profile_shift(delta)
     change = profile_change(least_loss, rows, sensitivity)
     if not math.isfinite(change):

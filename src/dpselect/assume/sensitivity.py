@@ -31,35 +31,37 @@ def round_up(value: float) -> float:
     return value * (1 + 2.0**-48)
 
 
-def loss_sensitivity(r: float, R: float) -> float:
-    """How far one record can move the least loss of any one candidate: (r+R)^2.
+def loss_sensitivity(r: float, R: float, records: int = 1) -> float:
+    """How far one record can move the least loss of any one candidate: (r+R)^2; a person with k records, k times as far.
 
     Why: by Hoelder |x.b| <= ||x||_inf ||b||_1 <= R, so no residual exceeds r+R and one record adds between 0 and
     (r+R)^2 to the sum, whatever b is; two functions within D of each other have minima within D of each other.
-    Replacing, adding and removing are all covered, and adding a record never lowers a loss.
+    Replacing, adding and removing are all covered, and adding a record never lowers a loss. k records are changed one after
+    the other.
 
     Source: Lei et al., arXiv:1607.04204, Lemma 3.1 (there without proof).
     Tested: tests/claims/test_sensitivity.py
     """
-    return round_up((r + R) ** 2)
+    return round_up(records * (r + R) ** 2)
 
 
-def loss_range(r: float, R: float, neighbors: Neighbors) -> float:
+def loss_range(r: float, R: float, neighbors: Neighbors, records: int = 1) -> float:
     """The range w of the change of the losses over candidates: max minus min of loss(M; D') - loss(M; D).
 
-        w = w0 (add-remove-one) or 2 w0 (replace-one),   w0 = (r+R)^2 - max(r-R, 0)^2.
+        w = w0 (add-remove-one) or 2 w0 (replace-one),   w0 = (r+R)^2 - max(r-R, 0)^2;   k w for a person with k records.
 
     Why: a record with response y has residuals of size between max(|y|-R, 0) and |y|+R. Adding it therefore raises every
     candidate's loss by at least the square of the first and at most the square of the second, and the difference of the
     two squares grows with |y|, so it is at most w0. Replacing is removing and adding. A choice that ignores a shift common
     to all candidates has to pay for this range only, never more than 2 (r+R)^2, and 8rR when R <= r. There w0 is computed as
-    4rR, because the difference of the squares would lose all digits of a small R.
+    4rR, because the difference of the squares would lose all digits of a small R. A person's k records are changed one after
+    the other, and the range of a sum is at most the sum of the ranges.
 
     Source: ours; Lei et al. pay 2 (r+R)^2.
     Tested: tests/claims/test_sensitivity.py
     """
     once = 4 * r * R if R <= r else (r + R) ** 2
-    return round_up(2 * once if neighbors == "replace-one" else once)
+    return round_up(records * (2 * once if neighbors == "replace-one" else once))
 
 
 def solver_tolerance(r: float, R: float) -> float:

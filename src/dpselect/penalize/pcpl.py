@@ -42,15 +42,22 @@ class LocalScores:
 
 
 def pcpl_scores(
-    losses: Losses, penalties: NDArray[np.float64], rho: float, rows: int, *, as_printed: bool = False
+    losses: Losses,
+    penalties: NDArray[np.float64],
+    rho: float,
+    rows: int,
+    *,
+    as_printed: bool = False,
+    records: int = 1,
 ) -> LocalScores:
     """The score n log(loss/n) + penalty. Replace-one only: n is in the formula.
 
-    Computed losses move by at most B = (1 + rho)^2 + 2 tau, the solver's error on either table included, so B takes the
-    place of (r+R)^2 throughout. Losses are floored at B: where the least loss exceeds B nothing changes, and where it does
-    not the range is infinite anyway; log max(loss, B) moves no further than log loss, and it is never infinite.
+    Computed losses move by at most B = k (1 + rho)^2 + 2 tau when k `records` change, the solver's error on either table
+    included, so B takes the place of (r+R)^2 throughout. Losses are floored at B: where the least loss exceeds B nothing
+    changes, and where it does not the range is infinite anyway; log max(loss, B) moves no further than log loss, and it is
+    never infinite.
     """
-    sensitivity = round_up(loss_sensitivity(1.0, rho) + 2 * losses.tolerance)
+    sensitivity = round_up(loss_sensitivity(1.0, rho, records) + 2 * losses.tolerance)
     values = rows * np.log(np.maximum(losses.values, sensitivity) / rows) + penalties
     rounding = profile_rounding(rows, sensitivity, float(penalties.max()))
     least = float(losses.values.min())

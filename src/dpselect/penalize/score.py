@@ -26,7 +26,8 @@ def score(moments: Moments, recipe: Recipe) -> Scores | LocalScores:
     if not np.isfinite(penalties).all():
         raise AssumptionError("The penalty is too large for the response's range: choose a smaller one.")
     losses = minimize_all(moments, recipe.candidates, assumptions.rho)
+    records = assumptions.rows_per_person
     if recipe.method == "pcls":
-        return pcls_scores(losses, penalties, assumptions.rho, assumptions.neighbors, recipe.rows)
+        return pcls_scores(losses, penalties, assumptions.rho, assumptions.neighbors, recipe.rows, records)
     assert recipe.rows is not None
-    return pcpl_scores(losses, penalties, assumptions.rho, recipe.rows, as_printed=recipe.as_printed)
+    return pcpl_scores(losses, penalties, assumptions.rho, recipe.rows, as_printed=recipe.as_printed, records=records)

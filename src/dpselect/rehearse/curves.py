@@ -31,7 +31,9 @@ def by_penalty(moments: Moments, recipe: Recipe, penalties: Sequence[float]) -> 
     study = recipe.assumptions
     losses = minimize_all(moments, recipe.candidates, study.rho)
     each = [candidate_penalties(np.full(recipe.candidates.width, p / study.r**2), recipe.candidates) for p in penalties]
-    scores = [pcls_scores(losses, costs, study.rho, study.neighbors, recipe.rows) for costs in each]
+    scores = [
+        pcls_scores(losses, costs, study.rho, study.neighbors, recipe.rows, study.rows_per_person) for costs in each
+    ]
     values, ranges = np.array([s.values for s in scores]), np.array([s.range for s in scores])
     return selection_probabilities(values, ranges, float_below(recipe.choice_epsilon), recipe.mechanism)
 

@@ -106,7 +106,9 @@ def required_range(recipe: Recipe) -> float:
     assumptions = recipe.assumptions
     penalties = candidate_penalties(np.array(recipe.penalties) / assumptions.r**2, recipe.candidates)
     tolerance = max(solver_tolerance(1.0, assumptions.rho), ROUNDING)
-    needed = pcls_range(tolerance, penalties, assumptions.rho, assumptions.neighbors, recipe.rows)
+    needed = pcls_range(
+        tolerance, penalties, assumptions.rho, assumptions.neighbors, recipe.rows, assumptions.rows_per_person
+    )
     return needed if math.isfinite(needed) else math.inf
 
 
