@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.randomize.interval import count_beyond, edges, interval_scores
+from dpselect.gather.responses import count_beyond
+from dpselect.randomize.interval import edges, interval_scores
 
 RESPONSES = st.lists(st.floats(-3, 3), min_size=1, max_size=12)
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from dpselect.randomize.interval import count_beyond, edges, interval_scores, intervals
+from dpselect.gather.responses import count_beyond
+from dpselect.randomize.interval import edges, interval_scores, intervals
 
 
 def test_counts_are_strict_and_a_missing_response_is_in_the_middle():

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.sensitivity import Neighbors
+from dpselect.gather.responses import Beyond, Counts
 from dpselect.penalize.scores import Scores
-
-Counts = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Beyond:
-    """Private. How many of n responses lie strictly below and strictly above each edge."""
-
-    below: Counts
-    above: Counts
-    n: int
-
-    def __repr__(self) -> str:
-        return f"Beyond(edges={self.below.size}, values=<private>)"
 
 
 def edges(lower: float, upper: float, steps: int) -> NDArray[np.float64]:
     """Public. The places where an interval may begin or end."""
     return np.linspace(lower, upper, steps + 1)
-
-
-def count_beyond(values: NDArray[np.float64], places: NDArray[np.float64]) -> Beyond:
-    """Count the responses beyond each of the sorted places. A value that is missing counts as in the middle."""
-    known = np.sort(np.where(np.isnan(values), (places[0] + places[-1]) / 2, values))
-    below = np.searchsorted(known, places, "left")
-    above = known.size - np.searchsorted(known, places, "right")
-    return Beyond(below.astype(np.int64), above.astype(np.int64), known.size)
 
 
 def intervals(steps: int) -> tuple[Counts, Counts]:

@@ -11,8 +11,9 @@ from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import Mechanism
 from dpselect.assume.sensitivity import Neighbors, loss_range
 from dpselect.assume.tuning import DEFAULT_TUNING, Tuning, tuning_share
+from dpselect.gather.responses import count_beyond
 from dpselect.minimize.lattice import batch_losses
-from dpselect.randomize.interval import count_beyond, edges, interval_scores, intervals
+from dpselect.randomize.interval import edges, interval_scores, intervals
 from dpselect.rehearse.chance_of import chance_of
 from dpselect.rehearse.settings import Setting
 from dpselect.rehearse.simulate import SEED, clipped_products, sizes_of, spread, unclipped_products

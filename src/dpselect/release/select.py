@@ -29,11 +29,12 @@ def release_selection(
         raise AssumptionError("The candidates range over other columns than the assumptions have.")
     if not np.isfinite(scores.values).all():
         raise DataError("The scores must be finite.")
-    receipt = ledger.charge(_charge(recipe, data, analyst)) if ledger is not None else None
+    receipt = ledger.charge(selection_charge(recipe, data, analyst)) if ledger is not None else None
     return _draw(scores, recipe, receipt)
 
 
-def _charge(recipe: Recipe, data: str, analyst: str) -> Charge:
+def selection_charge(recipe: Recipe, data: str = "", analyst: str = "") -> Charge:
+    """What the ledger is told."""
     mechanism = recipe.mechanism if recipe.method == "pcls" else f"pcpl/{recipe.mechanism}"
     return Charge(
         what="select",
