@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpselect.use.analysis import select
     from dpselect.use.analyze import Analysis, analyze, estimate
     from dpselect.use.estimators import PCLSSelector, PCPLSelector
+    from dpselect.use.tuned import select_tuned
 
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
 _HOMES = {
@@ -44,6 +45,7 @@ _HOMES = {
     "pcpl": "use.algorithms",
     "read_assumptions": "assume.study_file",
     "select": "use.analysis",
+    "select_tuned": "use.tuned",
     "write_assumptions": "assume.study_file",
 }
 
@@ -74,6 +76,7 @@ __all__ = [
     "read_assumptions",
     "rehearse",
     "select",
+    "select_tuned",
     "write_assumptions",
 ]
 
