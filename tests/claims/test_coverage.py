@@ -1,0 +1,91 @@
+"""Claim: 95% intervals cover the truth in about 95% of tables, privacy noise and all; the full study is in benchmarks/estimates.py.
+
+These run the whole program, OpenDP's draws included. OpenDP takes no seed, so each bound states how rarely it fails by chance.
+"""
+
+import numpy as np
+import pytest
+
+import dpselect
+
+TRUTH = np.array([0.1, 0.25, -0.2])
+
+
+def study(width=3, neighbors="replace-one"):
+    predictors = [dpselect.Numeric(f"x{j}", -1, 1) for j in range(1, width)]
+    return dpselect.Assumptions(dpselect.Numeric("y", -1, 1), predictors, neighbors=neighbors)
+
+
+def released(count, n, neighbors="replace-one", epsilon=1.0, truth=TRUTH, level=0.95):
+    """Coefficients of `count` tables that follow the truth, through gather and estimate."""
+    generator = np.random.default_rng(2024)
+    assumptions = study(len(truth), neighbors)
+    for _ in range(count):
+        x = generator.uniform(-1, 1, (n, len(truth) - 1))
+        y = truth[0] + x @ truth[1:] + generator.uniform(-0.3, 0.3, n)
+        moments = dpselect.gather((x, y), assumptions)
+        columns = list(range(len(truth)))
+        yield dpselect.estimate(moments, columns, assumptions=assumptions, epsilon=epsilon, delta=1e-6, level=level)
+
+
+def share(hits):
+    return float(np.mean(hits))
+
+
+@pytest.mark.parametrize(("neighbors", "epsilon", "n"), [("replace-one", 0.5, 2000), ("add-remove-one", 5.0, 1000)])
+def test_intervals_cover_and_classical_ones_do_not(neighbors, epsilon, n):
+    """150 tables, three coefficients. At 0.95 the share has a deviation of 0.018 or less: five of them, once in a million runs."""
+    hits, delta, classical = [], [], []
+    for got in released(150, n, neighbors, epsilon):
+        other = got.with_intervals(intervals="delta")
+        for term, twin, true in zip(got.terms, other.terms, TRUTH, strict=True):
+            hits.append(term.lower <= true <= term.upper)
+            delta.append(twin.lower <= true <= twin.upper)
+            # What an interval that forgets privacy noise would say.
+            classical.append(abs(term.value - true) <= 1.96 * term.error * np.sqrt(1 - term.privacy_share))
+    assert 0.86 < share(hits) < 0.995
+    assert 0.86 < share(delta) < 0.995
+    if epsilon < 1:
+        assert share(classical) < 0.6
+
+
+def test_levels_mean_what_they_say():
+    """100 tables at level 0.8: the share has a deviation of 0.04 or less; the bounds are four of them away."""
+    narrow = released(100, 2000, level=0.8)
+    hits = [t.lower <= true <= t.upper for got in narrow for t, true in zip(got.terms, TRUTH, strict=True)]
+    assert 0.64 < share(hits) < 0.94
+
+
+def test_after_selection_intervals_cover_what_was_chosen():
+    """120 analyses of a weak signal: those intervals cover more than 95%, so below 0.88 comes once in a thousand million runs."""
+    truth = np.array([0.0, 0.2, 0.05, 0.0, 0.0])
+    generator = np.random.default_rng(6)
+    hits, plain = [], []
+    for _ in range(120):
+        x = generator.uniform(-1, 1, (1000, 4))
+        y = x @ truth[1:] + generator.uniform(-0.3, 0.3, 1000)
+        got = dpselect.analyze((x, y), study(5), epsilon=10, delta=1e-6).coefficients
+        targets = truth[list(got.columns)]  # independent columns: the best coefficients of a model are the truth's own
+        wide = got.with_intervals(intervals="after-selection")
+        hits += [t.lower <= true <= t.upper for t, true in zip(wide.terms, targets, strict=True)]
+        plain += [t.lower <= true <= t.upper for t, true in zip(got.terms, targets, strict=True)]
+    assert share(hits) > 0.88
+    assert share(hits) >= share(plain)
+
+
+def test_the_private_estimate_approaches_least_squares_at_the_rate_of_one_over_n():
+    """Slope of log difference against log n, from 60 draws at each of three sizes: its deviation is about 0.02."""
+    generator = np.random.default_rng(9)
+    assumptions, sizes, differences = study(), [2**12, 2**15, 2**18], []
+    for n in sizes:
+        x = generator.uniform(-1, 1, (n, 2))
+        y = TRUTH[0] + x @ TRUTH[1:] + generator.uniform(-0.3, 0.3, n)
+        moments = dpselect.gather((x, y), assumptions)
+        ols, *_ = np.linalg.lstsq(np.column_stack([np.ones(n), x]), y, rcond=None)
+        draws = [
+            dpselect.estimate(moments, [0, 1, 2], assumptions=assumptions, epsilon=1, intervals="delta").scaled
+            for _ in range(60)
+        ]
+        differences.append(np.sqrt(np.mean((np.array(draws) - ols) ** 2)))
+    slope = np.polyfit(np.log(sizes), np.log(differences), 1)[0]
+    assert -1.15 < slope < -0.85
