@@ -217,7 +217,6 @@ def test_nothing_is_drawn_without_a_charge(table, monkeypatch):
         ({"epsilon": 1, "level": 2}, "level is 2"),
         ({"epsilon": 1, "intervals": "magic"}, "intervals is 'magic'"),
         ({"epsilon": 1, "noise": "gaussian"}, "Gaussian noise needs a delta"),
-        ({"epsilon": 1, "rows_per_person": -1}, "rows_per_person is -1"),
     ],
 )
 def test_impossible_requests_are_refused_before_the_ledger_is_asked(table, asked, says):
@@ -235,11 +234,25 @@ def test_moments_of_another_study_are_refused(table):
         estimate(other, ["size"], epsilon=1)
 
 
-def test_rows_per_person_cost_accuracy_in_proportion(table):
-    one, ten = (
-        estimate(table, ["size"], assumptions=study(), epsilon=0.1, rows_per_person=k)["size"].error for k in (1, 10)
-    )
-    assert 4 < ten / one < 25
+def test_persons_with_several_rows_cost_accuracy_in_proportion(table):
+    """Each person has one row, so the tables are the same; only the promise differs."""
+    errors = []
+    for most in (1, 10):
+        assumptions = study(person="id", max_rows_per_person=most)
+        got = estimate(table.assign(id=range(len(table))), ["size"], assumptions=assumptions, epsilon=0.3)
+        errors.append(got["size"].error)
+        assert got.rows == pytest.approx(20_000, rel=0.1)
+    assert 4 < errors[1] / errors[0] < 25
+
+
+def test_products_of_variables_are_measured_from_the_middle(table):
+    assumptions = study(terms=["size", "sex", "county", ["size", "age"], ["size", "sex"]])
+    got = estimate(table, ["size", "sex", "size:age", "size:sex[m]"], assumptions=assumptions, epsilon=1e6, delta=1e-6)
+    size, age, male = table["size"], table["age"], table["sex"] == "m"
+    design = np.column_stack([np.ones(len(table)), size, male, (size - 1500) * (age - 50), (size - 1500) * male])
+    expected, *_ = np.linalg.lstsq(design, table["price"], rcond=None)
+    assert [term.value for term in got.terms] == pytest.approx(expected, rel=1e-2, abs=1e-3)
+    assert got.predict(table[:4]) == pytest.approx(design[:4] @ expected, rel=1e-2)
 
 
 def test_drowned_models_say_so():

@@ -43,15 +43,15 @@ def plan_estimate(
     level: float = 0.95,
     intervals: IntervalKind = "bootstrap",
     selected: bool = False,
-    rows_per_person: int = 1,
 ) -> EstimatePlan:
     """Check everything, and fix the noise and its price, from public values alone."""
     check_level(level)
     check_kind(intervals)
     whole, slack = exact_epsilon(epsilon), exact_delta(delta)
     layout = moment_layout(assumptions, columns)
-    records = rows_per_person if assumptions.person is None else assumptions.rows_per_person
-    chosen = moment_noise(layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=records)
+    chosen = moment_noise(
+        layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=assumptions.rows_per_person
+    )
     # Laplace noise needs no delta, so none is charged.
     paid = slack if chosen.delta > 0 else Decimal(0)
     return EstimatePlan(

@@ -9,21 +9,19 @@ from decimal import Decimal
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Budget, Price, exact_delta, exact_epsilon, plain
+from dpselect.assume.budget import Budget, Price, exact_delta, exact_epsilon
 from dpselect.assume.candidates import Candidates, columns_of
 from dpselect.assume.models import Model, Subsets, candidates_for
 from dpselect.assume.moment_sensitivity import NoiseKind
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.recipe import Mechanism, Method
 from dpselect.errors import AssumptionError, BudgetExceeded, DataError
-from dpselect.release.accounting import price_of, total_price
 from dpselect.release.coefficients import Coefficients
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.intervals import IntervalKind
 from dpselect.release.ledger import Ledger
 from dpselect.release.records import Charge
 from dpselect.release.selection import Selection
-from dpselect.release.units import DELTA_DIGITS, EPSILON_DIGITS, units_down
 from dpselect.use.analysis import moments_of, select
 
 FORMAT = "dpselect analysis 1"
@@ -42,7 +40,6 @@ def estimate(
     level: float = 0.95,
     intervals: IntervalKind = "bootstrap",
     noise: NoiseKind | None = None,
-    rows_per_person: int = 1,
     ledger: Ledger | None = None,
     data: str = "",
     analyst: str = "",
@@ -74,7 +71,6 @@ def estimate(
         level=level,
         intervals=intervals,
         selected=selected,
-        rows_per_person=rows_per_person,
     )
     return release_estimate(moments_of(source, stated), plan, ledger, data=data, analyst=analyst)
 
@@ -155,7 +151,10 @@ def analyze(
     plan_estimate(assumptions, (), epsilon=rest, delta=budget.delta - slack, level=level, intervals=intervals)
     if ledger is not None:
         chosen = mechanism if method == "pcls" else f"pcpl/{mechanism}"
-        _require_room(ledger, ("select", chosen, choice, slack), ("estimate", "any", rest, budget.delta - slack))
+        ledger.check(
+            Charge(what="select", mechanism=chosen, epsilon=choice, delta=slack),
+            Charge(what="estimate", mechanism="laplace-moments", epsilon=rest, delta=budget.delta - slack),
+        )
     moments = moments_of(source, assumptions)
     selection = select(
         moments,
@@ -186,19 +185,3 @@ def analyze(
         refused.add_note(f"The choice was drawn and is paid for: {selection}.")
         raise
     return Analysis(selection=selection, coefficients=coefficients, budget=budget)
-
-
-def _require_room(ledger: Ledger, *asked: tuple[str, str, Decimal, Decimal]) -> None:
-    """Refuse if the ledger would, as it stands: a first look that saves a half-done analysis; `charge` decides."""
-    charges = [Charge(what=w, mechanism=m, epsilon=epsilon, delta=delta) for w, m, epsilon, delta in asked]
-    prices = [price_of(charge) for charge in (*ledger.records(), *charges)]
-    total = total_price(prices, units_down(ledger.delta, DELTA_DIGITS))
-    if total.epsilon > units_down(ledger.epsilon, EPSILON_DIGITS) or total.delta > units_down(
-        ledger.delta, DELTA_DIGITS
-    ):
-        epsilon = sum((each[2] for each in asked), Decimal(0))
-        delta = sum((each[3] for each in asked), Decimal(0))
-        raise BudgetExceeded(
-            f"The analysis asks for epsilon={plain(epsilon)}, delta={plain(delta)} in all, but the ledger has "
-            f"{ledger.left()} left; ask for less, or have the data owner open a new ledger."
-        )
