@@ -16,11 +16,13 @@ from pyarrow import csv, feather
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import DataError
 from dpselect.gather.answers import moments_from_answer
 from dpselect.gather.source import Database
 from dpselect.gather.sql import aggregate_query
 from dpselect.gather.table import gather_table
 
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 STUDY = Assumptions(
     Numeric("price", 0, 1000),
     [
@@ -139,6 +141,26 @@ def test_files_and_duckdb(table, expected, store, tmp_path):
     assert gather_table(store(table, tmp_path), STUDY).integers() == expected
 
 
+PERSONS = Assumptions(
+    STUDY.response, STUDY.predictors[:3], missing="midpoint", person="rooms_and_county", max_rows_per_person=3
+)
+STRICT = Assumptions(STUDY.response, STUDY.predictors)
+
+
+@pytest.fixture(scope="module")
+def persons(table) -> pa.Table:
+    """Some groups of rows that stand for persons, most with more rows than may count."""
+    keys = [f"{row['rooms']} {row['county']}" for row in table.to_pylist()]
+    return table.append_column("rooms_and_county", pa.array(keys))
+
+
+@pytest.fixture(scope="module")
+def expected_persons(persons):
+    found = gather_table(persons, PERSONS)
+    assert found.n == 3 * len(set(persons["rooms_and_county"].to_pylist())) < len(persons)
+    return found.integers()
+
+
 @pytest.fixture(scope="module")
 def server(table, postgres):
     """The table in PostgreSQL, copied from text so that every cell arrives as it was written."""
@@ -156,6 +178,36 @@ def server(table, postgres):
 @pytest.mark.postgres
 def test_postgresql(server, expected):
     assert gather_table(Database(server, table="houses"), STUDY).integers() == expected
+
+
+KEYED = "(SELECT *, coalesce(rooms::text, 'None') || ' ' || coalesce(county, 'None') AS rooms_and_county FROM houses)"
+
+
+@pytest.mark.postgres
+def test_persons_in_postgresql(server, expected_persons):
+    psycopg = pytest.importorskip("psycopg")
+    assert gather_table(Database(server, query=KEYED[1:-1]), PERSONS).integers() == expected_persons
+    with psycopg.connect(server) as connection:
+        query = aggregate_query(PERSONS, KEYED, "postgres").partition("SELECT")
+        found = connection.execute(query[1] + query[2])
+        answer = answer_of([column.name for column in found.description], found.fetchone())
+    assert moments_from_answer(answer, PERSONS).integers() == expected_persons
+
+
+@pytest.mark.postgres
+def test_booleans_and_tiny_numbers_in_postgresql(server):
+    """A product that underflows is an error there, so the query must not compute it."""
+    psycopg = pytest.importorskip("psycopg")
+    wide = Assumptions(Numeric("y", -1e12, 1e12), [Numeric("b", 0, 1)])
+    rows = pa.table({"y": [5e-324, -5e-324, 1e-300, 1e12], "b": [True, False, True, False]})
+    values = (
+        "(SELECT * FROM (VALUES (5e-324::float8, true), (-5e-324, false), (1e-300, true), (1e12, false)) AS v (y, b))"
+    )
+    with psycopg.connect(server) as connection:
+        query = aggregate_query(wide, values, "postgres", booleans=["b"]).partition("SELECT")
+        found = connection.execute(query[1] + query[2])
+        answer = answer_of([column.name for column in found.description], found.fetchone())
+    assert moments_from_answer(answer, wide).integers() == gather_table(rows, wide).integers()
 
 
 def test_dask(table, expected):
@@ -209,3 +261,46 @@ def test_sql_in_spark(spark, spark_frame, expected):
     found = spark.sql(aggregate_query(STUDY, "houses", "spark").rstrip().rstrip(";"))
     row = found.collect()[0]
     assert moments_from_answer(row.asDict(), STUDY).integers() == expected
+
+
+@pytest.mark.spark
+def test_persons_in_spark(spark, persons, expected_persons):
+    frame = spark.createDataFrame(persons).repartition(3)
+    assert gather_table(frame, PERSONS).integers() == expected_persons
+    frame.createOrReplaceTempView("persons")
+    row = spark.sql(aggregate_query(PERSONS, "persons", "spark").rstrip().rstrip(";")).collect()[0]
+    assert moments_from_answer(row.asDict(), PERSONS).integers() == expected_persons
+
+
+@pytest.mark.spark
+def test_what_spark_refuses_ends_in_one_sentence(spark, spark_frame):
+    with pytest.raises(DataError, match=r"'\w+' has cells that are missing, infinite or of an unknown level") as caught:
+        gather_table(spark_frame, STRICT)
+    assert "Traceback" not in str(caught.value) and "\n" not in str(caught.value)
+    with pytest.raises(DataError, match="Spark refuses the table 'nowhere'"):
+        gather_table("spark:?table=nowhere", STUDY)
+    with pytest.raises(DataError, match="'size' has the type string"):
+        gather_table(spark_frame.withColumn("size", spark_frame["size"].cast("string")), STUDY)
+    with pytest.raises(DataError, match="'size' is not in the table"):
+        gather_table(spark_frame.drop("size"), STUDY)
+    with pytest.raises(DataError, match="Spark stopped while the rows were read") as caught:
+        gather_table(spark_frame.selectExpr("*", "raise_error('4711') AS unused").filter("unused IS NOT NULL"), STUDY)
+    assert "4711" not in str(caught.value)
+
+
+def test_persons_in_dask(persons, expected_persons):
+    dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
+    frame = dask.from_pandas(persons.to_pandas(types_mapper=pd.ArrowDtype), npartitions=4)
+    assert gather_table(frame, PERSONS).integers() == expected_persons
+
+
+def test_what_dask_refuses_ends_in_one_sentence(table):
+    dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
+    frame = dask.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=4)
+    with pytest.raises(DataError, match=r"'\w+' has cells that are missing, infinite or of an unknown level"):
+        gather_table(frame, STRICT)
+    with pytest.raises(DataError, match="'size' is not in the table"):
+        gather_table(frame.drop(columns="size"), STUDY)
+    with pytest.raises(DataError, match="Dask stopped while the rows were read") as caught:
+        gather_table(frame.map_partitions(lambda part: 1 / 0 if len(part) else part, meta=frame._meta), STUDY)
+    assert "zero" not in str(caught.value).lower().replace("zerodivisionerror", "")

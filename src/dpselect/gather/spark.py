@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import add
@@ -34,10 +35,14 @@ def spark_moments(source: Any, assumptions: Assumptions) -> Moments:
     rows = frame.select(*columns)
     if assumptions.person is not None:
         rows = rows.repartition(columns[-1])  # all rows of a person in one place
-    with one_sentence(
-        "Spark stopped while the rows were read: see its own log; workers need numpy and pyarrow, and PYSPARK_PYTHON must name "
-        "the same Python on both sides"
+    with (
+        one_sentence(
+            "Spark stopped while the rows were read: see its own log; workers need numpy and pyarrow, and PYSPARK_PYTHON must name "
+            "the same Python on both sides"
+        ),
+        warnings.catch_warnings(),
     ):
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # which is not used here
         answers = rows.mapInArrow(_shipped(assumptions), ANSWER).collect()
     return reduce(add, (_moments(row, assumptions) for row in answers), Accumulator(assumptions).partial())
 

@@ -49,13 +49,16 @@ def one_sentence(sentence: str) -> Iterator[None]:
         raise DataError(f"{sentence} ({type(error).__name__}).") from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Progress:
-    """Private where n is private. Rows read so far and the seconds it took, for the custodian's eyes."""
+    """Private. Rows read so far and the seconds it took, for the custodian's eyes; public at the end, where n is."""
 
     rows: int
     seconds: float
     done: bool = False
+
+    def __repr__(self) -> str:
+        return "Progress(values=<private>)"
 
     @property
     def rows_per_second(self) -> float:
