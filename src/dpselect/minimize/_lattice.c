@@ -25,6 +25,7 @@ typedef long long v4l_anywhere __attribute__((vector_size(32), may_alias, aligne
 #define ALL_LANES(x) ((v4l){(x), (x), (x), (x)})
 #define SIGN_BIT ALL_LANES(INT64_MIN)
 #define ABS(v) ((v4)((v4l)(v) & ~SIGN_BIT))
+#define GATHER(words, at) ((v4l){(long long)(words)[(at)[0]], (long long)(words)[(at)[1]], (long long)(words)[(at)[2]], (long long)(words)[(at)[3]]})
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 typedef struct {

@@ -41,14 +41,14 @@ typedef struct {
 
 typedef struct {
     const lattice_run *run;
-    int d, low, top_size, room;
+    int d, low, top_size, room, tile;
     uint64_t tops[LANES];
     const double *products[LANES];
     size_t tables[LANES]; /* where the values of a lane's table start */
     int top_columns[LANES][64];
-    uint64_t top_bits[LANES][64];
+    v4l top_bits[64];
     size_t marks[LANES], starts[LANES]; /* where each block's marks and values are */
-    size_t child_marks[LANES][64], child_starts[LANES][64]; /* the same for the blocks without one column of the top */
+    size_t child_marks[64][LANES], child_starts[64][LANES]; /* the same for the blocks without one column of the top */
     v4 *gram, *c, *h, *b, *top_pivots; /* (d, d), (d), (d), (d), (top_size, d) */
     v4l *inside;                       /* (d) whether a column is in the subset */
     v4 yy, response_norm, largest_norm;
@@ -237,15 +237,11 @@ TARGET static inline v4l NAME(busy)(const NAME(state) *state, const NAME(family)
     if (!ANY(busy == -1))
         return busy;
     const uint64_t *const others = marks + family->above * STEP;
-    for (int l = 0; l < LANES; l++) {
-        uint64_t idle = 0, sign = 0;
-        for (int i = 0; i < state->top_size; i++) {
-            const uint64_t bit = state->top_bits[l][i], *mark = others + state->child_marks[l][i];
-            idle |= ~mark[0] & bit;
-            sign |= (WORDS == 1 ? mark[0] >> 32 : mark[(WORDS - 1) * LANES]) & bit;
-        }
-        busy[l] &= (long long)~idle;
-        signs[l] |= (long long)sign;
+    for (int i = 0; i < state->top_size; i++) {
+        const size_t *const at = state->child_marks[i];
+        const v4l bit = state->top_bits[i], mark = GATHER(others, at);
+        busy &= mark | ~bit;
+        signs |= (WORDS == 1 ? mark >> 32 : GATHER(others + (WORDS - 1) * LANES, at)) & bit;
     }
     *negative = signs;
     return busy;
@@ -300,51 +296,52 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
 {
     const lattice_run *run = state->run;
     const int d = state->d;
-    const v4 *const b = state->b, *const gram = state->gram;
+    const v4 *const b = state->b, *const gram = state->gram, *const c = state->c, *const h = state->h;
     const v4l *const inside = state->inside;
-    v4 norm = ZERO, length = ZERO, fit = ZERO, inner = ZERO, largest = ZERO;
+    v4 norm = ZERO, length = ZERO, fit = ZERO, inner = ZERO, largest = ZERO, compact[64], q[64];
+    const v4 *columns[64];
     v4l violators = {0, 0, 0, 0}, negative = {0, 0, 0, 0};
     for (int i = 0; i < members; i++) {
         const int k = rows[i];
         const v4 absolute = ABS(b[k]);
+        compact[i] = b[k];
+        columns[i] = gram + k * d;
         norm += absolute;
-        length += state->h[k] * absolute;
-        fit += state->c[k] * b[k];
+        length += h[k] * absolute;
+        fit += c[k] * b[k];
     }
     const double share = run->shares[size];
     const v4 extent = state->response_norm + length, slack = (run->slack * share) * extent;
-    for (int k = d; k > 0;) {
-        /* q for eight columns at a time, from the last to the first, so that their bits fall into place */
-        const int tile = k >= 8 ? 8 : k;
-        v4 q[8];
-        k -= tile;
-#define TILE(count)                                                                                \
-    _Pragma("GCC unroll 8") for (int t = 0; t < count; t++)                                        \
-        q[t] = state->c[k + t];                                                                    \
-    for (int i = 0; i < members; i++) {                                                            \
-        const v4 *column = gram + rows[i] * d + k;                                                 \
-        const v4 coefficient = b[rows[i]];                                                         \
-        _Pragma("GCC unroll 8") for (int t = 0; t < count; t++)                                    \
-            q[t] -= column[t] * coefficient;                                                       \
-    }                                                                                              \
-    _Pragma("GCC unroll 8") for (int t = count - 1; t >= 0; t--) {                                 \
-        const v4 absolute = ABS(q[t]);                                                             \
-        const v4l violating = ~(absolute <= multiplier + slack * state->h[k + t]) & ~inside[k + t]; \
-        largest = MAXIMUM(largest, (v4)((v4l)absolute & ~violating));                              \
-        violators += violators - violating;                                                        \
-        negative += negative - (q[t] < 0);                                                         \
-        inner += q[t] * b[k + t];                                                                  \
+/* q for so many columns at once, all in registers; the last tile may overlap the one before */
+#define TILE(count)                                                                \
+    case count:                                                                    \
+        for (int from = 0; from < d; from += count) {                              \
+            const size_t shift = (size_t)(from + count <= d ? from : d - count);   \
+            const v4 *const start = c + shift;                                     \
+            v4 sums[count], *const out = q + shift;                                \
+            _Pragma("GCC unroll 12") for (int t = 0; t < count; t++)               \
+                sums[t] = start[t];                                                \
+            for (int i = 0; i < members; i++) {                                    \
+                const v4 *const column = columns[i] + shift;                       \
+                const v4 factor = compact[i];                                      \
+                _Pragma("GCC unroll 12") for (int t = 0; t < count; t++)           \
+                    sums[t] -= column[t] * factor;                                 \
+            }                                                                      \
+            _Pragma("GCC unroll 12") for (int t = 0; t < count; t++)               \
+                out[t] = sums[t];                                                  \
+        }                                                                          \
+        break;
+    switch (state->tile) {
+        TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12)
     }
-        switch (tile) {
-        case 8: TILE(8) break;
-        case 7: TILE(7) break;
-        case 6: TILE(6) break;
-        case 5: TILE(5) break;
-        case 4: TILE(4) break;
-        case 3: TILE(3) break;
-        case 2: TILE(2) break;
-        default: TILE(1) break;
-        }
+#undef TILE
+    for (long k = d - 1; k >= 0; k--) {
+        const v4 absolute = ABS(q[k]);
+        const v4l violating = ~(absolute <= multiplier + slack * h[k]) & ~inside[k];
+        largest = MAXIMUM(largest, (v4)((v4l)absolute & ~violating));
+        violators += violators - violating;
+        negative += negative - (q[k] < 0);
+        inner += q[k] * b[k];
     }
     const v4 total = norm * run->norm_up, gap = 2.0 * (limit * largest - inner);
     const v4 over = (v4)((v4l)(1.0 - limit / total) & (total > limit)) + UNIT;
@@ -395,8 +392,8 @@ TARGET static void NAME(copy)(const NAME(state) *state, int radius, const NAME(f
             int i = 0;
             while (state->top_columns[l][i] != j)
                 i++;
-            from_marks = state->child_marks[l][i];
-            start = state->child_starts[l][i];
+            from_marks = state->child_marks[i][l];
+            start = state->child_starts[i][l];
         }
         const size_t from = start + radius * run->count + place, to = state->starts[l] + radius * run->count + family->place;
         run->values[to] = run->values[from];
@@ -526,21 +523,31 @@ TARGET static void NAME(prepare_lane)(NAME(state) *state, int l, double *tableau
         for (int k = 0; k < d; k++)
             state->top_pivots[columns * d + k][l] = pivot[k];
         state->top_columns[l][columns] = j;
-        state->top_bits[l][columns] = 1ull << j;
-        state->child_marks[l][columns] = marks_of(run, l, state->tops[l] ^ (1ull << j), WORDS);
-        state->child_starts[l][columns] = state->tables[l] + start_of(run, state->tops[l] ^ (1ull << j));
+        state->top_bits[columns][l] = 1ll << j;
+        state->child_marks[columns][l] = marks_of(run, l, state->tops[l] ^ (1ull << j), WORDS);
+        state->child_starts[columns][l] = state->tables[l] + start_of(run, state->tops[l] ^ (1ull << j));
         columns++;
     }
     for (int k = 0; k < d; k++) {
         for (int j = 0; j < state->low; j++)
             state->root.columns[j * d + k][l] = tableau[j * d + k];
+        state->root.response[k][l] = tableau[d * d + k];
+        state->inside[k][l] = state->tops[l] >> k & 1 ? -1 : 0;
+    }
+}
+
+/* Spread a lane's products over the lanes. */
+TARGET static void NAME(take_table)(NAME(state) *state, int l, const double *products)
+{
+    const int d = state->d;
+    state->products[l] = products;
+    state->largest_norm[l] = 0.0;
+    for (int k = 0; k < d; k++) {
         for (int j = 0; j < d; j++)
             state->gram[j * d + k][l] = products[j * (d + 1) + k];
-        state->root.response[k][l] = tableau[d * d + k];
         state->c[k][l] = products[k * (d + 1) + d];
         state->h[k][l] = sqrt(products[k * (d + 1) + k]) * ROUND_UP;
         state->largest_norm[l] = LARGER(state->largest_norm[l], state->h[k][l]);
-        state->inside[k][l] = state->tops[l] >> k & 1 ? -1 : 0;
     }
     state->yy[l] = products[d * (d + 1) + d];
     state->response_norm[l] = sqrt(state->yy[l]) * ROUND_UP;
@@ -552,13 +559,13 @@ TARGET static void NAME(prepare)(NAME(state) *state, size_t group, double *table
     const int side = state->d + 1;
     uint64_t any = 0;
     state->root.singular = (v4l){0, 0, 0, 0};
-    state->largest_norm = ZERO;
     memset(state->b, 0, state->d * sizeof(v4));
     for (int l = 0; l < LANES; l++) {
         const uint64_t table = run->tables[group * LANES + l];
         state->tops[l] = run->tops[group * LANES + l];
         state->top[l] = (long long)state->tops[l];
-        state->products[l] = run->products + table * side * side;
+        if (state->products[l] != run->products + table * side * side)
+            NAME(take_table)(state, l, run->products + table * side * side);
         state->tables[l] = table * run->radii_count * run->count;
         state->marks[l] = block_marks(run->offsets == NULL ? 0 : run->offsets[group], l, WORDS);
         state->starts[l] = state->tables[l] + start_of(run, state->tops[l]);
@@ -614,6 +621,7 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
     state->run = run;
     state->d = d;
     state->low = low;
+    state->tile = d ? (d - 1) / ((d + 11) / 12) + 1 : 0;
     state->gram = TAKE(d * d);
     state->c = TAKE(d);
     state->h = TAKE(d);
@@ -642,5 +650,4 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
 #undef NAME
 #undef WORDS
 #undef STEP
-#undef TILE
 #undef TAKE

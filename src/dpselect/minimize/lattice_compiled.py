@@ -70,9 +70,9 @@ class Plan:
 
 
 @lru_cache(maxsize=8)
-def plan_lattice(width: int, max_size: int) -> Plan:
+def plan_lattice(width: int, max_size: int, split: int | None = None) -> Plan:
     """Split the lattice on its top columns, far enough that the four lanes are seldom idle."""
-    top_bits = min(8, width // 2) if max_size >= width else min(12, width // 2)
+    top_bits = (min(8, width // 2) if max_size >= width else min(12, width // 2)) if split is None else split
     low = width - top_bits
     ways = ways_of(width, max_size)
     masks = np.arange(1 << top_bits, dtype=np.uint64)

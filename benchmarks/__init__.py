@@ -1,0 +1,1 @@
+"""Against what a user would pick instead: `make bench`."""
