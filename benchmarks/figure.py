@@ -74,7 +74,7 @@ def _bars(axes, report):
     for i, (ratio, name) in enumerate(ratios):
         axes.barh(i, ratio, color=COLORS[name], height=0.62)
         note = f"  {NOTES[name]}" if name in NOTES else ""
-        axes.text(ratio * 1.15, i, f"{ratio:,.0f}×{note}", va="center", size=9, color=COLORS[name])
+        axes.text(ratio * 1.15, i, f"{ratio:,.0f} times{note}", va="center", size=9, color=COLORS[name])
     axes.set_yticks(range(len(ratios)), [name for _, name in ratios])
     axes.set_xscale("log")
     axes.set_xlim(1, max(r for r, _ in ratios) * 12)

@@ -98,11 +98,15 @@ def per_subset(d, quick):
     some = some_subsets(d, 40 if quick else 150)
     everything = d <= 13
     batch = [tuple(j for j in range(d) if m >> j & 1) for m in range(1, count)] if everything else some_subsets(d, 8192)
-    contestants = {OURS: lambda: lattice_losses(products, RADIUS, backend="c")} if is_available() else {}
-    subsets = {OURS: count}
-    if d <= 16 or not quick:
-        contestants[TWIN] = lambda: lattice_losses(products, RADIUS, backend="numpy")
-        subsets[TWIN] = count
+    contestants, subsets = {}, {}
+    for name, backend, repeat in ((OURS, "c", 2**17), (TWIN, "numpy", 2**12)):
+        if (backend == "numpy" or is_available()) and (backend == "c" or d <= 16 or not quick):
+            # Small problems are repeated, so that a round is long enough to be measured.
+            many = max(1, repeat // count)
+            contestants[name] = lambda b=backend, n=many: [
+                lattice_losses(products, RADIUS, backend=b) for _ in range(n)
+            ]
+            subsets[name] = count * many
     contestants["numpy.linalg.solve"] = peers.least_squares_of_all(products, batch)
     subsets["numpy.linalg.solve"] = len(batch)
     for name, solve in ONE_BY_ONE.items():
@@ -125,8 +129,12 @@ def by_radius(quick):
     found = {}
     for d in (13, 20):
         _, _, products = problem(d)
-        runs = {name: (lambda r=r: lattice_losses(products, r)) for name, r in RADII.items()}
-        found[str(d)] = {name: s / 2**d for name, s in best_of(3 if quick else 8, runs).items()}
+        many = max(1, 2 ** (17 - d))
+        runs = {
+            name: (lambda p=products, r=r, n=many: [lattice_losses(p, r) for _ in range(n)])
+            for name, r in RADII.items()
+        }
+        found[str(d)] = {name: s / many / 2**d for name, s in best_of(3 if quick else 8, runs).items()}
     rows = [(f"{d} columns", *[in_words(s) for s in each.values()]) for d, each in found.items()]
     table("certified, per subset, by radius", ["", *RADII], rows)
     return found
@@ -137,7 +145,7 @@ def growth(quick):
     found = {}
     for d in range(4, 21 if quick else 25, 2):
         _, _, products = problem(d)
-        many = max(1, 2 ** (14 - d))
+        many = max(1, 2 ** (16 - d))
         runs = {"c": lambda: [lattice_values(products, RADIUS, 1e-6) for _ in range(many)]}  # noqa: B023
         found[str(d)] = best_of(2 if d > 20 else 5, runs)["c"] / many / 2**d
     table("growth: certified, per subset", list(found), [[in_words(s) for s in found.values()]])
@@ -187,7 +195,8 @@ def start():
         out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         runs.append([float(word) for word in out.stdout.split()])
     best = np.min(runs, axis=0)
-    found = dict(zip(("import numpy", "import dpselect", "import the kernel", "first call, 13 columns"), best.tolist()))
+    names = ("import numpy", "import dpselect", "import the kernel", "first call, 13 columns")
+    found = dict(zip(names, best.tolist(), strict=True))
     table("start", list(found), [[in_words(s) for s in found.values()]])
     return found
 
@@ -266,14 +275,11 @@ def targets(report):
     found = {}
     for d in ("13", "20"):
         each = report["per_subset"][d]
-        slowest = max(report["by_radius"][d].values())
+        ours = {"": each.get(OURS, each.get(TWIN, np.inf)), ", slowest radius": max(report["by_radius"][d].values())}
         for name, factor in TARGETS.items():
-            ratio = each[name] / each[OURS] if OURS in each else 0.0
-            found[f"{factor:,} times {name}, {d} columns"] = (ratio, ratio >= factor)
-            found[f"  the same with the kernel's slowest radius"] = (
-                each[name] / slowest,
-                each[name] / slowest >= factor,
-            )
+            for how, seconds in ours.items():
+                ratio = each[name] / seconds
+                found[f"{factor:,} times {name}, {d} columns{how}"] = (ratio, ratio >= factor)
     twin = report["per_subset"]["13"]
     found["50 times quadprog by the NumPy twin, 13 columns"] = (
         twin["quadprog"] / twin[TWIN], twin["quadprog"] / twin[TWIN] >= 50,
@@ -285,4 +291,4 @@ def targets(report):
     found["sampling is the largest part of a selection"] = (share, share > 0.5)
     rows = [(name, f"{value:,.2f}", "yes" if met else "NO") for name, (value, met) in found.items()]
     table("targets", ["", "measured", "met"], rows)
-    return {name.strip(): {"measured": value, "met": bool(met)} for name, (value, met) in found.items()}
+    return {name: {"measured": value, "met": bool(met)} for name, (value, met) in found.items()}

@@ -66,14 +66,12 @@ def least_squares_of_all(products, subsets):
     by_size = {}
     for subset in subsets:
         by_size.setdefault(len(subset), []).append(subset)
-    stacks = []
-    for group in by_size.values():
-        at = np.array(group)
-        stacks.append((products[at[:, :, None], at[:, None, :]], products[at, -1]))
+    groups = [np.array(group) for group in by_size.values()]
 
     def run():
-        for grams, crosses in stacks:
-            b = np.linalg.solve(grams, crosses[..., None])[..., 0]
+        for at in groups:
+            crosses = products[at, -1]
+            b = np.linalg.solve(products[at[:, :, None], at[:, None, :]], crosses[..., None])[..., 0]
             products[-1, -1] - (b * crosses).sum(axis=1)
 
     return run

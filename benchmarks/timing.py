@@ -4,12 +4,12 @@ import time
 
 
 def best_of(rounds, contestants, clock=time.thread_time):
-    """{name: seconds of the best round} for {name: function of no argument}, or None where a contestant is missing."""
-    best = {name: float("inf") for name, run in contestants.items() if run is not None}
+    """{name: seconds of the best round} for {name: function of no argument}."""
+    best = dict.fromkeys(contestants, float("inf"))
     for _ in range(rounds):
-        for name in best:
+        for name, run in contestants.items():
             start = clock()
-            contestants[name]()
+            run()
             best[name] = min(best[name], clock() - start)
     return best
 
@@ -32,6 +32,7 @@ def table(title, heads, rows):
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
     print(f"\n{title}")
     for row in cells:
-        print(
-            "  " + "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths)))
-        )
+        first, *others = [
+            f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(["", first, *others]))

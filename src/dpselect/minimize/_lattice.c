@@ -26,6 +26,8 @@ typedef long long v4l_anywhere __attribute__((vector_size(32), may_alias, aligne
 #define SIGN_BIT ALL_LANES(INT64_MIN)
 #define ABS(v) ((v4)((v4l)(v) & ~SIGN_BIT))
 #define GATHER(words, at) ((v4l){(long long)(words)[(at)[0]], (long long)(words)[(at)[1]], (long long)(words)[(at)[2]], (long long)(words)[(at)[3]]})
+/* Keeps the compiler from spreading a pointer and its offsets over many registers. */
+#define ONE_REGISTER(pointer) __asm__("" : "+r"(pointer))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 typedef struct {

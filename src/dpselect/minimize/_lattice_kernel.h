@@ -50,7 +50,8 @@ typedef struct {
     size_t marks[LANES], starts[LANES]; /* where each block's marks and values are */
     size_t child_marks[64][LANES], child_starts[64][LANES]; /* the same for the blocks without one column of the top */
     v4 *gram, *c, *h, *b, *top_pivots; /* (d, d), (d), (d), (d), (top_size, d) */
-    v4l *inside;                       /* (d) whether a column is in the subset */
+    const v4 *gram_columns[64];
+    v4l *inside, *outside;             /* (d) whether a column is in the subset, or not */
     v4 yy, response_norm, largest_norm;
     v4l top; /* the tops, in place */
     NAME(slot) root, slots[64];
@@ -296,8 +297,8 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
 {
     const lattice_run *run = state->run;
     const int d = state->d;
-    const v4 *const b = state->b, *const gram = state->gram, *const c = state->c, *const h = state->h;
-    const v4l *const inside = state->inside;
+    const v4 *const b = state->b, *const c = state->c, *const h = state->h;
+    const v4l *const outside = state->outside;
     v4 norm = ZERO, length = ZERO, fit = ZERO, inner = ZERO, largest = ZERO, compact[64], q[64];
     const v4 *columns[64];
     v4l violators = {0, 0, 0, 0}, negative = {0, 0, 0, 0};
@@ -305,7 +306,7 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
         const int k = rows[i];
         const v4 absolute = ABS(b[k]);
         compact[i] = b[k];
-        columns[i] = gram + k * d;
+        columns[i] = state->gram_columns[k];
         norm += absolute;
         length += h[k] * absolute;
         fit += c[k] * b[k];
@@ -319,25 +320,28 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
             const size_t shift = (size_t)(from + count <= d ? from : d - count);   \
             const v4 *const start = c + shift;                                     \
             v4 sums[count], *const out = q + shift;                                \
-            _Pragma("GCC unroll 12") for (int t = 0; t < count; t++)               \
+            _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)               \
                 sums[t] = start[t];                                                \
             for (int i = 0; i < members; i++) {                                    \
-                const v4 *const column = columns[i] + shift;                       \
+                const v4 *column = columns[i] + shift;                             \
+                ONE_REGISTER(column);                                              \
                 const v4 factor = compact[i];                                      \
-                _Pragma("GCC unroll 12") for (int t = 0; t < count; t++)           \
+                _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)           \
                     sums[t] -= column[t] * factor;                                 \
             }                                                                      \
-            _Pragma("GCC unroll 12") for (int t = 0; t < count; t++)               \
+            _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)               \
                 out[t] = sums[t];                                                  \
         }                                                                          \
         break;
     switch (state->tile) {
-        TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12)
+        TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
     }
 #undef TILE
+#pragma GCC unroll 2
     for (long k = d - 1; k >= 0; k--) {
-        const v4 absolute = ABS(q[k]);
-        const v4l violating = ~(absolute <= multiplier + slack * h[k]) & ~inside[k];
+        /* a q that is no number makes `inner` none, and so the bound */
+        const v4 absolute = ABS(q[k]), allowed = multiplier + slack * h[k];
+        const v4l violating = (absolute > allowed) & outside[k];
         largest = MAXIMUM(largest, (v4)((v4l)absolute & ~violating));
         violators += violators - violating;
         negative += negative - (q[k] < 0);
@@ -358,19 +362,22 @@ TARGET static void NAME(store)(const NAME(state) *state, int radius, const NAME(
                                v4l lanes, uint64_t *marks)
 {
     const lattice_run *run = state->run;
+    const size_t place = radius * run->count + family->place;
+    uint64_t *const mark = marks + family->place * STEP;
+    const v4 raised = found->bound * FLOAT_UP;
+#if MARK_BITS == 32
+    const v4l packed = found->violators | found->negative << 32;
+#else
+    const v4l packed = found->violators;
+#endif
     for (int l = 0; l < LANES; l++) {
         if (!lanes[l])
             continue;
-        const size_t place = state->starts[l] + radius * run->count + family->place;
-        uint64_t *mark = marks + state->marks[l] + family->place * STEP;
-        run->values[place] = found->value[l];
-        run->bounds[place] = (float)(found->bound[l] * FLOAT_UP);
-#if MARK_BITS == 32
-        mark[0] = (uint64_t)found->violators[l] | (uint64_t)found->negative[l] << 32;
-#else
-        mark[0] = (uint64_t)found->violators[l];
-        mark[LANES] = (uint64_t)found->negative[l];
-#endif
+        run->values[state->starts[l] + place] = found->value[l];
+        run->bounds[state->starts[l] + place] = (float)raised[l];
+        mark[state->marks[l]] = (uint64_t)packed[l];
+        if (WORDS == 2)
+            mark[state->marks[l] + LANES] = (uint64_t)found->negative[l];
     }
 }
 
@@ -533,6 +540,7 @@ TARGET static void NAME(prepare_lane)(NAME(state) *state, int l, double *tableau
             state->root.columns[j * d + k][l] = tableau[j * d + k];
         state->root.response[k][l] = tableau[d * d + k];
         state->inside[k][l] = state->tops[l] >> k & 1 ? -1 : 0;
+        state->outside[k][l] = ~state->inside[k][l];
     }
 }
 
@@ -593,6 +601,7 @@ TARGET static void NAME(solve_group)(NAME(state) *state, size_t group, double *t
         for (uint64_t changed = mask ^ last; changed; changed &= changed - 1) {
             const int k = __builtin_ctzll(changed);
             state->inside[k] = ALL_LANES(mask >> k & 1 ? -1ll : 0ll);
+            state->outside[k] = ~state->inside[k];
             state->b[k] = ZERO;
         }
         last = mask;
@@ -608,7 +617,7 @@ TARGET static void NAME(solve_group)(NAME(state) *state, size_t group, double *t
 TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
 {
     const int d = run->width, low = run->low, signs = run->radii_count * (low + 1);
-    size_t vectors = (size_t)d * d + 5 * d + (size_t)(d - low) * d + (size_t)(low + 1) * d + signs * (size_t)d;
+    size_t vectors = (size_t)d * d + 6 * d + (size_t)(d - low) * d + (size_t)(low + 1) * d + signs * (size_t)d;
     for (int j = 0; j < low; j++)
         vectors += (size_t)(j + 2) * d;
     const size_t head = (sizeof(NAME(state)) + 63) / 64 * 64;
@@ -621,12 +630,15 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
     state->run = run;
     state->d = d;
     state->low = low;
-    state->tile = d ? (d - 1) / ((d + 11) / 12) + 1 : 0;
+    state->tile = d ? (d - 1) / ((d + 13) / 14) + 1 : 0; /* of 14 at most, for 16 registers */
     state->gram = TAKE(d * d);
+    for (int k = 0; k < d; k++)
+        state->gram_columns[k] = state->gram + k * d;
     state->c = TAKE(d);
     state->h = TAKE(d);
     state->b = TAKE(d);
     state->inside = (v4l *)TAKE(d);
+    state->outside = (v4l *)TAKE(d);
     state->top_pivots = TAKE((d - low) * d);
     state->root.response = TAKE(d);
     state->root.columns = TAKE(low * d);
