@@ -46,7 +46,8 @@ typedef struct {
     const double *products[LANES];
     size_t tables[LANES]; /* where the values of a lane's table start */
     int top_columns[LANES][64];
-    v4l top_bits[64];
+    v4l top_bits[64], top_sign_bits[64]; /* a top's columns in violators, and in marks of signs */
+    v4l bits[64], sign_bits[64];         /* the same for column k */
     size_t marks[LANES], starts[LANES]; /* where each block's marks and values are */
     size_t child_marks[64][LANES], child_starts[64][LANES]; /* the same for the blocks without one column of the top */
     v4 *gram, *c, *h, *b, *top_pivots; /* (d, d), (d), (d), (d), (top_size, d) */
@@ -185,104 +186,118 @@ TARGET static const v4 *NAME(reach_signs)(NAME(state) *state, int radius, uint64
 
 /* ---- what the children say ---- */
 
+/* Where a subset and its children are. Without a limit on the columns, a place in a block is the mask itself. */
 typedef struct {
     uint64_t mask;
-    int size;
-    int columns[64];
-    size_t children[64]; /* the places of mask without each of its columns, inside the block */
-    size_t place, above; /* of mask in its own block, and in that of a top with one column less */
+    size_t place, above;  /* of the subset in its own block, and in that of a top with one column less */
+    size_t children[64];  /* with a limit: the places, inside the block, of the subset without column k */
 } NAME(family);
 
 TARGET static inline void NAME(find_family)(const NAME(state) *state, uint64_t mask, NAME(family) *family)
 {
     const lattice_run *run = state->run;
-    family->mask = mask;
-    family->size = 0;
-    if (run->ways == NULL) {
-        for (uint64_t rest = mask; rest; rest &= rest - 1) {
-            family->columns[family->size] = __builtin_ctzll(rest);
-            family->children[family->size++] = mask ^ (rest & -rest);
-        }
-        family->place = family->above = mask;
+    family->mask = family->place = family->above = mask;
+    if (run->ways == NULL)
         return;
-    }
+    /* Columns above the one left out count as before, those below with room for one more. */
     const int step = run->max_size + 2;
     const uint64_t *ways = run->ways + state->room - __builtin_popcountll(mask);
     size_t with_more = 0, same = 0;
     for (uint64_t rest = mask; rest; rest &= rest - 1) {
-        int j = __builtin_ctzll(rest);
+        const int k = __builtin_ctzll(rest);
         ways++;
-        family->columns[family->size] = j;
-        family->children[family->size++] = with_more - same - ways[j * step];
-        same += ways[j * step];
-        with_more += ways[j * step + 1];
+        family->children[k] = with_more - same - ways[k * step];
+        same += ways[k * step];
+        with_more += ways[k * step + 1];
     }
     family->place = same;
     family->above = with_more;
-    for (int i = 0; i < family->size; i++)
-        family->children[i] += same;
+    for (uint64_t rest = mask; rest; rest &= rest - 1)
+        family->children[__builtin_ctzll(rest)] += same;
 }
 
-/* Columns that do not violate the subset without them, as zero bits; the signs of the others. */
-TARGET static inline v4l NAME(busy)(const NAME(state) *state, const NAME(family) *family, const uint64_t *marks, v4l *negative)
+static inline size_t NAME(child_of)(const NAME(state) *state, const NAME(family) *family, int k)
 {
-    v4l busy = {-1, -1, -1, -1}, signs = {0, 0, 0, 0};
+    return state->run->ways == NULL ? family->mask ^ 1ull << k : family->children[k];
+}
+
+/* The columns that do not violate the subset without them; and the signs of the others. */
+TARGET static inline v4l NAME(idle)(const NAME(state) *state, const NAME(family) *family, const uint64_t *marks, v4l *negative)
+{
+    v4l idle = {0, 0, 0, 0}, signs = {0, 0, 0, 0};
     const uint64_t *const own = marks + state->marks[0];
-    for (int i = 0; i < family->size; i++) {
-        const v4l bit = ALL_LANES(1ll << family->columns[i]);
-        const v4l_anywhere *mark = (const v4l_anywhere *)(own + family->children[i] * STEP);
-        busy &= mark[0] | ~bit;
-        signs |= (WORDS == 1 ? mark[0] >> 32 : mark[WORDS - 1]) & bit;
+    for (uint64_t rest = family->mask; rest; rest &= rest - 1) {
+        const int k = __builtin_ctzll(rest);
+        const v4l_anywhere *mark = (const v4l_anywhere *)(own + NAME(child_of)(state, family, k) * STEP);
+        idle |= ~mark[0] & state->bits[k];
+        signs |= mark[WORDS - 1] & state->sign_bits[k];
     }
-    *negative = signs;
-    if (!ANY(busy == -1))
-        return busy;
-    const uint64_t *const others = marks + family->above * STEP;
-    for (int i = 0; i < state->top_size; i++) {
-        const size_t *const at = state->child_marks[i];
-        const v4l bit = state->top_bits[i], mark = GATHER(others, at);
-        busy &= mark | ~bit;
-        signs |= (WORDS == 1 ? mark >> 32 : GATHER(others + (WORDS - 1) * LANES, at)) & bit;
+    if (ANY(idle == 0)) {
+        const uint64_t *const others = marks + family->above * STEP;
+        for (int i = 0; i < state->top_size; i++) {
+            const size_t *const at = state->child_marks[i];
+            const v4l mark = GATHER(others, at), signed_mark = WORDS == 1 ? mark : GATHER(others + (WORDS - 1) * LANES, at);
+            idle |= ~mark & state->top_bits[i];
+            signs |= signed_mark & state->top_sign_bits[i];
+        }
     }
-    *negative = signs;
-    return busy;
+    *negative = WORDS == 1 ? (signs >> 32) & ALL_LANES(0xffffffff) : signs;
+    return idle;
 }
 
 /* ---- one subset in four lanes ---- */
 
+typedef struct {
+    v4 norm, length, fit; /* sums of |b|, h |b| and c b */
+} NAME(sums);
+
+#define ADD_TO(sums, k, value)            \
+    do {                                  \
+        const v4 size_ = ABS(value);      \
+        (sums).norm += size_;             \
+        (sums).length += h[k] * size_;    \
+        (sums).fit += c[k] * (value);     \
+    } while (0)
+
 /* Coefficients into state->b, and the multiplier: the subset's columns are all in the support, with the signs given. */
-TARGET static v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) *slot, int radius, v4l negative, v4l needed)
+TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) *slot, int radius, v4l negative, v4l needed,
+                                           NAME(sums) *out)
 {
     const double limit = state->run->radii[radius];
+    const v4 *const c = state->c, *const h = state->h, *const response = slot->response;
+    const v4l *const inside = state->inside;
     v4 *const b = state->b;
-    v4 norm = ZERO;
     const int members = slot->members;
     const unsigned char *const rows = slot->rows;
-    const v4 *const response = slot->response;
-    const v4l *const inside = state->inside;
+    NAME(sums) sums = {ZERO, ZERO, ZERO};
     for (int i = 0; i < members; i++) {
         const int k = rows[i];
-        b[k] = (v4)((v4l)response[k] & inside[k]);
-        norm += ABS(b[k]);
+        const v4 value = (v4)((v4l)response[k] & inside[k]);
+        b[k] = value;
+        ADD_TO(sums, k, value);
     }
     v4 multiplier = ZERO + (limit > 0 ? 0.0 : INFINITY);
-    const v4l bound = ~(norm <= limit);
-    if (!ANY(bound & needed))
-        return multiplier;
-    const v4 *vector = NAME(reach_signs)(state, radius, slot->mask, negative, needed);
-    v4 su = ZERO, sb = ZERO;
-    for (int i = 0; i < members; i++) {
-        const int k = rows[i];
-        const v4l flip = NAME(flip)(negative, k);
-        su += (v4)(((v4l)vector[k] & inside[k]) ^ flip);
-        sb += (v4)((v4l)b[k] ^ flip);
+    const v4l bound = ~(sums.norm <= limit);
+    if (ANY(bound & needed)) {
+        const v4 *vector = NAME(reach_signs)(state, radius, slot->mask, negative, needed);
+        v4 su = ZERO, sb = ZERO;
+        for (int i = 0; i < members; i++) {
+            const int k = rows[i];
+            const v4l flip = NAME(flip)(negative, k);
+            su += (v4)(((v4l)vector[k] & inside[k]) ^ flip);
+            sb += (v4)((v4l)b[k] ^ flip);
+        }
+        const v4 found = (sb - limit) / su;
+        multiplier = (v4)((v4l)found & bound & (found > 0));
+        sums = (NAME(sums)){ZERO, ZERO, ZERO};
+        for (int i = 0; i < members; i++) {
+            const int k = rows[i];
+            const v4 value = b[k] - multiplier * (v4)((v4l)vector[k] & inside[k]);
+            b[k] = value;
+            ADD_TO(sums, k, value);
+        }
     }
-    const v4 found = (sb - limit) / su;
-    multiplier = (v4)((v4l)found & bound & (found > 0));
-    for (int i = 0; i < members; i++) {
-        const int k = rows[i];
-        b[k] -= multiplier * (v4)((v4l)vector[k] & inside[k]);
-    }
+    *out = sums;
     return multiplier;
 }
 
@@ -292,27 +307,19 @@ typedef struct {
 } NAME(certificate);
 
 /* See lattice_certificate.py for what is computed here and the proof. */
-TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *rows, int members, int size, v4 multiplier,
+TARGET static void NAME(certify)(const NAME(state) *state, const NAME(slot) *slot, const NAME(sums) *sums, int size, v4 multiplier,
                                  double limit, NAME(certificate) *out)
 {
     const lattice_run *run = state->run;
     const int d = state->d;
     const v4 *const b = state->b, *const c = state->c, *const h = state->h;
     const v4l *const outside = state->outside;
-    v4 norm = ZERO, length = ZERO, fit = ZERO, inner = ZERO, largest = ZERO, compact[64], q[64];
-    const v4 *columns[64];
+    const int members = slot->members;
+    const unsigned char *const rows = slot->rows;
+    v4 inner = ZERO, other = ZERO, largest = ZERO, q[64];
     v4l violators = {0, 0, 0, 0}, negative = {0, 0, 0, 0};
-    for (int i = 0; i < members; i++) {
-        const int k = rows[i];
-        const v4 absolute = ABS(b[k]);
-        compact[i] = b[k];
-        columns[i] = state->gram_columns[k];
-        norm += absolute;
-        length += h[k] * absolute;
-        fit += c[k] * b[k];
-    }
     const double share = run->shares[size];
-    const v4 extent = state->response_norm + length, slack = (run->slack * share) * extent;
+    const v4 extent = state->response_norm + sums->length, slack = (run->slack * share) * extent;
 /* q for so many columns at once, all in registers; the last tile may overlap the one before */
 #define TILE(count)                                                                \
     case count:                                                                    \
@@ -323,9 +330,9 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
             _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)               \
                 sums[t] = start[t];                                                \
             for (int i = 0; i < members; i++) {                                    \
-                const v4 *column = columns[i] + shift;                             \
+                const v4 *column = state->gram_columns[rows[i]] + shift;           \
                 ONE_REGISTER(column);                                              \
-                const v4 factor = compact[i];                                      \
+                const v4 factor = b[rows[i]];                                      \
                 _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)           \
                     sums[t] -= column[t] * factor;                                 \
             }                                                                      \
@@ -337,76 +344,90 @@ TARGET static void NAME(certify)(const NAME(state) *state, const unsigned char *
         TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
     }
 #undef TILE
-#pragma GCC unroll 2
-    for (long k = d - 1; k >= 0; k--) {
-        /* a q that is no number makes `inner` none, and so the bound */
-        const v4 absolute = ABS(q[k]), allowed = multiplier + slack * h[k];
-        const v4l violating = (absolute > allowed) & outside[k];
-        largest = MAXIMUM(largest, (v4)((v4l)absolute & ~violating));
-        violators += violators - violating;
-        negative += negative - (q[k] < 0);
-        inner += q[k] * b[k];
+/* a q that is no number makes `inner` none, and so the bound */
+#define ROW(k, inner)                                                                \
+    do {                                                                             \
+        const v4 value_ = q[k], size_ = ABS(value_), allowed_ = multiplier + slack * h[k]; \
+        const v4l violating_ = (size_ > allowed_) & outside[k];                      \
+        largest = MAXIMUM(largest, (v4)((v4l)size_ & ~violating_));                  \
+        violators += violators - violating_;                                         \
+        negative += negative - (value_ < 0);                                         \
+        inner += value_ * b[k];                                                      \
+    } while (0)
+    long k = d - 1;
+    for (; k > 0; k -= 2) {
+        ROW(k, inner);
+        ROW(k - 1, other);
     }
-    const v4 total = norm * run->norm_up, gap = 2.0 * (limit * largest - inner);
+    if (k == 0)
+        ROW(0, inner);
+#undef ROW
+    inner += other;
+    const v4 total = sums->norm * run->norm_up, gap = 2.0 * (limit * largest - inner);
     const v4 over = (v4)((v4l)(1.0 - limit / total) & (total > limit)) + UNIT;
     const v4 rounding = 2.0 * share * extent * (extent + limit * state->largest_norm);
     /* MAXIMUM gives its second argument if one is no number, and then the bound must be none either */
     out->bound = (MAXIMUM(2.0 * over * extent * extent, gap) + rounding) * ROUND_UP + UNDERFLOW_BOUND;
-    const v4 value = state->yy - fit - inner;
+    const v4 value = state->yy - sums->fit - inner;
     out->value = (v4)((v4l)value & (value > 0));
     out->violators = violators;
     out->negative = negative;
 }
 
-TARGET static void NAME(store)(const NAME(state) *state, int radius, const NAME(family) *family, const NAME(certificate) *found,
-                               v4l lanes, uint64_t *marks)
+/* The marks of a subset's four lanes: one vector, or two. */
+typedef struct {
+    v4l words[WORDS];
+} NAME(marks);
+
+TARGET static inline void NAME(store_values)(const NAME(state) *state, int radius, const NAME(family) *family,
+                                             const NAME(certificate) *found, v4l lanes)
 {
-    const lattice_run *run = state->run;
-    const size_t place = radius * run->count + family->place;
-    uint64_t *const mark = marks + family->place * STEP;
+    double *const values = state->run->values + radius * state->run->count + family->place;
+    float *const bounds = state->run->bounds + radius * state->run->count + family->place;
     const v4 raised = found->bound * FLOAT_UP;
-#if MARK_BITS == 32
-    const v4l packed = found->violators | found->negative << 32;
-#else
-    const v4l packed = found->violators;
-#endif
-    for (int l = 0; l < LANES; l++) {
-        if (!lanes[l])
-            continue;
-        run->values[state->starts[l] + place] = found->value[l];
-        run->bounds[state->starts[l] + place] = (float)raised[l];
-        mark[state->marks[l]] = (uint64_t)packed[l];
-        if (WORDS == 2)
-            mark[state->marks[l] + LANES] = (uint64_t)found->negative[l];
-    }
+#pragma GCC unroll 4
+    for (int l = 0; l < LANES; l++)
+        if (lanes[l]) {
+            values[state->starts[l]] = found->value[l];
+            bounds[state->starts[l]] = (float)raised[l];
+        }
 }
 
-TARGET static void NAME(copy)(const NAME(state) *state, int radius, const NAME(family) *family, v4l busy, v4l lanes,
-                              uint64_t *marks)
+TARGET static inline void NAME(mix_marks)(NAME(marks) *marks, const NAME(certificate) *found, v4l lanes)
+{
+#if MARK_BITS == 32
+    marks->words[0] = (marks->words[0] & ~lanes) | ((found->violators | found->negative << 32) & lanes);
+#else
+    marks->words[0] = (marks->words[0] & ~lanes) | (found->violators & lanes);
+    marks->words[1] = (marks->words[1] & ~lanes) | (found->negative & lanes);
+#endif
+}
+
+/* Lanes with an idle column take over what was found for the subset without it. */
+TARGET static void NAME(copy)(const NAME(state) *state, int radius, const NAME(family) *family, v4l idle,
+                              const uint64_t *marks, NAME(marks) *out)
 {
     const lattice_run *run = state->run;
+    double *const values = run->values + radius * run->count;
+    float *const bounds = run->bounds + radius * run->count;
     for (int l = 0; l < LANES; l++) {
-        if (!lanes[l])
+        if (!idle[l])
             continue;
-        const int j = __builtin_ctzll(~(uint64_t)busy[l]);
-        size_t from_marks = state->marks[l], start = state->starts[l], place = family->above;
+        const int j = __builtin_ctzll((uint64_t)idle[l]);
+        size_t from_marks = state->marks[l], from = state->starts[l], place;
         if (j < state->low) {
-            int i = 0;
-            while (family->columns[i] != j)
-                i++;
-            place = family->children[i];
+            place = NAME(child_of)(state, family, j);
         } else {
-            int i = 0;
-            while (state->top_columns[l][i] != j)
-                i++;
+            const int i = __builtin_popcountll(state->tops[l] >> j) - 1; /* the top's columns stand in falling order */
             from_marks = state->child_marks[i][l];
-            start = state->child_starts[i][l];
+            from = state->child_starts[i][l];
+            place = family->above;
         }
-        const size_t from = start + radius * run->count + place, to = state->starts[l] + radius * run->count + family->place;
-        run->values[to] = run->values[from];
-        run->bounds[to] = run->bounds[from];
+        const size_t to = state->starts[l] + family->place;
+        values[to] = values[from + place];
+        bounds[to] = bounds[from + place];
         for (int w = 0; w < WORDS; w++)
-            marks[state->marks[l] + family->place * STEP + w * LANES] = marks[from_marks + place * STEP + w * LANES];
+            out->words[w][l] = (long long)marks[from_marks + place * STEP + w * LANES];
     }
 }
 
@@ -437,7 +458,7 @@ TARGET static uint64_t NAME(support_of)(const NAME(state) *state, int l, uint64_
  * are taken, and certified for the subset; if the bound is large, the exact solver is asked. In exact arithmetic some child of a
  * singular subset has its loss, because a solution of least l1 norm can be chosen with independent columns. */
 TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int radius, const NAME(family) *family, int l,
-                                uint64_t *marks)
+                                const uint64_t *marks, NAME(marks) *out)
 {
     const lattice_run *run = state->run;
     const double *values = run->values + state->tables[l] + radius * run->count;
@@ -458,8 +479,13 @@ TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int 
     } while (!solve_dense(run, state->products[l], support, negative, run->radii[radius], coefficients, &multiplier));
     for (int k = 0; k < state->d; k++)
         state->b[k][l] = coefficients[k];
+    const v4 *const c = state->c, *const h = state->h;
+    NAME(sums) sums = {ZERO, ZERO, ZERO};
+    for (int k = 0; k < state->d; k++)
+        ADD_TO(sums, k, state->b[k]);
+    const int size = __builtin_popcountll(family->mask) + state->top_size;
     NAME(certificate) found;
-    NAME(certify)(state, slot->rows, slot->members, family->size + state->top_size, ZERO + multiplier, run->radii[radius], &found);
+    NAME(certify)(state, slot, &sums, size, ZERO + multiplier, run->radii[radius], &found);
     if (!(found.bound[l] >= 0 && found.bound[l] < INFINITY)) {
         found.bound[l] = INFINITY;
         found.value[l] = least < INFINITY ? least : state->yy[l];
@@ -467,7 +493,8 @@ TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int 
     }
     v4l lane = {0, 0, 0, 0};
     lane[l] = -1;
-    NAME(store)(state, radius, family, &found, lane, marks);
+    NAME(store_values)(state, radius, family, &found, lane);
+    NAME(mix_marks)(out, &found, lane);
 }
 
 /* ---- a group ---- */
@@ -475,26 +502,33 @@ TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int 
 TARGET static void NAME(solve_subset)(NAME(state) *state, uint64_t mask)
 {
     const lattice_run *run = state->run;
+    const int size = __builtin_popcountll(mask) + state->top_size;
     NAME(family) family;
     NAME(find_family)(state, mask, &family);
     for (int radius = 0; radius < run->radii_count; radius++) {
-        uint64_t *marks = run->marks + radius * run->marks_count;
+        uint64_t *const marks = run->marks + radius * run->marks_count;
+        NAME(marks) mine = {{{0, 0, 0, 0}}};
         v4l negative;
-        const v4l busy = NAME(busy)(state, &family, marks, &negative), full = busy == -1;
-        if (ANY(~full))
-            NAME(copy)(state, radius, &family, busy, ~full, marks);
-        if (!ANY(full))
-            continue;
-        const NAME(slot) *slot = NAME(reach)(state, mask);
-        const v4 multiplier = NAME(coefficients)(state, slot, radius, negative, full);
-        NAME(certificate) found;
-        NAME(certify)(state, slot->rows, slot->members, family.size + state->top_size, multiplier, run->radii[radius], &found);
-        const v4l good = full & ~slot->singular & (found.bound >= 0) & (found.bound < INFINITY), bad = full & ~good;
-        NAME(store)(state, radius, &family, &found, good, marks);
-        if (ANY(bad))
-            for (int l = 0; l < LANES; l++)
-                if (bad[l])
-                    NAME(rescue)(state, slot, radius, &family, l, marks);
+        const v4l idle = NAME(idle)(state, &family, marks, &negative), full = idle == 0;
+        if (ANY(idle))
+            NAME(copy)(state, radius, &family, idle, marks, &mine);
+        if (ANY(full)) {
+            const NAME(slot) *slot = NAME(reach)(state, mask);
+            NAME(sums) sums;
+            NAME(certificate) found;
+            const v4 multiplier = NAME(coefficients)(state, slot, radius, negative, full, &sums);
+            NAME(certify)(state, slot, &sums, size, multiplier, run->radii[radius], &found);
+            const v4l good = full & ~slot->singular & (found.bound >= 0) & (found.bound < INFINITY), bad = full & ~good;
+            NAME(store_values)(state, radius, &family, &found, good);
+            NAME(mix_marks)(&mine, &found, good);
+            if (ANY(bad))
+                for (int l = 0; l < LANES; l++)
+                    if (bad[l])
+                        NAME(rescue)(state, slot, radius, &family, l, marks, &mine);
+        }
+        /* As whole vectors, because the next subset reads them so, at once. */
+        for (int w = 0; w < WORDS; w++)
+            *(v4l_anywhere *)(marks + state->marks[0] + family.place * STEP + w * LANES) = mine.words[w];
     }
 }
 
@@ -506,8 +540,7 @@ TARGET static void NAME(prepare_lane)(NAME(state) *state, int l, double *tableau
     const double *products = state->products[l];
     int columns = 0;
     for (int j = 0; j <= d; j++)
-        for (int k = 0; k < d; k++)
-            tableau[j * d + k] = products[k * (d + 1) + j];
+        memcpy(tableau + j * d, products + j * (d + 1), d * sizeof(double));
     for (uint64_t rest = state->tops[l]; rest;) {
         const int j = 63 - __builtin_clzll(rest);
         double pivot[64];
@@ -530,7 +563,8 @@ TARGET static void NAME(prepare_lane)(NAME(state) *state, int l, double *tableau
         for (int k = 0; k < d; k++)
             state->top_pivots[columns * d + k][l] = pivot[k];
         state->top_columns[l][columns] = j;
-        state->top_bits[columns][l] = 1ll << j;
+        state->top_bits[columns][l] = state->bits[j][l];
+        state->top_sign_bits[columns][l] = state->sign_bits[j][l];
         state->child_marks[columns][l] = marks_of(run, l, state->tops[l] ^ (1ull << j), WORDS);
         state->child_starts[columns][l] = state->tables[l] + start_of(run, state->tops[l] ^ (1ull << j));
         columns++;
@@ -632,8 +666,11 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
     state->low = low;
     state->tile = d ? (d - 1) / ((d + 13) / 14) + 1 : 0; /* of 14 at most, for 16 registers */
     state->gram = TAKE(d * d);
-    for (int k = 0; k < d; k++)
+    for (int k = 0; k < d; k++) {
         state->gram_columns[k] = state->gram + k * d;
+        state->bits[k] = ALL_LANES((long long)(1ull << k));
+        state->sign_bits[k] = ALL_LANES((long long)(1ull << (WORDS == 1 ? 32 + k : k)));
+    }
     state->c = TAKE(d);
     state->h = TAKE(d);
     state->b = TAKE(d);
@@ -662,4 +699,5 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
 #undef NAME
 #undef WORDS
 #undef STEP
+#undef ADD_TO
 #undef TAKE

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -131,6 +132,7 @@ def _affordable(width: int, max_size: int | None, problems: int) -> int:
     return count
 
 
+@lru_cache(maxsize=1)
 def _memory() -> float:
     """Bytes that may be taken: the machine's memory, or no limit where it does not say."""
     try:

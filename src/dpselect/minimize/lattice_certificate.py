@@ -36,6 +36,7 @@ Tested: tests/minimize/test_lattice_certificate.py
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,7 @@ def scales_of(products: Floats) -> Scales:
     return Scales(norms[:, :-1], norms[:, -1])
 
 
+@lru_cache(maxsize=64)
 def rounding_shares(width: int, error: float) -> Floats:
     """The share w of the proof, for coefficients with 0 .. width entries that are not zero."""
     operations = np.arange(width + 1) + 4.0

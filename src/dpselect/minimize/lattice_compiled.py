@@ -46,6 +46,7 @@ def ways_of(width: int, max_size: int) -> Words:
     return ways
 
 
+@lru_cache(maxsize=64)
 def count_of(width: int, max_size: int) -> int:
     """How many subsets of at most `max_size` of `width` columns there are."""
     return sum(comb(width, size) for size in range(min(width, max_size) + 1))
@@ -141,7 +142,7 @@ def solve_lattice(
 
 def _in_turns(run: _Run, plan: Plan, threads: int, progress: Progress | None) -> None:
     """Level by level; inside a level the groups are shared out. Python looks for Ctrl-C between the turns."""
-    total = int(plan.sizes.sum())
+    total = plan.marks
     if threads == 1:
         # Groups stand in an order in which none needs a later one, so that one thread may run through all levels.
         for first, last in _turns(plan, 0, len(plan.sizes), 1):
