@@ -113,8 +113,10 @@ def test_rounding_of_a_score_is_within_its_bound(loss, penalty):
     assert abs(Fraction(loss + penalty) - exact) <= Fraction(score_rounding(loss, penalty))
 
 
-def test_the_tolerance_is_a_public_share_of_the_sensitivity():
+def test_the_tolerance_is_a_public_share_of_the_sensitivity_and_grows_with_a_public_n_only():
     assert solver_tolerance(2, 3) == TOLERANCE * 25
+    assert solver_tolerance(2, 3, 2**24) == TOLERANCE * 25
+    assert solver_tolerance(2, 3, 2**30) == TOLERANCE * 25 * 64
 
 
 @pytest.mark.parametrize("radius", [2.0**-1000, 1e-20, 2.0**-54, 1e-9, 0.3, 1.0, 1 + 2.0**-52, 1e6])

@@ -64,13 +64,18 @@ def loss_range(r: float, R: float, neighbors: Neighbors, records: int = 1) -> fl
     return round_up(records * (2 * once if neighbors == "replace-one" else once))
 
 
-def solver_tolerance(r: float, R: float) -> float:
+MANY_ROWS = 2**24
+"""Beyond so many rows doubles lose digits faster than a fixed tolerance allows, and tau grows with a public n."""
+
+
+def solver_tolerance(r: float, R: float, rows: int | None = None) -> float:
     """The public tau: every computed loss is within tau of the true one.
 
-    Stated before rows are read and the same for every table, so it can be paid for in advance; the solver certifies
-    each loss to within it and computes exactly what it cannot certify.
+    Stated before rows are read and the same for every table of its size, so it can be paid for in advance; the solver
+    certifies each loss to within it and computes exactly what it cannot certify. Where n is public (`rows`) tau grows with
+    it beyond 2^24 rows, so that long tables do not send every candidate to the exact solver; where n is private it cannot.
     """
-    return TOLERANCE * (r + R) ** 2
+    return TOLERANCE * max(1.0, (rows or 0) / MANY_ROWS) * (r + R) ** 2
 
 
 def certified_range(exact_range: float, error: float) -> float:

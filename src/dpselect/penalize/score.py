@@ -6,6 +6,7 @@ import numpy as np
 
 from dpselect.assume.penalty import candidate_penalties
 from dpselect.assume.recipe import Recipe
+from dpselect.assume.sensitivity import solver_tolerance
 from dpselect.errors import AssumptionError
 from dpselect.gather.moments import Moments
 from dpselect.minimize.all import minimize_all
@@ -25,7 +26,8 @@ def score(moments: Moments, recipe: Recipe) -> Scores | LocalScores:
         penalties = candidate_penalties(each, recipe.candidates)
     if not np.isfinite(penalties).all():
         raise AssumptionError("The penalty is too large for the response's range: choose a smaller one.")
-    losses = minimize_all(moments, recipe.candidates, assumptions.rho)
+    tolerance = solver_tolerance(1.0, assumptions.rho, recipe.rows)
+    losses = minimize_all(moments, recipe.candidates, assumptions.rho, tolerance=tolerance)
     records = assumptions.rows_per_person
     if recipe.method == "pcls":
         return pcls_scores(losses, penalties, assumptions.rho, assumptions.neighbors, recipe.rows, records)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpselect.assume.budget import Budget, Guarantee, Price, exact_epsilon, float_below
 from dpselect.assume.penalty import candidate_penalties
 from dpselect.assume.recipe import Recipe
+from dpselect.assume.sensitivity import solver_tolerance
 from dpselect.errors import AssumptionError
 from dpselect.gather.moments import Moments
 from dpselect.minimize.all import minimize_all
@@ -29,7 +30,8 @@ def by_penalty(moments: Moments, recipe: Recipe, penalties: Sequence[float]) -> 
     if recipe.method == "pcpl":
         return np.array([recipe_probabilities(moments, with_penalty(recipe, penalty)) for penalty in penalties])
     study = recipe.assumptions
-    losses = minimize_all(moments, recipe.candidates, study.rho)
+    tolerance = solver_tolerance(1.0, study.rho, recipe.rows)
+    losses = minimize_all(moments, recipe.candidates, study.rho, tolerance=tolerance)
     each = [candidate_penalties(np.full(recipe.candidates.width, p / study.r**2), recipe.candidates) for p in penalties]
     scores = [
         pcls_scores(losses, costs, study.rho, study.neighbors, recipe.rows, study.rows_per_person) for costs in each

@@ -105,7 +105,7 @@ def required_range(recipe: Recipe) -> float:
     """The range of the PCLS score, computed anew from the public statements alone."""
     assumptions = recipe.assumptions
     penalties = candidate_penalties(np.array(recipe.penalties) / assumptions.r**2, recipe.candidates)
-    tolerance = max(solver_tolerance(1.0, assumptions.rho), ROUNDING)
+    tolerance = max(solver_tolerance(1.0, assumptions.rho, recipe.rows), ROUNDING)
     needed = pcls_range(
         tolerance, penalties, assumptions.rho, assumptions.neighbors, recipe.rows, assumptions.rows_per_person
     )
