@@ -25,9 +25,7 @@ def test_the_driver_gets_its_own_options_and_no_others():
     assert found.uri == "postgresql://host/base?sslmode=require&connect_timeout=3"
 
 
-@pytest.mark.parametrize(
-    "text", ["table.parquet", "C:/data/x.csv", "/abs/x.parquet", "a?b.csv", "s3://bucket/x.parquet"]
-)
+@pytest.mark.parametrize("text", ["table.parquet", "C:/data/x.csv", "/abs/x.parquet", "a?b.csv"])
 def test_anything_else_is_a_path(text):
     assert parse_address(text) is None
 
@@ -59,4 +57,13 @@ def test_no_password_is_printed(address):
 def test_what_is_no_database_is_refused(arguments, sentence):
     with pytest.raises(DataError, match=sentence) as caught:
         Database(**arguments)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["mysql://me:hunter2@host/base?table=t", "s3://key:hunter2@bucket/x.parquet", "http://h/x.csv"]
+)
+def test_other_addresses_are_refused_by_their_first_word(address):
+    with pytest.raises(DataError, match=r"Rows cannot be read from '(mysql|s3|http)' addresses") as caught:
+        parse_address(address)
     assert "hunter2" not in str(caught.value)

@@ -99,12 +99,18 @@ class Database:
 def parse_address(text: str) -> Database | None:
     """A database in one string, as a command line has it: an address with `?table=name` or `?query=SELECT ...`.
 
-    Other options stay with the address, for the driver. Anything that is not such an address gives None: a path.
+    Other options stay with the address, for the driver. Anything that is not an address gives None: a path.
     """
     scheme = text.split(":", 1)[0]
     base, _, options = text.partition("?")
-    if scheme not in ("postgresql", "postgres", "duckdb", "spark") and not base.endswith(DUCKDB_SUFFIXES):
-        return None
+    if scheme not in ("postgresql", "postgres", "duckdb", "spark"):
+        if "://" in text:  # refused by its first word alone: the rest may hold a password
+            raise DataError(
+                f"Rows cannot be read from {scheme!r} addresses; known are postgresql, duckdb and spark: copy them to one of "
+                "these, or to Parquet."
+            )
+        if not base.endswith(DUCKDB_SUFFIXES):
+            return None
     asked = dict(parse_qsl(options, keep_blank_values=True))
     table, query = asked.pop("table", None), asked.pop("query", None)
     return Database(base + ("?" + urlencode(asked) if asked else ""), table=table, query=query)
