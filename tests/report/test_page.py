@@ -48,7 +48,7 @@ def test_the_public_page_says_everything(public_page, document):
         "What explains income <in> 2026 & after?",
         selection.formula,
         "exp(5)",
-        "factor of at most 148",
+        "within a factor of 148",
         "18 to 90",
         'one of north & west, <south>, the "east" (reference north & west)',
         "replace-one",

@@ -27,13 +27,23 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
         "replace-one": "your record had been replaced by any other",
         "add-remove-one": "your record had been left out",
     }[guarantee.neighbors]
-    text = (
-        f"Whatever anyone concludes from this release, they would have concluded almost as readily if {change}: the chance "
-        f"of each outcome changes by a factor of at most {factor_text(guarantee.epsilon)}"
+    tail = f", except with probability {plain(guarantee.delta)}" if guarantee.delta else ""
+    return (
+        f"If {change}, the chance of every outcome of this release, and so of anything that anyone concludes from it, would "
+        f"have been the same within a factor of {factor_text(guarantee.epsilon)}{tail}. {strength(guarantee.epsilon)}"
     )
-    if guarantee.delta:
-        return f"{text}, except with probability {plain(guarantee.delta)}."
-    return f"{text}."
+
+
+def strength(epsilon: Decimal) -> str:
+    """How much such a promise is worth, in the three tiers of Ponomareva et al., *How to DP-fy ML* (2023), section 5.2."""
+    if epsilon <= 1:
+        return "That is a strong promise: taking part changes almost nothing for you, whatever others know already."
+    if epsilon <= 10:
+        return (
+            "That is a promise of middling strength: useful against most attacks, but not a tight one in the worst case. "
+            "A smaller epsilon would be stronger."
+        )
+    return "That is a weak promise: in the worst case it rules out very little. A smaller epsilon would be stronger."
 
 
 def guarantee_symbols(guarantee: Guarantee) -> str:

@@ -110,7 +110,7 @@ def _select(moments: Moments, ledger: Ledger) -> Selection:
         click.echo(pairs(selection_lines(selection), indent=5))
     click.echo(
         "   The two spend differently: pcpl pays half of its price for a bound that needs many rows; with "
-        f"{moments.n} of them its choice is close to a lottery."
+        f"{moments.n} of them its choice is close to a lottery. So few rows are also why this demo needs a large epsilon."
     )
     return first
 
