@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
+from dpselect.randomize.opendp_door import opendp
 from dpselect.release.units import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
 
 
@@ -58,9 +59,7 @@ def convert(rho: int, delta: int) -> int | None:
 @lru_cache(maxsize=1)
 def _gaussian() -> tuple[Any, Any, type[Exception]]:
     """OpenDP's Gaussian of scale 1, the same with its price converted, and the error that OpenDP raises."""
-    import opendp.prelude as dp  # a slow import, and most ledgers never need it
-
-    dp.enable_features("contrib")
+    dp = opendp()
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     gaussian = dp.m.make_gaussian(*space, scale=1.0)
     return gaussian, dp.c.make_zCDP_to_approxDP(gaussian), dp.OpenDPException
