@@ -283,3 +283,21 @@ def test_analyze_does_not_spend_half_when_the_whole_is_refused(place, capsys):
     assert code == 3
     assert "epsilon=4" in err
     assert json.loads(run(capsys, "budget", "study.toml", "--json")[1])["records"] == []
+
+
+def test_plan_reads_no_row_and_says_when_nothing_works(place, capsys):
+    (place / "people.csv").unlink()
+    code, out, err = run(capsys, "plan", "study.toml", "--rows", "100", "--epsilon", "0.05", "--json")
+    values = json.loads(out)
+    assert (code, err) == (0, "")
+    assert not values["works"]
+    assert "you need n of about" in values["verdict"]
+    code, out, _ = run(capsys, "plan", "study.toml", "--rows", "5000", "--epsilon", "2", "-q")
+    assert (code, out.count("\n")) == (0, 1)
+    assert "the right model is found" in out
+
+
+def test_plan_refuses_effects_that_are_no_numbers(place, capsys):
+    code, _, err = run(capsys, "plan", "study.toml", "--rows", "100", "--epsilon", "1", "--effects", "big,small")
+    assert code == 2
+    assert "'big,small'" in err

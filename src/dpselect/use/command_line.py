@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": "One real data set, end to end, ending in a report to open.",
     "init": "Write a study file for DATA: names and types only, the bounds are yours to state.",
     "check": "Custodian's eyes only: does DATA fit the study, and what would be chosen?",
+    "plan": "What to expect, and good settings, from public facts alone.",
     "select": "Choose a model with a differential-privacy guarantee.",
     "analyze": "Choose a model, estimate its coefficients, write the report.",
     "budget": "What was spent, when and on what; or open a ledger.",
