@@ -21,7 +21,13 @@ ASSUMPTIONS = Assumptions(Numeric("y", -1, 1), [Numeric("x", -1, 1)])
 MOMENTS = gather_table((np.full((3, 1), 0.5), np.full(3, 0.25)), ASSUMPTIONS)
 
 GUARANTEE = facts.GuaranteeFact(
-    epsilon="1", delta="0", factor="2.72", neighbors="replace-one", sentence="A sentence.", symbols="P <= e P"
+    epsilon="1",
+    delta="0",
+    factor="2.72",
+    neighbors="replace-one",
+    per_person=False,
+    sentence="A sentence.",
+    symbols="P <= e P",
 )
 FACTS = facts.Facts(
     title="What explains y?",

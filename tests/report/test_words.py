@@ -25,6 +25,9 @@ def test_delta_and_neighbours_are_told():
     assert "except" not in guarantee_sentence(promise(1))
     assert "replaced by any other" in guarantee_sentence(promise(1))
     assert "left out" in guarantee_sentence(promise(1, neighbors="add-remove-one"))
+    assert "your records (3 at most count) had been left out" in guarantee_sentence(
+        promise(1, neighbors="add-remove-one"), 3
+    )
     assert guarantee_symbols(promise("0.5", "1e-6")).endswith("+ 1e-6")
     assert "exp(0.5)" in guarantee_symbols(promise("0.5"))
 

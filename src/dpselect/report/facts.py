@@ -70,6 +70,7 @@ class GuaranteeFact:
     delta: str
     factor: str
     neighbors: str
+    per_person: bool
     sentence: str
     symbols: str
 

@@ -37,7 +37,8 @@ def facts_of(document: Document) -> Facts:
             delta=plain(guarantee.delta),
             factor=factor_text(guarantee.epsilon),
             neighbors=guarantee.neighbors,
-            sentence=guarantee_sentence(guarantee),
+            per_person=assumptions.person is not None,
+            sentence=guarantee_sentence(guarantee, assumptions.max_rows_per_person),
             symbols=guarantee_symbols(guarantee),
         ),
         charges=tuple(_charge(release) for release in document.releases),
@@ -80,15 +81,21 @@ def _settings(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
         "replace-one": "one record replaced by another; the number of rows is public",
         "add-remove-one": "one record added or removed; the number of rows is secret",
     }
+    person = () if assumptions.person is None else (("Persons", _persons(assumptions)),)
     return (
         ("Intercept", intercept[assumptions.intercept]),
         ("Missing cells", missing[assumptions.missing]),
+        *person,
         ("Neighbouring tables", f"{assumptions.neighbors}: {neighbors[assumptions.neighbors]}"),
         (
             "Radius",
             f"{number(assumptions.radius or 0.0)} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])",
         ),
     )
+
+
+def _persons(assumptions: Assumptions) -> str:
+    return f"named by {assumptions.person}; {assumptions.max_rows_per_person:,} rows of each count at most"
 
 
 def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:

@@ -21,11 +21,12 @@ def factor_text(epsilon: Decimal) -> str:
     return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}" if factor < 1e9 else f"{factor:.1e}"
 
 
-def guarantee_sentence(guarantee: Guarantee) -> str:
-    """What the guarantee promises to one person in the data."""
+def guarantee_sentence(guarantee: Guarantee, rows_per_person: int | None = None) -> str:
+    """What the guarantee promises to one person in the data; `rows_per_person` if several rows of each may count."""
+    yours = "your record" if rows_per_person is None else f"your records ({rows_per_person:,} at most count)"
     change = {
-        "replace-one": "your record had been replaced by any other",
-        "add-remove-one": "your record had been left out",
+        "replace-one": f"{yours} had been replaced by any other",
+        "add-remove-one": f"{yours} had been left out",
     }[guarantee.neighbors]
     tail = f", except with probability {plain(guarantee.delta)}" if guarantee.delta else ""
     return (

@@ -120,7 +120,7 @@ def _checked(assumptions: Any, options: dict[str, Any], budget: tuple[Decimal, D
     """The settings of the choice, refused here if they cannot be, before a row is read."""
     part = budget[1] / 2 if options["method"] == "pcpl" else Decimal(0)
     settings = Settings(**{**options, "epsilon": str(budget[0] / 2), "delta": str(part)})
-    settings.price(assumptions)
+    settings.recipe(assumptions)
     return settings
 
 

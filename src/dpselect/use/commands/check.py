@@ -51,7 +51,7 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     rows = Rows.from_options(data, options)
     settings = Settings(**options) if options["epsilon"] is not None else None
     if settings is not None:
-        settings.price(assumptions)
+        settings.recipe(assumptions)
     if output is not None:
         require_writable(output)
     rows.check(assumptions)

@@ -12,6 +12,7 @@ import click
 
 from dpselect.assume.budget import exact_delta, exact_epsilon, plain
 from dpselect.release.ledger import Ledger
+from dpselect.release.records import Charge
 from dpselect.use.commands.terminal import on_terminal, tell
 
 DEFAULT_EPSILON, DEFAULT_DELTA = Decimal(10), Decimal("1e-5")
@@ -60,12 +61,16 @@ class Till:
         epsilon, delta = self.totals(price)
         return Ledger(self.path, epsilon=epsilon, delta=delta, announce=tell)
 
-    def confirm(self, price: Price, yes: bool) -> None:
-        """Say what will be charged, and ask for a yes if there is a person to ask. A ledger that is there must open."""
+    def confirm(self, price: Price, yes: bool, *charges: Charge) -> None:
+        """Say what will be charged, and ask for a yes if there is a person to ask.
+
+        A ledger that is there must open and have room for the charges: better refused now than after an hour of reading.
+        """
         epsilon, delta = price
         if self.exists:
-            left = Ledger(self.path, announce=tell).left()
-            state = f"which has {left} left"
+            ledger = Ledger(self.path, announce=tell)
+            ledger.check(*charges)
+            state = f"which has {ledger.left()} left"
         else:
             state = f"a new ledger that will allow epsilon {plain(self.totals(price)[0])} in all"
         if yes or not on_terminal():

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
 from dpselect.report.text import selection_lines
 from dpselect.use.analysis import select
@@ -62,11 +63,12 @@ def command(
     assumptions = read_study(study)
     till, rows = Till.from_options(study, options), Rows.from_options(data, options)
     settings = Settings(**options)
-    price = settings.price(assumptions)
+    recipe = settings.recipe(assumptions)
+    price = recipe.guarantee.epsilon, recipe.guarantee.delta
     if output is not None:
         require_writable(output)
     rows.check(assumptions)
-    till.confirm(price, yes)
+    till.confirm(price, yes, selection_charge(recipe))
     moments = rows.moments(assumptions, quiet)
     with waiting("Choosing", quiet):
         ledger = till.open(price)

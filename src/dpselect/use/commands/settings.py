@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.models import Subsets
-from dpselect.assume.recipe import Mechanism, Method, make_recipe
+from dpselect.assume.recipe import Mechanism, Method, Recipe, make_recipe
 from dpselect.use.commands.options import penalty_of
 
 
@@ -38,10 +37,9 @@ class Settings:
         """All that `select` takes."""
         return {"epsilon": self.epsilon, "delta": self.delta or 0, **self.model}
 
-    def price(self, assumptions: Assumptions) -> tuple[Decimal, Decimal]:
-        """Epsilon and delta of the run; whatever can be refused without the rows is refused here."""
-        guarantee = make_recipe(assumptions, rows=_ANY, **self.selection).guarantee
-        return guarantee.epsilon, guarantee.delta
+    def recipe(self, assumptions: Assumptions) -> Recipe:
+        """The recipe for some number of rows; whatever can be refused without the rows is refused here."""
+        return make_recipe(assumptions, rows=_ANY, **self.selection)
 
 
 _ANY = 1000  # a number of rows for checks that do not depend on it
