@@ -25,6 +25,11 @@ class Statement:
     verdict: Verdict
     why: str = ""
 
+    @property
+    def here(self) -> str:
+        """What was found and, if there is more to say, why."""
+        return f"{self.found}; {self.why}" if self.why else self.found
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)

@@ -37,7 +37,7 @@ class PaperRun:
     paths: tuple[Path, ...]
 
     def __str__(self) -> str:
-        lines = [f"{each.verdict:>15}: {each.said}\n{'':17}{each.found}" for each in self.statements]
+        lines = [f"{each.verdict:>15}: {each.said}\n{'':17}{each.here}" for each in self.statements]
         return "\n".join([f"{self.name}: {', '.join(path.name for path in self.paths)}", *lines])
 
 

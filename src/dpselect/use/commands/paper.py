@@ -59,7 +59,7 @@ def command(
 
 def _show(run: PaperRun) -> None:
     click.echo(heading(f"{run.name}: {', '.join(path.name for path in run.paths)}"))
-    show_table(["", "the paper says", "here"], [[each.verdict, each.said, each.found] for each in run.statements])
+    show_table(["", "the paper says", "here"], [[each.verdict, each.said, each.here] for each in run.statements])
     click.echo()
 
 
