@@ -72,13 +72,21 @@ def _bars(axes, report):
     ours = each.get("dpselect (C)", each["dpselect (NumPy)"])
     ratios = sorted(((s / ours, name) for name, s in each.items() if name != "dpselect (C)"))
     for i, (ratio, name) in enumerate(ratios):
-        axes.barh(i, ratio, color=COLORS[name], height=0.62)
-        note = f"  {NOTES[name]}" if name in NOTES else ""
-        axes.text(ratio * 1.15, i, f"{ratio:,.0f} times{note}", va="center", size=9, color=COLORS[name])
+        axes.plot([1, ratio], [i, i], color=COLORS[name], lw=1.2, alpha=0.5)
+        axes.plot(ratio, i, "o", color=COLORS[name], ms=8)
+        note = f", {NOTES[name]}" if name in NOTES else ""
+        axes.annotate(
+            f"{ratio:,.0f} times{note}", (ratio, i), xytext=(9, 0), textcoords="offset points", va="center", size=9,
+            color=COLORS[name],
+        )  # fmt: skip
     axes.set_yticks(range(len(ratios)), [name for _, name in ratios])
     axes.set_xscale("log")
-    axes.set_xlim(1, max(r for r, _ in ratios) * 12)
+    axes.set_xlim(1, max(r for r, _ in ratios) * 25)
+    axes.set_ylim(-0.6, len(ratios) - 0.4)
+    axes.set_xticks([1, 10, 100, 1000, 10_000], ["1", "10", "100", "1,000", "10,000"])
     axes.minorticks_off()
+    axes.grid(axis="x", color="#e5e5e5", lw=0.8)
+    axes.set_axisbelow(True)
     axes.set_title("13 columns: times slower than the C kernel", loc="left", size=10)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpselect.gather.moments import Moments
-from dpselect.minimize import lattice_compiled
+from dpselect.minimize import lattice_compiled, lattice_numpy
 from dpselect.minimize.exact import exact_loss
 from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.lattice_certificate import certify, scales_of
@@ -115,3 +115,57 @@ def test_numbers_beyond_all_bounds_give_infinite_bounds_and_no_crash(backend):
     values, bounds = lattice_losses(products, 1e200, backend=backend)
     assert np.isfinite(values).all()
     assert not (bounds <= 1e300).all()
+
+
+@backends
+@pytest.mark.parametrize("slack", [1e9, 1e12, 3e12, 1e13, 1e14])
+@pytest.mark.parametrize("radius", [0.3, 5.0])
+def test_bounds_hold_when_violators_are_overlooked(slack, radius, backend, monkeypatch):
+    # With too much slack subsets become copies of children that do not solve them: the bound has to say how bad they are.
+    for module in (lattice_compiled, lattice_numpy):
+        monkeypatch.setattr(module, "SLACK", slack)
+    for kind in ("plain", "correlation .999"):
+        moments = hard(kind, 4)
+        values, bounds = lattice_losses(moments.scaled(), radius, backend=backend)
+        truth = [exact_loss(moments.integers(), mask, radius)[0] for mask in range(32)]
+        assert all(abs(Fraction(v) - t) <= Fraction(e) for v, t, e in zip(values, truth, bounds, strict=True))
+        assert slack < 1e14 or any(abs(Fraction(v) - t) > 1e-3 for v, t in zip(values, truth, strict=True))
+
+
+@backends
+@pytest.mark.parametrize("pivot", [1e-3, 0.3, 0.9, 2.0])
+@pytest.mark.parametrize("radius", [0.3, 5.0])
+def test_bounds_hold_when_sound_designs_are_taken_for_singular(pivot, radius, backend, monkeypatch):
+    # Then nothing is left but the best child, down to the empty model.
+    for module in (lattice_compiled, lattice_numpy):
+        monkeypatch.setattr(module, "PIVOT", pivot)
+    for kind in ("plain", "correlation .999", "duplicates"):
+        moments = hard(kind, 4)
+        values, bounds = lattice_losses(moments.scaled(), radius, backend=backend)
+        truth = [exact_loss(moments.integers(), mask, radius)[0] for mask in range(32)]
+        assert all(abs(Fraction(v) - t) <= Fraction(e) for v, t, e in zip(values, truth, bounds, strict=True))
+        if pivot > 1:
+            np.testing.assert_allclose(values, float(truth[0]), rtol=1e-12)
+
+
+@no_compiler
+@pytest.mark.parametrize("d", [3, 8, 20])
+def test_the_twins_know_of_the_same_rounding(d):
+    rng = np.random.default_rng(d)
+    table = rng.uniform(-1, 1, (50, d + 1))
+    products = table.T @ table
+    for radius in (0.0, 0.5, 100.0):
+        for error in (2.0**-53, 1e-9):
+            # The empty model has no gap, so that its bound is rounding alone.
+            ours = lattice_losses(products, radius, error=error, max_size=0, backend="c")[1].item()
+            twin = lattice_losses(products, radius, error=error, max_size=0, backend="numpy")[1].item()
+            assert twin <= ours <= twin * (1 + 1e-6)
+
+
+@backends
+def test_what_is_no_number_is_certified_for_nobody(backend):
+    products = hard("plain", 2).scaled()
+    products[0, 1] = products[1, 0] = np.nan
+    _, bounds = lattice_losses(products, 1.0, backend=backend)
+    masks = np.arange(32)
+    assert np.isinf(bounds[masks & 3 == 3]).all()
