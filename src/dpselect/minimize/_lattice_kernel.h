@@ -325,8 +325,10 @@ TARGET static void NAME(certify)(const NAME(state) *state, const NAME(slot) *slo
     case count:                                                                    \
         for (int from = 0; from < d; from += count) {                              \
             const size_t shift = (size_t)(from + count <= d ? from : d - count);   \
-            const v4 *const start = c + shift;                                     \
-            v4 sums[count], *const out = q + shift;                                \
+            const v4 *start = c + shift;                                           \
+            v4 sums[count], *to = q + shift;                                       \
+            ONE_REGISTER(start);                                                   \
+            ONE_REGISTER(to);                                                      \
             _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)               \
                 sums[t] = start[t];                                                \
             for (int i = 0; i < members; i++) {                                    \
@@ -337,7 +339,7 @@ TARGET static void NAME(certify)(const NAME(state) *state, const NAME(slot) *slo
                     sums[t] -= column[t] * factor;                                 \
             }                                                                      \
             _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)               \
-                out[t] = sums[t];                                                  \
+                to[t] = sums[t];                                                   \
         }                                                                          \
         break;
     switch (state->tile) {
