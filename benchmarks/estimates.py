@@ -23,7 +23,7 @@ from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.rehearse.normal_equations import equations, solve
 from dpselect.release.coefficients import Coefficients
-from dpselect.release.intervals import half_widths
+from dpselect.release.intervals import Redraws, half_widths
 
 DELTA = 1e-6
 TRUTH = np.array([0.1, 0.25, -0.2, 0.1, 0.0, 0.05])
@@ -104,12 +104,11 @@ def coverage(count: int, only: int | None = None) -> None:
         directions, truth = np.eye(width), TRUTH[:width]
         kinds = ("bootstrap", "delta")
         hits, widths = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
-        for one in entries:
+        for seed, one in enumerate(entries):
+            redraws = Redraws(release.laplace, seed)
             fit = solve(one[None], model)
             for kind in kinds:
-                half = half_widths(
-                    fit, model, directions, level=0.95, kind=kind, laplace=release.laplace, columns=width
-                )
+                half = half_widths(fit, model, directions, level=0.95, kind=kind, redraws=redraws, columns=width)
                 hits[kind].append(np.abs(fit.coefficients[0] - truth) <= half)
                 widths[kind].append(half)
         said = []

@@ -9,7 +9,7 @@ from dpselect.errors import AssumptionError
 from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.rehearse.normal_equations import equations, solve
-from dpselect.release.intervals import check_kind, check_level, half_widths, scheffe, standard_errors
+from dpselect.release.intervals import Redraws, check_kind, check_level, half_widths, scheffe, standard_errors
 
 
 def fitted(epsilon=5.0, n=2000, width=3):
@@ -25,7 +25,7 @@ def fitted(epsilon=5.0, n=2000, width=3):
 
 
 def widths(fit, model, kind, level=0.95):
-    return half_widths(fit, model, np.eye(3), level=level, kind=kind, laplace=False, columns=4)
+    return half_widths(fit, model, np.eye(3), level=level, kind=kind, redraws=Redraws(False, 5), columns=4)
 
 
 def test_delta_intervals_are_normal_quantiles_of_the_standard_errors():

@@ -10,7 +10,7 @@ import numpy as np
 from dpselect.assume.assumptions import Assumptions
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.rehearse.normal_equations import Equations, Fit, Floats, equations, solve
-from dpselect.release.intervals import IntervalKind, check_kind, check_level, half_widths, standard_errors
+from dpselect.release.intervals import IntervalKind, Redraws, check_kind, check_level, half_widths, standard_errors
 from dpselect.release.user_units import user_scale
 
 DROWNED = 0.1
@@ -70,7 +70,7 @@ def fitted_terms(
         scale.matrix,
         level=level,
         kind=intervals,
-        laplace=noisy.noise.scale.noise == "laplace",
+        redraws=Redraws.of(noisy),
         columns=len(assumptions.columns),
     )
     sampling = fit.variance[0] * np.einsum("ci,ij,cj->c", scale.matrix, np.linalg.inv(fit.gram[0]), scale.matrix)

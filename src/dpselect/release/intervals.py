@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, get_args
+from zlib import crc32
 
 import numpy as np
 
 from dpselect.errors import AssumptionError
+from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.rehearse.normal_equations import Equations, Fit, Floats, solve_moments
 from dpselect.rehearse.redraw import redrawn_moments, redrawn_noise
 
@@ -16,14 +19,34 @@ IntervalKind = Literal["bootstrap", "delta", "after-selection"]
 INTERVALS: tuple[IntervalKind, ...] = get_args(IntervalKind)
 
 REDRAWS = 999
-"""Tables redrawn for a bootstrap interval; the seed is fixed, so that a release reads back the same."""
+"""Tables redrawn for a bootstrap interval."""
 
 PIECE = 2**22
 """How many numbers a piece of the redrawn tables may fill."""
 
 
+@dataclass(frozen=True, slots=True)
+class Redraws:
+    """Public. How a bootstrap draws: the law of the privacy noise, and a seed."""
+
+    laplace: bool
+    seed: int
+
+    @classmethod
+    def of(cls, noisy: NoisyMoments) -> Redraws:
+        """Seeded by what was released, so that the same release always reads the same and two share no luck."""
+        return cls(noisy.noise.scale.noise == "laplace", crc32(repr(noisy.values).encode()))
+
+
 def half_widths(
-    fit: Fit, model: Equations, directions: Floats, *, level: float, kind: IntervalKind, laplace: bool, columns: int
+    fit: Fit,
+    model: Equations,
+    directions: Floats,
+    *,
+    level: float,
+    kind: IntervalKind,
+    redraws: Redraws,
+    columns: int,
 ) -> Floats:
     """How far an interval extends to each side, for each linear combination (row of `directions`) of the coefficients.
 
@@ -41,19 +64,19 @@ def half_widths(
     if kind == "delta":
         return np.asarray(errors * NormalDist().inv_cdf((1 + level) / 2))
     if kind == "bootstrap":
-        return np.asarray(errors * _bootstrap_reach(fit, model, directions, level, laplace))
+        return np.asarray(errors * _bootstrap_reach(fit, model, directions, level, redraws))
     sampling = np.sqrt(fit.variance[0] * np.einsum("ci,ij,cj->c", directions, np.linalg.inv(fit.gram[0]), directions))
     noise = np.sqrt(np.maximum(errors**2 - sampling**2, 0.0))
     each = (1 + level) / 2
     return np.asarray(scheffe(columns, each) * sampling + NormalDist().inv_cdf((1 + each) / 2) * noise)
 
 
-def _bootstrap_reach(fit: Fit, model: Equations, directions: Floats, level: float, laplace: bool) -> Floats:
+def _bootstrap_reach(fit: Fit, model: Equations, directions: Floats, level: float, redraws: Redraws) -> Floats:
     truth = directions @ fit.coefficients[0]
     scores = []
     for start, count in _pieces(model):
-        noise = redrawn_noise(model.variances, laplace, count, seed=start)
-        moments = redrawn_moments(fit, count, seed=start) + np.tensordot(noise, model.patterns, axes=1)
+        noise = redrawn_noise(model.variances, redraws.laplace, count, (redraws.seed, start))
+        moments = redrawn_moments(fit, count, (redraws.seed, start)) + np.tensordot(noise, model.patterns, axes=1)
         rows = np.full(count, fit.rows[0])
         if model.rows is None and model.rows_entry is not None:
             rows = rows + noise[:, model.rows_entry]
