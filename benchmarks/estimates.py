@@ -14,7 +14,7 @@ import time
 import numpy as np
 from scipy.stats import norm
 
-from dpselect import analyze, estimate, gather
+from dpselect import analyze, estimate, gather, select
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.gaussian_price import largest_mu
 from dpselect.assume.moment_layout import moment_layout
@@ -237,6 +237,25 @@ def selected(count: int) -> None:
         print(n, width, design, epsilon, "|", len(models), f"{true:.2f}", "|", " | ".join(said), flush=True)
 
 
+def winner(count: int) -> None:
+    """The worst case for intervals after selection: eleven columns without effect, and the best one must be chosen."""
+    print(
+        "epsilon of the choice | of the estimate | bootstrap | after-selection: coverage of the chosen slope, n = 1000"
+    )
+    assumptions = study(12)
+    for choice, rest in ((1, 5), (10, 5), (100, 5), (1000, 5), (1000, 1000)):
+        generator, hits = np.random.default_rng(3), {"bootstrap": [], "after-selection": []}
+        for _ in range(count):
+            x, y = generator.uniform(-1, 1, (1000, 11)), generator.uniform(-0.3, 0.3, 1000)
+            moments = gather((x, y), assumptions)
+            chosen = select(moments, assumptions, epsilon=choice, penalty=0.0, candidates=[[j] for j in range(1, 12)])
+            got = estimate(moments, chosen, epsilon=rest, delta=DELTA)
+            for kind, values in hits.items():
+                term = got.with_intervals(intervals=kind).terms[-1]
+                values.append(term.lower <= 0 <= term.upper)
+        print(choice, "|", rest, "|", " | ".join(f"{np.mean(values):.3f}" for values in hits.values()), flush=True)
+
+
 def split(count: int) -> None:
     """Mean squared error of predictions, beyond the residual's, by the share of epsilon that the choice gets; least = 1."""
     shares = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -289,7 +308,7 @@ def excess(got: Coefficients, truth: np.ndarray, gram: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["coverage", "peers", "pure", "rate", "selected", "split"])
+    parser.add_argument("what", choices=["coverage", "peers", "pure", "rate", "selected", "winner", "split"])
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--only", type=int)
     parser.add_argument("--figure", default="docs/estimates_rate.png")
@@ -300,7 +319,7 @@ def main() -> None:
     elif asked.what == "rate":
         rate(asked.count, asked.figure)
     else:
-        {"peers": peers, "pure": pure, "selected": selected, "split": split}[asked.what](asked.count)
+        {"peers": peers, "pure": pure, "selected": selected, "winner": winner, "split": split}[asked.what](asked.count)
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
