@@ -241,7 +241,7 @@ def test_persons_with_several_rows_cost_accuracy_in_proportion(table):
         assumptions = study(person="id", max_rows_per_person=most)
         got = estimate(table.assign(id=range(len(table))), ["size"], assumptions=assumptions, epsilon=0.3)
         errors.append(got["size"].error)
-        assert got.rows == pytest.approx(20_000, rel=0.1)
+        assert got.rows == pytest.approx(20_000, rel=0.6)  # twenty deviations of its noise
     assert 4 < errors[1] / errors[0] < 25
 
 
