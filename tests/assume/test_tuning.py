@@ -40,3 +40,16 @@ def test_released_bounds_take_the_place_of_the_stated_ones_and_nothing_else_chan
     assert (tuned.response.lower, tuned.response.upper) == (10, 30)
     assert (tuned.radius, tuned.r, tuned.rho) == (15, 10, 1.5)
     assert (tuned.predictors, tuned.intercept, tuned.neighbors) == (study.predictors, "candidate", "add-remove-one")
+
+
+def test_terms_and_persons_stay_as_stated():
+    study = Assumptions(
+        Numeric("y", 0, 100),
+        [Numeric("x", 0, 1), Numeric("z", 0, 1)],
+        terms=["x", ["x", "z"]],
+        person="id",
+        max_rows_per_person=3,
+    )
+    tuned = tuned_assumptions(study, 10, 30)
+    assert tuned.columns == study.columns
+    assert (tuned.person, tuned.rows_per_person) == ("id", 3)

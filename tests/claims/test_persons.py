@@ -4,18 +4,26 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.recipe import make_recipe
 from dpselect.assume.sensitivity import NEIGHBORS, loss_range, loss_sensitivity
 from dpselect.assume.variables import Numeric
+from dpselect.errors import AssumptionError
 from dpselect.gather.accumulate import Accumulator
 from dpselect.gather.moments import Moments
+from dpselect.gather.responses import count_responses
 from dpselect.minimize.lattice import lattice_losses
 from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.score import score
 from dpselect.penalize.scores import Scores
+from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
+from dpselect.randomize.interval import edges
+from dpselect.release.ledger import Ledger
+from dpselect.release.tune import release_bounds
+from dpselect.use.tuned import select_tuned
 
 ROWS_EACH = 5
 
@@ -71,3 +79,32 @@ def test_no_person_moves_the_losses_further(neighbors):
         tightest = max(tightest, float(np.ptp(there - here)))
     # One record's range is not enough for a person, and the person's is.
     assert loss_range(1, 0.7, neighbors) < tightest <= loss_range(1, 0.7, neighbors, ROWS_EACH) + 1e-9
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_tuning_pays_for_every_row_of_a_person(neighbors):
+    ranges = []
+    for most in (None, ROWS_EACH):
+        assumptions = study(most, neighbors)
+        generator = np.random.default_rng(4)
+        accumulator = Accumulator(study(None, neighbors))
+        accumulator.add({name: generator.uniform(-1, 1, 300) for name in ("a", "b", "y")})
+        moments = replace(accumulator.moments(), assumptions=assumptions.hash)
+        by_radius = radius_scores(moments, assumptions, (0.5, 2.0), 0.1)
+        by_penalty = penalty_scores(moments, assumptions, (0.1, 1.0), (1, 2))
+        ranges.append((by_radius.range, by_penalty.range))
+    alone, together = np.array(ranges)
+    assert (together >= 0.999 * ROWS_EACH * alone).all()
+    assert together[0] >= ROWS_EACH * loss_range(1.0, 2.0, neighbors)
+
+
+def test_bounds_are_not_bought_for_persons():
+    """Every row counts in a quantile, so the price of a row would be charged for as many rows as a person has."""
+    table = pa.table({name: np.linspace(-1, 1, 40) for name in ("a", "b", "y")} | {"id": ["p"] * 20 + ["q"] * 20})
+    ledger = Ledger(epsilon=1)
+    with pytest.raises(AssumptionError, match="persons"):
+        select_tuned(table, study(ROWS_EACH), epsilon=1, ledger=ledger)
+    rows = count_responses(table, study(None), edges(-1, 1, 256))
+    with pytest.raises(AssumptionError, match="persons"):
+        release_bounds(rows, study(ROWS_EACH), epsilon=1, ledger=ledger)
+    assert ledger.records() == ()

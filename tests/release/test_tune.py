@@ -6,7 +6,7 @@ import pytest
 from dpselect.assume.paper_setting import plain_assumptions
 from dpselect.assume.tuning import Tuning
 from dpselect.assume.variables import Numeric
-from dpselect.errors import AssumptionError, BudgetExceeded
+from dpselect.errors import AssumptionError, BudgetExceeded, DataError
 from dpselect.gather.responses import count_responses
 from dpselect.gather.table import gather_table
 from dpselect.randomize.interval import edges
@@ -98,3 +98,12 @@ def test_impossible_radii_are_refused(rhos):
     moments = gather_table((X, Y), STUDY)
     with pytest.raises(AssumptionError, match="radius"):
         release_radius(moments, STUDY, epsilon=1, choice_epsilon=1, rhos=rhos)
+
+
+@pytest.mark.parametrize("release", [release_radius, release_penalty])
+def test_moments_of_another_study_are_refused_before_the_charge(release):
+    ledger = Ledger(epsilon=1)
+    other = plain_assumptions(["a", "b", "c", "d"], r=4, R=4, neighbors="add-remove-one")
+    with pytest.raises(DataError, match="other assumptions"):
+        release(gather_table((X, Y), STUDY), other, epsilon=1, choice_epsilon=1, ledger=ledger)
+    assert ledger.records() == ()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.budget import Budget, Price, exact_decimal, exact_epsilon
+from dpselect.assume.variables import Numeric
 from dpselect.errors import AssumptionError
 
 ROWS_FOR_QUARTILES = 150
@@ -66,12 +67,16 @@ def tuned_assumptions(
     assumptions: Assumptions, lower: float, upper: float, tuning: Tuning = DEFAULT_TUNING
 ) -> Assumptions:
     """The same study with released bounds for the response, and the radius that goes with them."""
-    response = replace(assumptions.response, lower=lower, upper=upper)
-    return Assumptions(
-        response,
-        assumptions.predictors,
-        assumptions.intercept,
-        tuning.radius * response.half_width,
-        assumptions.neighbors,
-        assumptions.missing,
-    )
+    response = Numeric(assumptions.response.name, lower, upper)
+    changed = {"response": response.to_dict(), "radius": tuning.radius * response.half_width}
+    # All else as stated, whatever it is: terms, persons, and what later versions add.
+    return Assumptions.from_dict(assumptions.to_dict() | changed)
+
+
+def check_rows_are_persons(assumptions: Assumptions) -> None:
+    """Refuse to buy bounds for a study that protects whole persons: every row counts in them, however many a person has."""
+    if assumptions.person is not None:
+        raise AssumptionError(
+            "Bounds are bought with a price for rows, and this study protects whole persons: state the response's bounds, "
+            "and use select or analyze."
+        )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.tuning import check_rows_are_persons
 from dpselect.assume.variables import Categorical
 from dpselect.errors import DataError
 from dpselect.gather.grid import Cells
@@ -47,6 +48,7 @@ def count_responses(source: Any, assumptions: Assumptions, places: NDArray[np.fl
 
     All needed columns are read, so that whatever is wrong with them comes out now, before anything is spent.
     """
+    check_rows_are_persons(assumptions)
     if isinstance(source, Moments):
         raise DataError("Tuning has to read the responses themselves, and moments have none: give the table.")
     if hasattr(source, "read_next_batch") or type(source).__module__.partition(".")[0].lstrip("_") == "duckdb":

@@ -29,11 +29,12 @@ def radius_scores(moments: Moments, assumptions: Assumptions, rhos: Sequence[flo
     """
     full = CandidateList(len(moments.columns), ((1 << len(moments.columns)) - 1,))
     losses = [minimize_all(moments, full, rho) for rho in rhos]
-    costs = np.array([price * loss_range(1.0, rho, assumptions.neighbors) for rho in rhos])
+    ranges = [loss_range(1.0, rho, assumptions.neighbors, assumptions.rows_per_person) for rho in rhos]
+    costs = price * np.array(ranges)
     tolerance = max(each.tolerance for each in losses)
     values = np.array([each.values[0] for each in losses]) + costs
     error = tolerance + score_rounding(_most(moments, assumptions), float(costs.max()))
-    return Scores(values, certified_range(loss_range(1.0, max(rhos), assumptions.neighbors), error), "radius")
+    return Scores(values, certified_range(max(ranges), error), "radius")
 
 
 def penalty_scores(
@@ -60,7 +61,8 @@ def penalty_scores(
     room = np.minimum(asked, drops.max() - asked)
     room = np.minimum(room, np.abs(asked[:, np.newaxis] - drops).min(axis=1))
     error = 2 * losses.tolerance + score_rounding(_most(moments, assumptions), float(asked.max()))
-    return Scores(-room, certified_range(2 * loss_range(1.0, assumptions.rho, assumptions.neighbors), error), "penalty")
+    once = loss_range(1.0, assumptions.rho, assumptions.neighbors, assumptions.rows_per_person)
+    return Scores(-room, certified_range(2 * once, error), "penalty")
 
 
 def _most(moments: Moments, assumptions: Assumptions) -> float:

@@ -12,10 +12,11 @@ from dpselect.assume.budget import Guarantee, Price, exact_epsilon, float_below
 from dpselect.assume.models import candidates_for
 from dpselect.assume.penalty import balanced_penalty
 from dpselect.assume.sensitivity import loss_range
-from dpselect.assume.tuning import DEFAULT_TUNING, Tuning, tuned_assumptions
+from dpselect.assume.tuning import DEFAULT_TUNING, Tuning, check_rows_are_persons, tuned_assumptions
 from dpselect.errors import AssumptionError
 from dpselect.gather.moments import Moments
 from dpselect.gather.responses import Beyond
+from dpselect.gather.table import of_these
 from dpselect.penalize.scores import Scores
 from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
 from dpselect.randomize.choice import choose
@@ -83,6 +84,7 @@ def release_bounds(
     analyst: str = "",
 ) -> Tuned:
     """Bounds for the response: two private quantiles; see `Tuning`. `beyond` counts over `edges` of the stated bounds."""
+    check_rows_are_persons(assumptions)
     places = edges(assumptions.response.lower, assumptions.response.upper, tuning.steps)
     if beyond.below.size != places.size:
         raise AssumptionError("The responses were counted at other places than this tuning has: count them again.")
@@ -118,7 +120,7 @@ def release_radius(
     if not (len(rhos) > 0 and all(0 < rho <= 1e6 for rho in rhos)):
         raise AssumptionError("Each radius to choose from must be above 0 and at most a million half ranges.")
     price = math.log(candidates_for(assumptions).count + 1) / float(exact_epsilon(choice_epsilon))
-    scores = radius_scores(moments, assumptions, rhos, price)
+    scores = radius_scores(of_these(moments, assumptions), assumptions, rhos, price)
     charge = tuning_charge("radius", epsilon, assumptions, data, analyst)
     index, receipt = _draw(scores, charge, ledger)
     radius = rhos[index] * assumptions.r
@@ -141,11 +143,11 @@ def release_penalty(
     brings unless the table is long: see docs/RESULTS.md.
     """
     models = candidates_for(assumptions)
-    scale = loss_range(1.0, assumptions.rho, assumptions.neighbors) / float(exact_epsilon(choice_epsilon))
-    default = balanced_penalty(scale + 0.5, None, models.count)
+    once = loss_range(1.0, assumptions.rho, assumptions.neighbors, assumptions.rows_per_person)
+    default = balanced_penalty(once / float(exact_epsilon(choice_epsilon)) + 0.5, None, models.count)
     scaled = [multiple * default for multiple in PENALTIES]
     free = [j for j in range(models.width) if not (assumptions.intercept == "always" and j == 0)]
-    scores = penalty_scores(moments, assumptions, scaled, free)
+    scores = penalty_scores(of_these(moments, assumptions), assumptions, scaled, free)
     charge = tuning_charge("penalty", epsilon, assumptions, data, analyst)
     index, receipt = _draw(scores, charge, ledger)
     return _tuned("penalty", (scaled[index] * assumptions.r**2,), scores, charge, assumptions, receipt)
