@@ -21,7 +21,7 @@ from dpselect.rehearse.simulate import SEED, clipped_products, sizes_of, spread,
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Tables:
     """Private. Losses of many artificial tables, (tables, candidates), and what the choice needs to know about them."""
 
@@ -111,12 +111,16 @@ def with_paid_bounds(
 
 @dataclass(frozen=True, slots=True)
 class _Largest:
+    """Public. Products with nothing clipped, and the largest |y| that the paper takes for r."""
+
     def __call__(self, X: Array, y: Array, noise: np.random.Generator) -> tuple[Array, float]:
         return unclipped_products(X, y)
 
 
 @dataclass(frozen=True, slots=True)
 class _Clip:
+    """Public. Products with the response clipped to a stated interval and scaled to [-1, 1]."""
+
     lower: float
     upper: float
 
@@ -126,7 +130,7 @@ class _Clip:
 
 @dataclass(frozen=True, slots=True)
 class _ClipToPrivate:
-    """Products with the response clipped to a rehearsed private interval and scaled to [-1, 1]."""
+    """Public. Products with the response clipped to a rehearsed private interval and scaled to [-1, 1]."""
 
     bound: float
     tuning: Tuning

@@ -30,7 +30,7 @@ NOT_PRIVATE = "As in the paper, and not private: r is the largest |y|. "
 
 @dataclass(frozen=True, slots=True)
 class PaperRun:
-    """Public, except that figures 3 and 4 of real data show it without noise: for the custodian's eyes only."""
+    """Public. Where a figure went and what it says; figures 3 and 4 show real data without noise: custodian's eyes only."""
 
     name: str
     statements: tuple[Statement, ...]
