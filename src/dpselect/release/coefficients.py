@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ class Coefficients:
             raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
         assumptions = Assumptions.from_dict(values["assumptions"])
         return cls(
-            columns=tuple(values["columns"]),
+            columns=tuple(map(index, values["columns"])),
             terms=tuple(Term(**term) for term in values["terms"]),
             scaled=tuple(values["scaled"]),
             residual_deviation=values["residual_deviation"],

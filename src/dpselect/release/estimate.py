@@ -71,7 +71,8 @@ def release_estimate(
     """Draw the noisy moments once, after the ledger has the charge on disk, and solve from them."""
     if moments.assumptions != plan.assumptions.hash:
         raise DataError("These moments were gathered under other assumptions: gather them again with these.")
-    receipt = ledger.charge(_charge(plan, data, analyst)) if ledger is not None else None
+    charge = estimate_charge(plan.layout, plan.noise, plan.guarantee, plan.assumptions, data=data, analyst=analyst)
+    receipt = ledger.charge(charge) if ledger is not None else None
     noisy = noisy_moments(moments, plan.layout, plan.noise)
     return coefficients_from(
         noisy,
@@ -84,23 +85,31 @@ def release_estimate(
     )
 
 
-def _charge(plan: EstimatePlan, data: str, analyst: str) -> Charge:
-    noise = plan.noise
+def estimate_charge(
+    layout: MomentLayout,
+    noise: MomentNoise,
+    guarantee: Guarantee,
+    assumptions: Assumptions,
+    *,
+    data: str = "",
+    analyst: str = "",
+) -> Charge:
+    """What the ledger is told."""
     # The exact decimal of the double that OpenDP's map returned: its shortest text could be a little below it.
     price = {} if noise.rho is None else {"rho": str(Decimal(noise.rho))}
     return Charge(
         what="estimate",
         mechanism="laplace-moments" if noise.rho is None else "gaussian",
-        epsilon=plan.guarantee.epsilon,
-        delta=plan.guarantee.delta,
+        epsilon=guarantee.epsilon,
+        delta=guarantee.delta,
         parameters={
-            "neighbors": plan.guarantee.neighbors,
-            "columns": list(plan.layout.columns),
+            "neighbors": guarantee.neighbors,
+            "columns": list(layout.columns),
             "sensitivity": noise.scale.sensitivity,
             "spread": noise.spread,
             **price,
         },
-        assumptions=plan.assumptions.hash,
+        assumptions=assumptions.hash,
         data=data,
         analyst=analyst,
     )

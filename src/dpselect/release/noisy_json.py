@@ -36,6 +36,7 @@ def noisy_to_dict(noisy: NoisyMoments) -> dict[str, Any]:
 def noisy_from_dict(values: dict[str, Any], assumptions: Assumptions) -> NoisyMoments:
     """The inverse of `noisy_to_dict`."""
     noise = values["noise"]
+    rho = None if noise["rho"] is None else float(noise["rho"])
     scale = MomentScale(
         noise=noise["kind"],
         response=noise["response"],
@@ -45,9 +46,7 @@ def noisy_from_dict(values: dict[str, Any], assumptions: Assumptions) -> NoisyMo
     )
     return NoisyMoments(
         layout=moment_layout(assumptions, values["columns"]),
-        noise=MomentNoise(
-            scale=scale, spread=noise["spread"], epsilon=noise["epsilon"], delta=noise["delta"], rho=noise["rho"]
-        ),
+        noise=MomentNoise(scale=scale, spread=noise["spread"], epsilon=noise["epsilon"], delta=noise["delta"], rho=rho),
         values=tuple(values["values"]),
         known_rows=values["known_rows"],
     )

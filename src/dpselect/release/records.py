@@ -155,6 +155,8 @@ class Receipt:
         """The receipt that `to_json` wrote."""
         left = {name: Decimal(text) for name, text in values["left"].items()}
         amounts = {name: Decimal(values[name]) for name in ("epsilon", "delta")}
+        if type(values["index"]) is not int:
+            raise TypeError("The place of a record is a whole number.")
         return cls(index=values["index"], hash=values["hash"], left=Left(**left), **amounts)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import index
 from typing import Any
 
 from dpselect.assume.assumptions import INTERCEPT, Assumptions
@@ -96,7 +97,7 @@ class Selection:
         if values["format"] != FORMAT:
             raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
         return cls(
-            columns=tuple(values["columns"]),
+            columns=tuple(map(index, values["columns"])),
             variables=tuple(values["variables"]),
             range=math.inf if values["range"] == "infinite" else values["range"],
             recipe=_recipe_from_dict(values["recipe"]),

@@ -6,11 +6,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from functools import reduce
 from typing import Any, Self
 
 from dpselect.assume.assumptions import canonical_json
-from dpselect.assume.budget import Guarantee
+from dpselect.assume.budget import EXACT, Guarantee
 from dpselect.errors import DataError
 from dpselect.release.coefficients import Coefficients
 from dpselect.release.selection import Selection
@@ -42,8 +42,8 @@ class Document:
         """The price of all releases together: the sums of their epsilons and deltas."""
         parts = [release.guarantee for release in self.releases]
         return Guarantee(
-            epsilon=sum((part.epsilon for part in parts), Decimal(0)),
-            delta=sum((part.delta for part in parts), Decimal(0)),
+            epsilon=reduce(EXACT.add, (part.epsilon for part in parts)),
+            delta=reduce(EXACT.add, (part.delta for part in parts)),
             neighbors=parts[0].neighbors,
         )
 

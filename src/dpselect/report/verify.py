@@ -19,11 +19,15 @@ from dpselect.errors import DataError, LedgerError
 from dpselect.minimize.all import ROUNDING
 from dpselect.penalize.pcls import pcls_range
 from dpselect.release.coefficients import Coefficients
+from dpselect.release.estimate import estimate_charge
 from dpselect.release.ledger import Ledger
-from dpselect.release.records import Record
+from dpselect.release.records import Charge, Record
+from dpselect.release.select import selection_charge, software_version
 from dpselect.release.selection import Selection
 from dpselect.report.checks import Check
 from dpselect.report.document import Document, fingerprint
+from dpselect.report.gather_facts import facts_of
+from dpselect.report.page import report_page
 from dpselect.report.verify_estimate import estimate_checks
 
 
@@ -54,8 +58,20 @@ def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Itera
     same = values == (document.to_dict() if "selection" in values else document.selection.to_dict())
     yield Check("nothing is added or left out", same, f"sha256 {mark}")
     if text.lstrip().startswith("<"):
-        shown = mark in text and document.selection.formula in _visible(text)
-        yield Check("the page shows the release it carries", shown, document.selection.formula)
+        yield _page_check(text, document, mark)
+
+
+def _page_check(text: str, document: Document, mark: str) -> Check:
+    """The page is what this version makes of the release; of another version's page only the main facts are looked for."""
+    what = "the page shows the release it carries"
+    if document.selection.version == software_version():
+        return Check(what, text.strip() == report_page(document).strip(), document.selection.formula)
+    facts = facts_of(document)
+    main = (facts.formula, facts.guarantee.sentence, facts.guarantee.symbols)
+    shown = mark in text and all(each in _visible(text) for each in main)
+    return Check(
+        what, shown, f"{facts.formula}; of a page by version {facts.version} only this and the price are checked"
+    )
 
 
 def _visible(text: str) -> str:
@@ -71,6 +87,10 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
     yield Check("the assumptions have the stated hash", stated == assumptions.hash, f"sha256 {assumptions.hash}")
     yield _model_check(selection)
     guarantee = recipe.guarantee
+    yield Check(
+        "the price is for the stated neighbours", guarantee.neighbors == assumptions.neighbors, guarantee.neighbors
+    )
+    yield _rows_check(recipe)
     if recipe.method == "pcpl":
         bought = 0 < recipe.bound_epsilon < guarantee.epsilon and guarantee.delta > 0
         yield Check("the price has a part for the bound and one for the choice", bought, str(guarantee))
@@ -83,15 +103,17 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
 
 
 def _receipt_check(release: Selection | Coefficients) -> Check:
-    receipt, guarantee = release.receipt, release.guarantee
+    receipt = release.receipt
     assert receipt is not None
-    covered = receipt.epsilon >= guarantee.epsilon and receipt.delta >= guarantee.delta
-    return Check("the receipt covers the price", covered, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}")
+    paid = charge_of(release)
+    same = receipt.epsilon == paid.epsilon and receipt.delta == paid.delta
+    return Check("the receipt is for the price", same, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}")
 
 
 def _model_check(selection: Selection) -> Check:
     columns = selection.assumptions.columns
-    inside = all(0 <= j < len(columns) for j in selection.columns)
+    width = selection.recipe.candidates.width
+    inside = all(0 <= j < len(columns) for j in selection.columns) and width == len(columns)
     names = tuple(columns[j].name for j in selection.columns) if inside else ()
     try:
         selection.recipe.candidates.index(mask_of(selection.columns))
@@ -99,6 +121,14 @@ def _model_check(selection: Selection) -> Check:
     except ValueError:
         candidate = False
     return Check("the model is one of the candidates", candidate, selection.formula if inside else "unknown columns")
+
+
+def _rows_check(recipe: Recipe) -> Check:
+    """The number of rows is stated where neighbours have the same, and nowhere else."""
+    if recipe.assumptions.neighbors == "add-remove-one":
+        return Check("the number of rows is kept secret", recipe.rows is None, "private")
+    stated = type(recipe.rows) is int and recipe.rows > 0
+    return Check("the number of rows is stated", stated, f"{recipe.rows}")
 
 
 def required_range(recipe: Recipe) -> float:
@@ -125,10 +155,16 @@ def _ledger_check(release: Selection | Coefficients, ledger: Ledger) -> Check:
 
 
 def _matches(record: Record, release: Selection | Coefficients) -> bool:
-    guarantee = release.guarantee
-    return (
-        record.assumptions == release.assumptions.hash
-        and record.epsilon >= guarantee.epsilon
-        and record.delta >= guarantee.delta
-        and record.what == ("select" if isinstance(release, Selection) else "estimate")
+    """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""
+    paid = charge_of(release)
+    facts = ("what", "mechanism", "epsilon", "delta", "assumptions", "count")
+    return all(getattr(record, fact) == getattr(paid, fact) for fact in facts) and all(
+        record.parameters.get(name) == value for name, value in paid.parameters.items()
     )
+
+
+def charge_of(release: Selection | Coefficients) -> Charge:
+    """What the ledger must have been told of a release."""
+    if isinstance(release, Selection):
+        return selection_charge(release.recipe)
+    return estimate_charge(release.noisy.layout, release.noisy.noise, release.guarantee, release.assumptions)

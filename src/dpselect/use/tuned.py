@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Guarantee, Price
+from dpselect.assume.budget import EXACT, Guarantee, Price
 from dpselect.assume.candidates import Candidates
 from dpselect.assume.models import Model, Subsets
 from dpselect.assume.recipe import Mechanism, make_recipe
@@ -39,7 +39,7 @@ class TunedSelection:
     def guarantee(self) -> Guarantee:
         """Of both releases together."""
         parts = (self.bounds.guarantee, self.selection.guarantee)
-        epsilon = parts[0].epsilon + parts[1].epsilon
+        epsilon = EXACT.add(parts[0].epsilon, parts[1].epsilon)
         return Guarantee(epsilon=epsilon, delta=parts[1].delta, neighbors=self.stated.neighbors)
 
     @property
