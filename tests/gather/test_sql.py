@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -91,9 +92,12 @@ def test_text_where_a_number_is_stated_is_refused_by_the_engine():
 
 
 def test_wide_decimals_and_huge_integers_round_as_elsewhere(slow_moments):
-    wide = Assumptions(Numeric("y", 0, 2**100), [Numeric("a", 0, 1e15)])
-    huge = "i::HUGEINT * 777777777777777777777777 AS y"
-    query = f"(SELECT {huge}, i::DECIMAL(20, 0) * 1234567890123.123456789 AS a FROM range(200) t(i))"
+    # Bounds so close that one unit in the last place of a double moves a cell on the grid.
+    wide = Assumptions(Numeric("y", 2**119, 2**119 + 2**89), [Numeric("a", 0, 1e15)])
+    rng = np.random.default_rng(5)
+    listed = [2**119 + int(high) * 2**45 + int(low) for high, low in rng.integers(0, 2**44, size=(300, 2))]
+    values = ", ".join(f"('{value}'::HUGEINT, {i}::DECIMAL(20, 0))" for i, value in enumerate(listed))
+    query = f"(SELECT y, i * 1234567890123.123456789 AS a FROM (VALUES {values}) AS v (y, i))"
     with closing(duckdb.connect()) as connection:
         table = connection.sql(f"SELECT * FROM {query}").to_arrow_table()
     assert (

@@ -75,6 +75,14 @@ def test_arrays_give_the_integers_of_a_frame(values):
     assert gather_table((array[:, :2], array[:, 2]), two).integers() == gather_table(frame, two).integers()
 
 
+@given(rows)
+def test_products_of_factors_are_rounded_half_up_after_each(slow_moments, listed):
+    plain = study()
+    terms = ["a", ["a", "a"], ["a", "a", "a"], ["a", "k"], ["k", "c"], ["a", "a", "c"], "c"]
+    products = Assumptions(plain.response, plain.predictors, missing="midpoint", terms=terms)
+    assert gather_table(arrow(listed), products).integers() == slow_moments(listed, products)
+
+
 @pytest.mark.parametrize("intercept", ["always", "candidate", "none"])
 def test_columns_are_the_intercept_the_predictors_and_the_dummies_without_their_reference(intercept):
     moments = gather_table(arrow([{"y": 5, "a": 5, "k": 3, "c": "v"}]), study(intercept=intercept))

@@ -95,6 +95,13 @@ def test_a_file_of_many_blocks(tmp_path):
     assert gather_table(tmp_path / "t.csv", one).integers() == expected
 
 
+def test_new_lines_within_quotes_wherever_a_block_ends(tmp_path):
+    one = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
+    (tmp_path / "t.csv").write_text("note,a,y\n" + '"one\ntwo\nthree, four",0.5,0.25\n' * 90_000)
+    expected = gather_table((np.full((90_000, 1), 0.5), np.full(90_000, 0.25)), one).integers()
+    assert gather_table(tmp_path / "t.csv", one).integers() == expected
+
+
 def test_schema_guesses_types(tmp_path):
     (tmp_path / "t.csv").write_text("n,t,b,d\n1,x,true,2020-01-01\n")
     assert [c.kind for c in read_schema(tmp_path / "t.csv")] == ["number", "text", "boolean", "date"]
