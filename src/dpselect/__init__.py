@@ -11,10 +11,15 @@ if TYPE_CHECKING:
     from dpselect import gather, rehearse
     from dpselect.assume.assumptions import Assumptions
     from dpselect.assume.budget import Budget, Guarantee
+    from dpselect.assume.formula import from_formula
     from dpselect.assume.models import Subsets
     from dpselect.assume.study_file import read_assumptions, write_assumptions
     from dpselect.assume.variables import Categorical, Numeric
+    from dpselect.gather.answers import moments_from_answer
     from dpselect.gather.moments import Moments
+    from dpselect.gather.moments_file import load_moments, save_moments
+    from dpselect.gather.source import Csv, Database
+    from dpselect.gather.sql import aggregate_query
     from dpselect.release.coefficients import Coefficients
     from dpselect.release.ledger import Ledger
     from dpselect.release.selection import Selection
@@ -31,6 +36,8 @@ _HOMES = {
     "Budget": "assume.budget",
     "Categorical": "assume.variables",
     "Coefficients": "release.coefficients",
+    "Csv": "gather.source",
+    "Database": "gather.source",
     "Guarantee": "assume.budget",
     "Ledger": "release.ledger",
     "Moments": "gather.moments",
@@ -39,11 +46,16 @@ _HOMES = {
     "PCPLSelector": "use.estimators",
     "Selection": "release.selection",
     "Subsets": "assume.models",
+    "aggregate_query": "gather.sql",
     "analyze": "use.analyze",
     "estimate": "use.analyze",
+    "from_formula": "assume.formula",
+    "load_moments": "gather.moments_file",
+    "moments_from_answer": "gather.answers",
     "pcls": "use.algorithms",
     "pcpl": "use.algorithms",
     "read_assumptions": "assume.study_file",
+    "save_moments": "gather.moments_file",
     "select": "use.analysis",
     "select_tuned": "use.tuned",
     "write_assumptions": "assume.study_file",
@@ -57,7 +69,9 @@ __all__ = [
     "BudgetExceeded",
     "Categorical",
     "Coefficients",
+    "Csv",
     "DataError",
+    "Database",
     "DpselectError",
     "Guarantee",
     "Ledger",
@@ -68,13 +82,18 @@ __all__ = [
     "PCPLSelector",
     "Selection",
     "Subsets",
+    "aggregate_query",
     "analyze",
     "estimate",
+    "from_formula",
     "gather",
+    "load_moments",
+    "moments_from_answer",
     "pcls",
     "pcpl",
     "read_assumptions",
     "rehearse",
+    "save_moments",
     "select",
     "select_tuned",
     "write_assumptions",

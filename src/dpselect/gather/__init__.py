@@ -5,18 +5,22 @@ is `gather_table`. A module can be called when its class says so; nothing else c
 """
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.gather.moments import Moments
+from dpselect.gather.stream import Progress
 from dpselect.gather.table import gather_table
 
 
 class _Gather(ModuleType):
-    def __call__(self, source: Any, assumptions: Assumptions) -> Moments:
+    def __call__(
+        self, source: Any, assumptions: Assumptions, progress: Callable[[Progress], None] | None = None
+    ) -> Moments:
         """Read a table once, into exact private moments; see `gather_table`."""
-        return gather_table(source, assumptions)
+        return gather_table(source, assumptions, progress)
 
 
 sys.modules[__name__].__class__ = _Gather
