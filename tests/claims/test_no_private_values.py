@@ -3,6 +3,7 @@
 import copy
 import re
 import traceback
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,9 @@ from dpselect.assume.candidates import all_subsets
 from dpselect.assume.recipe import make_recipe
 from dpselect.errors import DpselectError
 from dpselect.gather.accumulate import Accumulator
+from dpselect.gather.answers import moments_from_answer
+from dpselect.gather.source import Database
+from dpselect.gather.sql import answer_names
 from dpselect.minimize.all import minimize_all
 from dpselect.penalize.score import score
 
@@ -120,6 +124,60 @@ def test_no_exception_and_no_traceback_shows_a_private_value(kind):
     if kind != "a string":
         assert secrets_in(text) == []
     assert "\n" not in message
+
+
+def spoiled_csv(folder, last: bytes):
+    path = folder / "rows.csv"
+    path.write_bytes(b"a,c,y\n" + b"0.5,x,0.5\n" * 200_000 + last)
+    return path
+
+
+LAST_LINES = {
+    "text": b"Zanzibar,x,0.5\n",
+    "fields": b"0.6180339,x,0.5,Zanzibar\n",
+    "bytes": b"0.5,Zanzibar\xff,0.5\n",
+}
+
+
+@pytest.mark.parametrize("last", LAST_LINES.values(), ids=LAST_LINES)
+def test_no_exception_remembers_a_cell_of_a_text_file(tmp_path, last):
+    with pytest.raises(dpselect.DataError) as caught:
+        dpselect.gather(spoiled_csv(tmp_path, last), STUDY)
+    assert caught.value.__context__ is None
+    assert secrets_in(whole_chain(caught.value)) == []
+
+
+@pytest.mark.parametrize("text", [b'{"n": 7919, \xff', b'{"n": 7919', b"\xff7919"])
+def test_no_exception_remembers_a_file_of_moments(tmp_path, text):
+    path = tmp_path / "site.moments"
+    path.write_bytes(text)
+    with pytest.raises(dpselect.DataError) as caught:
+        dpselect.gather(path, STUDY)
+    assert caught.value.__context__ is None
+    path = tmp_path / "answer.csv"
+    path.write_bytes(b"assumptions,n\n" + text)
+    with pytest.raises(dpselect.DataError) as caught:
+        moments_from_answer(path, STUDY)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("n", ["7919\u00b2", "--7919", "7919" * 2000, Decimal("NaN"), Decimal("Infinity"), 7919.0])
+def test_an_answer_that_is_no_number_is_not_quoted(n):
+    answer = dict.fromkeys(answer_names(STUDY), "0") | {"assumptions": STUDY.hash, "n": n}
+    with pytest.raises(dpselect.DataError) as caught:
+        moments_from_answer(answer, STUDY)
+    assert secrets_in(whole_chain(caught.value)) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://u:Zanzibar 1@[::1/b", "postgresql://u:Zanzibar@127.0.0.1:1/b", "postgresql://u:Zanzibar 1@h/b"],
+)
+def test_no_exception_remembers_a_password(address):
+    pytest.importorskip("adbc_driver_postgresql")
+    with pytest.raises(dpselect.DataError) as caught:
+        dpselect.gather(Database(address, table="t"), STUDY)
+    assert secrets_in(whole_chain(caught.value)) == []
 
 
 def test_a_selector_of_secrets_would_be_caught():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -50,13 +51,16 @@ def moments_from_answer(answer: str | os.PathLike[str] | Mapping[str, Any], assu
 
 
 def _read(path: Path) -> Mapping[str, Any]:
+    lines = None
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
         raise DataError(f"The answer {str(path)!r} cannot be read: {reason}.") from None
     except UnicodeDecodeError:
-        raise DataError(f"The answer {str(path)!r} is not UTF-8 text: save it as UTF-8 CSV.") from None
+        pass  # it holds the file's bytes, so it is forgotten here
+    if lines is None:
+        raise DataError(f"The answer {str(path)!r} is not UTF-8 text: save it as UTF-8 CSV.")
     # psql may print the word SET before the table, and some programs a count of rows after it.
     starts = [i for i, line in enumerate(lines) if line.lower().lstrip('"').startswith("assumptions")]
     if len(starts) != 1 or len(lines) < starts[0] + 2:
@@ -70,12 +74,13 @@ def _whole(value: Any) -> int:
     """A whole number; NULL is the sum of no rows."""
     if value is None or value in ("", "NULL", "null"):
         return 0
-    if isinstance(value, int | np.integer | Decimal) and not isinstance(value, bool) and value == int(value):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, str):
-        text = value.strip()
-        if text.lstrip("-").isdigit():
-            return int(text)
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return int(value)
+    # Only what int() surely takes: what it refuses it quotes.
+    if isinstance(value, str) and re.fullmatch("-?[0-9]{1,100}", value.strip()):
+        return int(value)
     # A float has lost digits already, so that even a whole one is not the sum.
     raise DataError(f"The answer holds what is not a whole number to the last digit: {AGAIN}.")
 

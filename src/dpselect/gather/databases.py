@@ -76,10 +76,13 @@ def postgres_stream(source: Database, kinds: Kinds) -> Stream:
         raise DataError("Reading PostgreSQL needs its driver: pip install 'dpselect[postgres]'.") from None
 
     with ExitStack() as stack:
+        reason = ""
         try:
             connection = stack.enter_context(dbapi.connect(source.uri))
         except Exception as error:
-            raise DataError(_login_reason(source, str(error))) from None
+            reason = _login_reason(source, str(error))
+        if reason:
+            raise DataError(reason)  # out here, where no __context__ remembers the address
         cursor = stack.enter_context(connection.cursor())
         with one_sentence(f"{source.place} refuses {_asked(source)}: check its spelling and the right to read it"):
             cursor.execute("SET TRANSACTION READ ONLY")

@@ -79,7 +79,7 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
         reason = error.strerror or "it cannot be opened"
         raise DataError(f"The moments {str(path)!r} cannot be read: {reason}.") from None
     except ValueError:
-        raise DataError(f"{str(path)!r} is not a file of moments, or is damaged: gather it again.") from None
+        values = None  # refused below, where no __context__ remembers the file's text
     if not isinstance(values, dict) or values.get("format") != FORMAT or not _is_well_formed(values):
         raise DataError(f"{str(path)!r} is not a file of moments, or is damaged: gather it again.")
     return values

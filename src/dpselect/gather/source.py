@@ -82,7 +82,10 @@ class Database:
             return repr(self.path or "memory")
         if self.engine == "spark":
             return "Spark"
-        parts = urlsplit(self.uri)
+        try:
+            parts = urlsplit(self.uri)
+        except ValueError:  # it may quote the address
+            return "PostgreSQL"
         try:
             port = f":{parts.port}" if parts.port else ""
         except ValueError:

@@ -44,9 +44,12 @@ def one_sentence(sentence: str) -> Iterator[None]:
     except DpselectError:
         raise
     except Exception as error:
-        # The new exception's __context__ keeps the old one, which some log readers print: so it is emptied.
-        error.args, error.__cause__, error.__context__ = (), None, None
-        raise DataError(f"{sentence} ({type(error).__name__}).") from None
+        try:
+            raise DataError(f"{sentence} ({type(error).__name__}).") from None
+        except DataError as said:
+            # Its __context__ would keep the old one, which some log readers print. Raised again, it is not set again.
+            said.__context__ = None
+            raise
 
 
 @dataclass(frozen=True, slots=True, repr=False)

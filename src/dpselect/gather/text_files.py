@@ -69,7 +69,10 @@ def _batches(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterat
     except DataError:
         raise
     except Exception as error:  # the message quotes a row or a cell; of it only the column's place is passed on
-        raise DataError(_reason(file, str(error), schema.names)) from None
+        reason = _reason(file, str(error), schema.names)
+    else:
+        return
+    raise DataError(reason)  # out here, where no __context__ remembers the cell
 
 
 def _reason(file: str, message: str, names: Sequence[str]) -> str:
