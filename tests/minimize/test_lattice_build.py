@@ -41,7 +41,7 @@ for wrong in ({0: np.zeros(3)}, {2: np.zeros(3)}, {5: np.zeros(1)}, {7: np.zeros
     for place, array in wrong.items():
         arrays[place] = array
     try:
-        lattice_compiled._lattice.run(tuple(arrays), 3, 3, 3, 32, 8.0, 1e-12, (0, 1), 0)
+        lattice_compiled._lattice.run(tuple(arrays), 3, 3, 3, 32, 8.0, 1e-12, 1.0, (0, 1), 0)
     except ValueError:
         continue
     raise SystemExit("arrays that do not fit were taken")

@@ -71,7 +71,7 @@ def test_bounds_hold_for_coefficients_that_are_not_optimal(seed):
     inside = np.array([mask >> j & 1 == 1 for j in range(4)])
     b = np.where(inside, rng.normal(0, 1, 4), 0.0)
     b *= radius / np.abs(b).sum() * rng.choice([0.5, 1.0, 1 + 2**-50, 1.1])  # also outside the ball
-    found = certify(products, scales_of(products), b[None, None, None], np.array([radius]), 2.0**-53)
+    found = certify(products, scales_of(products, 2.0**-53), b[None, None, None], np.array([radius]), 2.0**-53)
     value, bound = found.bound(inside)
     truth = exact_loss(moments.integers(), mask, radius)[0]
     assert abs(Fraction(value.item()) - truth) <= Fraction(bound.item())
@@ -83,7 +83,7 @@ def test_a_bound_is_sound_for_every_subset_between_support_and_nonviolators():
     for support in range(1, 32):
         _, exact = exact_loss(moments.integers(), support, radius)
         b = np.array([float(v) for v in exact])
-        found = certify(products, scales_of(products), b[None, None, None], np.array([radius]), 2.0**-53)
+        found = certify(products, scales_of(products, 2.0**-53), b[None, None, None], np.array([radius]), 2.0**-53)
         q = np.abs(found.correlations[0, 0, 0])
         inside = np.array([support >> j & 1 == 1 for j in range(5)])
         reached = q <= q[inside].max() * (1 + 1e-9)

@@ -35,7 +35,7 @@ typedef struct {
     const double *products; /* (tables, width+1, width+1), the response last */
     const double *radii;
     const double *shares;   /* (width+1) rounding of a subset of m columns */
-    double norm_up, slack, pivot;
+    double norm_up, slack, pivot, norm_factor;
     const uint64_t *tops, *tables; /* (groups, LANES) the top columns of each lane's block, and its table */
     const uint64_t *offsets; /* (groups) where a group's marks start, in subsets; NULL: all at 0 */
     const uint64_t *bases;  /* (2^tops) where a block's marks are: its group's offset times LANES, plus its lane; NULL: the lane */
@@ -209,9 +209,9 @@ static PyObject *run(PyObject *module, PyObject *args)
     int held = 0, done = 0, mark_bits, plain;
     lattice_run r = {0};
     unsigned long long first, last;
-    if (!PyArg_ParseTuple(args, "(OOOOOOOOOOOO)iiiidd(KK)i", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+    if (!PyArg_ParseTuple(args, "(OOOOOOOOOOOO)iiiiddd(KK)i", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
                           &objects[5], &objects[6], &objects[7], &objects[8], &objects[9], &objects[10], &objects[11], &r.width,
-                          &r.low, &r.max_size, &mark_bits, &r.slack, &r.pivot, &first, &last, &plain))
+                          &r.low, &r.max_size, &mark_bits, &r.slack, &r.pivot, &r.norm_factor, &first, &last, &plain))
         return NULL;
     for (; held < ARRAYS; held++) {
         const int writable = held == VALUES || held == BOUNDS || held == MARKS;
@@ -261,7 +261,7 @@ finish:
 static PyMethodDef methods[] = {
     {"run", run, METH_VARARGS,
      "run((products, radii, values, bounds, marks, shares, ways, tops, tables, offsets, bases, starts), "
-     "width, low, max_size, mark_bits, slack, pivot, (first, last), plain)"},
+     "width, low, max_size, mark_bits, slack, pivot, norm_factor, (first, last), plain)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -9,6 +9,7 @@ def run(
     mark_bits: int,
     slack: float,
     pivot: float,
+    norm_factor: float,
     groups: tuple[int, int],
     plain: int,
     /,

@@ -307,7 +307,7 @@ typedef struct {
 } NAME(certificate);
 
 /* See lattice_certificate.py for what is computed here and the proof. */
-TARGET static void NAME(certify)(const NAME(state) *state, const NAME(slot) *slot, const NAME(sums) *sums, int size, v4 multiplier,
+TARGET static inline __attribute__((always_inline)) void NAME(certify)(const NAME(state) *state, const NAME(slot) *slot, const NAME(sums) *sums, int size, v4 multiplier,
                                  double limit, NAME(certificate) *out)
 {
     const lattice_run *run = state->run;
@@ -590,11 +590,11 @@ TARGET static void NAME(take_table)(NAME(state) *state, int l, const double *pro
         for (int j = 0; j < d; j++)
             state->gram[j * d + k][l] = products[j * (d + 1) + k];
         state->c[k][l] = products[k * (d + 1) + d];
-        state->h[k][l] = sqrt(products[k * (d + 1) + k]) * ROUND_UP;
+        state->h[k][l] = sqrt(products[k * (d + 1) + k]) * state->run->norm_factor;
         state->largest_norm[l] = LARGER(state->largest_norm[l], state->h[k][l]);
     }
     state->yy[l] = products[d * (d + 1) + d];
-    state->response_norm[l] = sqrt(state->yy[l]) * ROUND_UP;
+    state->response_norm[l] = sqrt(state->yy[l]) * state->run->norm_factor;
 }
 
 TARGET static void NAME(prepare)(NAME(state) *state, size_t group, double *tableau)

@@ -21,7 +21,8 @@ off by at most gamma_m times the sum of its terms' sizes (Higham 2002, section 3
 the first two sums have m terms and one or two more additions; the terms of P add up to at most
 h_y^2 + t h_y + t S = S^2 with t = sum_j h_j |b_j|; P and the lower limit share q'b, whose error from q is at most w t S.
 So |value - loss(M)| <= max(2 gap, 2 (1-t) S^2) + 2 w S (S + R max_j h_j), with everything on the right rounded up by a
-factor 1 + 2^-40, which covers the few roundings of the bound itself and of the h_j, and 2^-900 for underflow.
+factor 1 + 2^-40, which covers the few roundings of the bound itself, and 2^-900 for underflow; the h_j are rounded up too
+(`norm_factor`).
 
 **Copies.** Call k outside M a violator if |q_k| is above the multiplier (by more than rounding). If k is none, M's solution
 also serves M' = M + {k} and M' takes over M's violators. The bound is computed with the maximum over *all non-violators*
@@ -64,9 +65,14 @@ class Scales:
         return Scales(self.columns[tables], self.response[tables])
 
 
-def scales_of(products: Floats) -> Scales:
+def norm_factor(error: float) -> float:
+    """Takes the root of a stored diagonal entry to no less than the norm: the entry may be too small by `error` of itself."""
+    return ROUND_UP * (1 + error)
+
+
+def scales_of(products: Floats, error: float) -> Scales:
     """Norms from the diagonals of (B, d+1, d+1) products."""
-    norms = np.sqrt(np.einsum("bii->bi", products)) * ROUND_UP
+    norms = np.sqrt(np.einsum("bii->bi", products)) * norm_factor(error)
     return Scales(norms[:, :-1], norms[:, -1])
 
 

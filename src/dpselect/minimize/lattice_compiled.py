@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.minimize.lattice_certificate import PIVOT, SLACK, rounding_shares
+from dpselect.minimize.lattice_certificate import PIVOT, SLACK, norm_factor, rounding_shares
 
 try:
     from dpselect.minimize import _lattice
@@ -104,7 +104,7 @@ class _Run:
     """Private. One call's arrays, as the kernel wants them."""
 
     arrays: tuple[NDArray[np.generic], ...]
-    numbers: tuple[int, int, int, int, float, float]
+    numbers: tuple[int, int, int, int, float, float, float]
     plain: bool  # without what newer processors can do
 
     def __call__(self, first: int, last: int) -> None:
@@ -135,7 +135,7 @@ def solve_lattice(
         products, np.array([radius], np.float64), values, bounds, marks, rounding_shares(width, error), ways,
         plan.tops, np.zeros_like(plan.tops), plan.offsets, plan.bases, plan.starts,
     )  # fmt: skip
-    run = _Run(arrays, (width, plan.low, largest, 32 * words, SLACK, PIVOT), plain)
+    run = _Run(arrays, (width, plan.low, largest, 32 * words, SLACK, PIVOT, norm_factor(error)), plain)
     _in_turns(run, plan, threads, progress)
     return values, bounds
 
@@ -192,7 +192,7 @@ def solve_batch(
             _NONE,
             _NONE,
         )
-        _Run(arrays, (width, width, width, NARROW, SLACK, PIVOT), plain)(first, last)
+        _Run(arrays, (width, width, width, NARROW, SLACK, PIVOT, norm_factor(error)), plain)(first, last)
 
     step = max(1, TURN // (LANES * radii.size << width))
     turns = [(first, min(first + step, groups)) for first in range(0, groups, step)]

@@ -83,7 +83,7 @@ def solve_lattices(
     masks = masks_of(width, width if max_size is None else max_size)
     shape = (tables, radii.size, masks.size)
     problems = _Problems(
-        products, radii, error, scales_of(products), masks, masks.size == 1 << width,
+        products, radii, error, scales_of(products, error), masks, masks.size == 1 << width,
         np.empty(shape), np.empty(shape), np.zeros(shape, np.uint64), np.zeros(shape, np.uint64),
     )  # fmt: skip
     sizes = np.bitwise_count(masks)
