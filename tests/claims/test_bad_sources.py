@@ -128,6 +128,11 @@ BAD = {
 }
 
 
+def everything_behind(error: BaseException | None) -> str:
+    """What a log that ignores `from None` would print."""
+    return "" if error is None else repr(error) + repr(vars(error)) + everything_behind(error.__context__)
+
+
 def is_one_sentence(message: str) -> bool:
     return "\n" not in message and message.endswith(".") and not re.search(r"[.!?] [A-Z]", message)
 
@@ -140,7 +145,7 @@ def test_a_bad_source_ends_in_one_sentence_and_costs_nothing(name, tmp_path):
     ledger = dpselect.Ledger(tmp_path / "ledger.db", epsilon=1)
     with pytest.raises(DataError, match=sentence) as caught:
         dpselect.select(source, STUDY, epsilon=1, ledger=ledger)
-    shown = "".join(traceback.format_exception(caught.value))
+    shown = "".join(traceback.format_exception(caught.value)) + everything_behind(caught.value)
     assert str(CELL) not in shown and PASSWORD not in shown
     assert is_one_sentence(str(caught.value)), str(caught.value)
     assert ledger.spent().epsilon == 0 and ledger.records() == ()

@@ -10,7 +10,7 @@ import pytest
 from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.open import read_schema
+from dpselect.gather.open import open_stream, read_schema
 from dpselect.gather.source import Database
 from dpselect.gather.table import gather_table
 
@@ -95,6 +95,17 @@ def test_what_duckdb_refuses_ends_in_one_sentence(database, source, sentence):
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
 
+def stop(progress):
+    raise KeyboardInterrupt
+
+
+def test_interrupted_it_lets_go_at_once(database):
+    with pytest.raises(KeyboardInterrupt):
+        gather_table(Database(database, query="SELECT 0 AS y, 0 AS a, 'u' AS c, 0 AS b FROM range(9)"), STUDY, stop)
+    with closing(duckdb.connect(database)) as connection:  # would fail if a connection were still open
+        connection.execute("CREATE TABLE later AS SELECT 1")
+
+
 def test_a_database_that_is_not_there_or_is_none(tmp_path):
     (tmp_path / "bad.duckdb").write_text("no database " * 1000)
     for name in ("none.duckdb", "bad.duckdb"):
@@ -177,6 +188,16 @@ def test_a_login_that_fails_says_so_without_the_secret(server, change, sentence)
     with pytest.raises(DataError, match=sentence) as caught:
         gather_table(Database(change(server, "hunter" + str(2)), table="t"), STUDY)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.postgres
+def test_interrupted_it_leaves_no_connection(server):
+    with pytest.raises(KeyboardInterrupt):
+        query = "SELECT 0 AS y, 0 AS a, 'u' AS c, 0 AS b FROM generate_series(1, 1000000) AS interrupted"
+        gather_table(Database(server, query=query), STUDY, stop)
+    left = Database(server, query="SELECT count(*)::float8 AS y FROM pg_stat_activity WHERE query LIKE '%interrupted%'")
+    with open_stream(left) as stream:
+        assert next(stream.read(["y"])).to_pydict() == {"y": [1.0]}  # this query itself
 
 
 @pytest.mark.postgres

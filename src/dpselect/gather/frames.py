@@ -25,11 +25,3 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
     with one_sentence("The table's columns cannot be turned into Arrow columns: give each column one type"):
         table = frame.select(names).to_arrow()
     return Stream(table.schema, lambda asked: iter(table.select(list(asked)).to_batches()))
-
-
-def frame_table(source: Any, names: list[str]) -> Any:
-    """An Arrow table of those named columns that a data frame has."""
-    import pyarrow as pa
-
-    stream = frame_stream(source, {name: "number" for name in names})
-    return pa.Table.from_batches(stream.read(stream.schema.names), stream.schema)
