@@ -176,3 +176,59 @@ def test_answers_that_are_none_are_refused(tmp_path):
     del answer[answer_names(PLAIN)[-1]]
     with pytest.raises(DataError, match="lacks 'p_2_2'"):
         moments_from_answer(answer, PLAIN)
+
+
+NASTY = [
+    'a"b',
+    "a'b",
+    "a\\",
+    "\\'; DROP TABLE t; --",
+    "a\n.shell x",
+    "a%sb%",
+    "${env:PATH}",
+    "/* -- */;",
+    "`",
+    ":x",
+    "é\u202e😀",
+]
+
+
+def nasty_study(name: str) -> tuple[Assumptions, pa.Table]:
+    study = Assumptions(Numeric("y" + name, 0, 1), [Numeric(name, 0, 1), Categorical("c" + name, [name, "o" + name])])
+    numbers = np.random.default_rng(5).random((2, 20))
+    levels = [name, "o" + name] * 10
+    return study, pa.table({"y" + name: numbers[0], name: numbers[1], "c" + name: levels})
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_and_levels_are_never_taken_for_sql(name):
+    study, table = nasty_study(name)
+    found = moments_from_answer(duckdb_answer(table, study), study)
+    assert found.integers() == gather_table(table, study).integers()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("conforming", ["on", "off"])
+def test_names_and_levels_are_never_taken_for_sql_in_postgresql(postgres, conforming):
+    """A server may read backslashes in plain strings; a study file may come from somebody who knows that."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("SET client_min_messages = error")
+        connection.execute(f"SET standard_conforming_strings = {conforming}")
+        connection.execute("CREATE TEMP TABLE t (witness integer)")
+        for name in NASTY:
+            study, table = nasty_study(name)
+            columns = ['"' + each.replace('"', '""') + '"' for each in table.column_names]
+            kinds = ["double precision", "double precision", "text"]
+            created = ", ".join(f"{column} {kind}" for column, kind in zip(columns, kinds, strict=True))
+            connection.execute(f"CREATE TEMP TABLE nasty ({created})".encode())
+            with connection.cursor() as cursor:
+                for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                    cursor.execute("INSERT INTO nasty VALUES (%s, %s, %s)", row)
+                query = aggregate_query(study, "nasty", "postgres").partition("SELECT")
+                cursor.execute("".join(query[1:]).encode())
+                names = [each.name for each in cursor.description]
+                answer = dict(zip(names, cursor.fetchone(), strict=True))
+            assert moments_from_answer(answer, study).integers() == gather_table(table, study).integers()
+            connection.execute("DROP TABLE nasty")
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)

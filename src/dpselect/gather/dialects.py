@@ -21,6 +21,12 @@ def _escaped(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def _postgres_string(text: str) -> str:
+    """A backslash may or may not mean something in a plain string, by the server's settings; in E'...' it always does."""
+    plain = doubled("'")(text)
+    return "E" + plain.replace("\\", "\\\\") if "\\" in text else plain
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """Public. How an engine writes names, strings, casts and exact sums.
@@ -83,7 +89,7 @@ DIALECTS = {
     "postgres": Dialect(
         name="postgres",
         identifier=doubled('"'),
-        string=doubled("'"),
+        string=_postgres_string,
         double="double precision",
         # Adding 0 changes no number, and is refused for text, dates and money before a row is read.
         number=lambda column, refusal: f"CAST({column} + 0 AS double precision)",

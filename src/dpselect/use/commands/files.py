@@ -19,7 +19,7 @@ def write_text(path: Place, text: str, *, mode: int = 0o644) -> None:
     """Write a file beside its place and move it there, so that a half-written one is never seen."""
     target = Path(path)
     with _partial(target) as partial:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        descriptor = _new(partial, mode)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
@@ -36,7 +36,14 @@ def require_writable(*paths: Place) -> None:
         if not target.parent.is_dir():
             raise DpselectError(f"The folder {str(target.parent)!r} does not exist; create it, or write elsewhere.")
         with _partial(target) as partial:
-            partial.write_bytes(bytes(ROOM))
+            with os.fdopen(_new(partial, 0o600), "wb") as file:
+                file.write(bytes(ROOM))
+
+
+def _new(path: Path, mode: int) -> int:
+    """Create a file of ours: one that lies there already, or a link, could belong to somebody who should not read it."""
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
 
 
 @contextmanager
