@@ -159,8 +159,9 @@ def _in_turns(run: _Run, plan: Plan, threads: int, progress: Progress | None) ->
 
 
 def _turns(plan: Plan, first: int, last: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Cut some groups into runs, short enough to interrupt and at least as many as there are threads."""
-    each = max(1, min(TURN // max(1, LANES * int(plan.sizes[first])), -(-(last - first) // threads)))
+    """Cut some groups into runs: short enough to interrupt, and for several threads three each, so that none waits long."""
+    share = last - first if threads == 1 else -(-(last - first) // (3 * threads))
+    each = max(1, min(TURN // max(1, LANES * int(plan.sizes[first])), share))
     for start in range(first, last, each):
         yield start, min(start + each, last)
 
