@@ -139,6 +139,7 @@ def test_the_order_of_rows_is_not_that_of_their_values():
     ("column", "sentence"),
     [
         ([None, "p1"], "'who' has missing cells"),
+        (["p1", " "], "'who' has missing cells"),
         ([1.5, 2.5], "'who' has the type double"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "'who' has the type timestamp"),
     ],
@@ -171,3 +172,20 @@ def test_a_table_without_persons_is_refused():
 def test_statements_about_persons_that_cannot_be(wrong):
     with pytest.raises(AssumptionError):
         Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)], **wrong)
+
+
+def test_an_empty_cell_of_a_text_file_is_no_person(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("who,y,a,c\np1,0.5,0.5,u\n,0.5,0.5,u\n,0.1,0.5,v\n")
+    with pytest.raises(DataError, match="'who' has missing cells"):
+        gather_table(path, study(1))
+
+
+def test_blank_text_is_no_person_in_the_query_either():
+    table = arrow([{"who": who, "y": 0.5, "a": 0.5, "c": "u"} for who in ("p1", " ", "p2")])
+    with closing(duckdb.connect()) as connection:
+        connection.register("t", table)
+        found = connection.execute(aggregate_query(study(1), "t", "duckdb"))
+        answer = dict(zip([column[0] for column in found.description], found.fetchone(), strict=True))
+    with pytest.raises(DataError, match="'who' has missing cells"):
+        moments_from_answer(answer, study(1))

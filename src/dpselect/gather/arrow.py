@@ -105,11 +105,18 @@ def _cells(array: Any, variable: Variable) -> NDArray[Any]:
 
 
 def _persons(array: Any, name: str) -> NDArray[Any]:
-    """Whole numbers or text; each row must have a person, for one without could not be bounded."""
+    """Whole numbers or text; each row must have a person, for one without could not be bounded.
+
+    An empty cell of a text file is blank text, not NULL, so blank text is no person either.
+    """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    if is_text(array.type):
+        array = pc.cast(array, pa.large_string())
+        array = pc.if_else(pc.equal(pc.utf8_trim_whitespace(array), ""), None, array)
     if array.null_count:
         raise DataError(f"The column of persons {name!r} has missing cells: give every row its person.")
     keys: NDArray[Any] = array.to_numpy(zero_copy_only=False)

@@ -74,7 +74,8 @@ class _Writer:
             for i in range(len(self.variables)):
                 yield next(names), f"SUM(m{i})"
         if self.assumptions.person is not None:
-            yield next(names), "SUM(CASE WHEN person IS NULL THEN 1 ELSE 0 END)"
+            blank = f"TRIM({self.dialect.text('person')}) = ''"
+            yield next(names), f"SUM(CASE WHEN person IS NULL OR {blank} THEN 1 ELSE 0 END)"
         for i, j in product_places(self.assumptions):
             yield next(names), self.dialect.total(f"c{i} * c{j}")
 
