@@ -61,6 +61,12 @@ def test_scheffe_is_the_root_of_a_chi_squared_quantile(columns, level):
     assert scheffe(columns, level) == pytest.approx(np.sqrt(chi2.ppf(level, columns)), rel=0.02)
 
 
+def test_scheffe_is_never_short():
+    for columns in range(1, 65):
+        for level in np.linspace(0.75, 0.9995, 100):
+            assert scheffe(columns, level) >= np.sqrt(chi2.ppf(level, columns)) * (1 - 1e-12)
+
+
 def test_standard_errors_of_combinations():
     fit, _ = fitted()
     direction = np.array([[1.0, -2.0, 0.5]])

@@ -111,7 +111,9 @@ def _pieces(model: Equations) -> list[tuple[int, int]]:
 def scheffe(columns: int, level: float) -> float:
     """The square root of the chi-squared quantile: the reach that covers every model of `columns` columns at once.
 
-    By the Wilson-Hilferty approximation, a little above the exact value where it matters.
+    Exact for one and two columns; else by the Wilson-Hilferty approximation, raised by as much as it can be short.
     """
+    if columns <= 2:
+        return NormalDist().inv_cdf((1 + level) / 2) if columns == 1 else math.sqrt(-2 * math.log1p(-level))
     z = NormalDist().inv_cdf(level)
-    return math.sqrt(columns * (1 - 2 / (9 * columns) + z * math.sqrt(2 / (9 * columns))) ** 3)
+    return 1.004 * math.sqrt(columns * (1 - 2 / (9 * columns) + z * math.sqrt(2 / (9 * columns))) ** 3)
