@@ -30,16 +30,23 @@ def answer_json(values: Any) -> None:
     click.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def visible(text: str) -> str:
+    """Text whose control characters are written out: a label in a ledger could otherwise hide or forge a line on a screen."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
 def heading(text: str) -> str:
     """A line that opens something."""
-    return click.style(text, bold=True)
+    return click.style(visible(text), bold=True)
 
 
 def pairs(rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
     """Aligned names and values."""
     listed = list(rows)
     width = max((len(name) for name, _ in listed), default=0)
-    return "\n".join(f"{' ' * indent}{click.style(name.ljust(width), dim=True)}  {value}" for name, value in listed)
+    return "\n".join(
+        f"{' ' * indent}{click.style(name.ljust(width), dim=True)}  {visible(value)}" for name, value in listed
+    )
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
@@ -54,7 +61,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
     for place, name in enumerate(columns):
         table.add_column(name, justify="right" if place in numbers else "left", no_wrap=place in numbers)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console.print(table)
 
 

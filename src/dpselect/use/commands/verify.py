@@ -10,7 +10,7 @@ from dpselect.errors import DataError
 from dpselect.release.ledger import Ledger
 from dpselect.report.verify import check_report
 from dpselect.use.commands.options import JSON, QUIET
-from dpselect.use.commands.terminal import answer_json, tell
+from dpselect.use.commands.terminal import answer_json, tell, visible
 
 
 @click.command(
@@ -45,7 +45,7 @@ def command(report: str, ledger: str | None, as_json: bool, quiet: bool) -> None
     elif not quiet:
         for each in checks:
             mark = click.style("holds", fg="green") if each.holds else click.style("FAILS", fg="red", bold=True)
-            click.echo(f"{mark}  {each.what}: {each.found}")
+            click.echo(f"{mark}  {each.what}: {visible(each.found)}")
     if failed:
         raise DataError(f"{report!r} does not verify: it is not true that {failed[0].what}. Ask its publisher.")
     if not as_json:
