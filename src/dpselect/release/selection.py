@@ -55,7 +55,8 @@ class Selection:
 
     def __str__(self) -> str:
         recipe = self.recipe
-        return f"{self.formula}  ({self.guarantee}; {recipe.method} by {recipe.mechanism})"
+        whom = " of whole persons" if self.assumptions.person is not None else ""
+        return f"{self.formula}  ({self.guarantee}{whom}; {recipe.method} by {recipe.mechanism})"
 
     def _repr_html_(self) -> str:
         recipe, receipt = self.recipe, self.receipt
