@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test test-fast check bench docs clean
+.PHONY: help demo test test-fast check bench clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -31,6 +31,8 @@ test-fast: check ## the same without Spark, PostgreSQL, the browser and the slow
 
 bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.gather
+	$(BIN)/python -m benchmarks.paper speed
 
 clean:           ## remove the environment and what was built
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
