@@ -70,7 +70,8 @@ def test_one_line_and_the_ledger_is_right(where, charges, monkeypatch, capsys):
 def test_a_real_signal(tmp_path):
     """The process waits inside the draw, after its charge; SIGINT ends it with one line, and the charge stays."""
     program = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off for background work
 import dpselect.release.select as select
 from dpselect.use.command_line import main
 def draw(*_):

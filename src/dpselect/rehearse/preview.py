@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Budget, Guarantee
 from dpselect.assume.candidates import columns_of
 from dpselect.assume.recipe import Recipe
 from dpselect.gather.moments import Moments
+from dpselect.rehearse.curves import with_epsilon
 from dpselect.rehearse.probabilities import recipe_probabilities
 
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Each setting is varied from a tenth to ten times its value, the others held fixed."""
+"""Each setting is varied from a tenth to ten times its value, the others held fixed; with many candidates less finely."""
+
+SECONDS, MINUTE = 2**14, 2**16
+"""Candidates up to which the curves take seconds, and a minute; beyond there are none. One of PCPL counts as 32."""
 
 Step = Callable[[str], None]
 
@@ -77,23 +80,23 @@ def _rows(
         yield tuple(map(float, recipe_probabilities(moments, recipe)[order]))
 
 
+def _factors(recipe: Recipe) -> tuple[float, ...]:
+    effort = recipe.candidates.count * (32 if recipe.method == "pcpl" else 1)
+    return FACTORS if effort <= SECONDS else FACTORS[1:-1] if effort <= MINUTE else ()
+
+
 def _variations(recipe: Recipe) -> Iterable[tuple[str, list[float], list[Recipe]]]:
-    epsilon, penalty = float(recipe.guarantee.epsilon), max(recipe.penalties)
-    yield "epsilon", [epsilon * f for f in FACTORS], [_with_epsilon(recipe, f) for f in FACTORS]
+    factors = _factors(recipe)
+    if not factors:
+        return
+    epsilon, penalty, radius = recipe.guarantee.epsilon, max(recipe.penalties), recipe.assumptions.radius
+    prices = [epsilon * Decimal(str(factor)) for factor in factors]
+    yield "epsilon", list(map(float, prices)), [with_epsilon(recipe, price) for price in prices]
     if penalty > 0:
-        scaled = [replace(recipe, penalties=tuple(value * f for value in recipe.penalties)) for f in FACTORS]
-        yield "penalty", [penalty * f for f in FACTORS], scaled
-    radius = recipe.assumptions.radius
+        scaled = [replace(recipe, penalties=tuple(value * f for value in recipe.penalties)) for f in factors]
+        yield "penalty", [penalty * f for f in factors], scaled
     if radius:
-        yield "radius", [radius * f for f in FACTORS], [_with_radius(recipe, radius * f) for f in FACTORS]
-
-
-def _with_epsilon(recipe: Recipe, factor: float) -> Recipe:
-    """The recipe at another price; the penalty stays what it is."""
-    epsilon = recipe.guarantee.epsilon * Decimal(str(factor))
-    bound = Budget(epsilon).split(1, 1)[0] if recipe.bound_epsilon else Decimal(0)
-    guarantee = Guarantee(epsilon=epsilon, delta=recipe.guarantee.delta, neighbors=recipe.guarantee.neighbors)
-    return replace(recipe, guarantee=guarantee, bound_epsilon=bound)
+        yield "radius", [radius * f for f in factors], [_with_radius(recipe, radius * f) for f in factors]
 
 
 def _with_radius(recipe: Recipe, radius: float) -> Recipe:
