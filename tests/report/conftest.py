@@ -20,6 +20,7 @@ from dpselect.report.facts import CoefficientFact, EstimateFact, IntervalFact
 from dpselect.report.gather_facts import facts_of
 from dpselect.report.page import render_public
 from dpselect.use.analysis import select
+from dpselect.use.analyze import analyze
 
 ASSUMPTIONS = Assumptions(
     Numeric("income", 0, 100),
@@ -45,6 +46,15 @@ def table():
 def document(table):
     selection = select(table, ASSUMPTIONS, epsilon=5, ledger=Ledger(epsilon=10, delta="1e-5"), data="artificial")
     return Document(title="What explains income <in> 2026 & after?", made="2026-11-15", selection=selection)
+
+
+@pytest.fixture(scope="session")
+def estimated(table):
+    """A document with coefficients."""
+    result = analyze(
+        table, ASSUMPTIONS, epsilon=8, delta="1e-6", ledger=Ledger(epsilon=10, delta="1e-5"), data="artificial"
+    )
+    return Document(title="", made="2026-11-15", selection=result.selection, coefficients=result.coefficients)
 
 
 @pytest.fixture(scope="session")

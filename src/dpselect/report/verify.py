@@ -27,6 +27,7 @@ from dpselect.release.selection import Selection
 from dpselect.report.checks import Check
 from dpselect.report.document import Document, fingerprint
 from dpselect.report.gather_facts import facts_of
+from dpselect.report.numbers import number
 from dpselect.report.page import report_page
 from dpselect.report.verify_estimate import estimate_checks
 
@@ -67,10 +68,13 @@ def _page_check(text: str, document: Document, mark: str) -> Check:
     if document.selection.version == software_version():
         return Check(what, text.strip() == report_page(document).strip(), document.selection.formula)
     facts = facts_of(document)
-    main = (facts.formula, facts.guarantee.sentence, facts.guarantee.symbols)
+    estimates = [each.coefficient.value for each in facts.estimate.coefficients] if facts.estimate else []
+    main = (facts.formula, facts.guarantee.symbols, *(number(value) for value in estimates))
     shown = mark in text and all(each in _visible(text) for each in main)
     return Check(
-        what, shown, f"{facts.formula}; of a page by version {facts.version} only this and the price are checked"
+        what,
+        shown,
+        f"{facts.formula}; of a page by version {facts.version} only this, price and coefficients are checked",
     )
 
 
