@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from dpselect.assume.budget import exact_delta, exact_epsilon
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.budget import Budget, exact_delta, exact_epsilon
 from dpselect.errors import AssumptionError
 from dpselect.release.estimate import plan_estimate
 from dpselect.release.intervals import INTERVALS
 from dpselect.report.document import Document, today
 from dpselect.report.page import report_page
 from dpselect.report.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
-from dpselect.use.analyze import analyze
+from dpselect.use.analyze import SPLIT, analyze
 from dpselect.use.commands.files import require_writable, write_text
 from dpselect.use.commands.ledgers import Till, analyst
 from dpselect.use.commands.options import (
@@ -80,14 +81,15 @@ def command(
 ) -> None:
     """Choose a model for STUDY from the rows in DATA, estimate its coefficients, and write the public report.
 
-    Half of epsilon pays for the choice, half for the coefficients. The page and the JSON file beside it may be
-    published.
+    Three fifths of epsilon pay for the choice, two fifths for the coefficients. The page and the JSON file beside it
+    may be published.
     """
     assumptions = read_study(study)
     till, rows = Till.from_options(study, options), Rows.from_options(data, options)
     budget = exact_epsilon(options["epsilon"]), exact_delta(options["delta"])
-    settings = _checked(assumptions, options, budget)
-    plan_estimate(assumptions, (), epsilon=budget[0] / 2, delta=budget[1], level=level, intervals=intervals)
+    choice, rest = Budget(*budget).split(*SPLIT)
+    settings = _checked(assumptions, {**options, "epsilon": str(choice)}, budget[1])
+    plan_estimate(assumptions, (), epsilon=rest, delta=budget[1], level=level, intervals=intervals)
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
@@ -116,10 +118,10 @@ def command(
         click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")
 
 
-def _checked(assumptions: Any, options: dict[str, Any], budget: tuple[Decimal, Decimal]) -> Settings:
+def _checked(assumptions: Assumptions, options: dict[str, Any], delta: Decimal) -> Settings:
     """The settings of the choice, refused here if they cannot be, before a row is read."""
-    part = budget[1] / 2 if options["method"] == "pcpl" else Decimal(0)
-    settings = Settings(**{**options, "epsilon": str(budget[0] / 2), "delta": str(part)})
+    part = delta / 2 if options["method"] == "pcpl" else Decimal(0)
+    settings = Settings(**{**options, "delta": str(part)})
     settings.recipe(assumptions)
     return settings
 
