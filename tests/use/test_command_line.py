@@ -226,6 +226,19 @@ def test_rows_that_may_not_leave_the_database(place, capsys):
     assert "not both" in err
 
 
+def test_sites_pool_their_moments_without_sharing_rows(place, capsys):
+    from dpselect import gather, read_assumptions, save_moments
+
+    for site in ("a", "b"):
+        save_moments(gather("people.csv", read_assumptions("study.toml")), f"{site}.moments")
+    code, out, err = run(capsys, "select", "study.toml", "*.moments", "--epsilon", "1", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["recipe"]["rows"] == 2 * 292
+    code, _, err = run(capsys, "check", "study.toml", "a.moments")
+    assert code == 2
+    assert "rows one by one" in err
+
+
 def test_the_papers_figure_3(place, capsys):
     pytest.importorskip("faraway", reason="install dpselect[paper] for the paper's figures")
     pytest.importorskip("matplotlib", reason="install dpselect[paper] for the paper's figures")

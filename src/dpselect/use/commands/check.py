@@ -54,6 +54,7 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
         settings.recipe(assumptions)
     if output is not None:
         require_writable(output)
+    rows.require_rows()
     rows.check(assumptions)
     with waiting(f"Reading {rows.label}", quiet):
         fit = measure_fit(table_cells(rows.source, assumptions), assumptions)

@@ -13,6 +13,7 @@ from dpselect.errors import DataError
 from dpselect.gather.answers import moments_from_answer
 from dpselect.gather.arrow import check_schema
 from dpselect.gather.moments import Moments
+from dpselect.gather.moments_file import moments_files
 from dpselect.gather.open import open_stream, read_schema
 from dpselect.gather.source import Csv, parse_address
 from dpselect.gather.table import gather_table, kinds_of
@@ -43,6 +44,11 @@ class Rows:
         if self.answer is not None:
             moments_from_answer(self.answer, assumptions)
             return
+        if moments_files(self.source):
+            gather_table(self.source, assumptions)
+            return
+        if self.engine == "spark":
+            return  # a session takes many seconds to start; it is opened once, for the rows
         with open_stream(self.source, kinds_of(assumptions)) as stream:
             names = stream.schema.names
             if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
@@ -50,6 +56,17 @@ class Rows:
                     "The table has a single column: state what stands between its cells, such as --delimiter ';'."
                 )
             check_schema(stream.schema, assumptions)
+
+    @property
+    def engine(self) -> str:
+        """The database that holds the rows, if one does."""
+        database = parse_address(self.source) if isinstance(self.source, str) else None
+        return database.engine if database is not None else ""
+
+    def require_rows(self) -> None:
+        """Refuse sums, from which nobody can tell what was clipped or missing."""
+        if self.answer is not None or moments_files(self.source) or self.engine == "spark":
+            raise DataError("A check looks at the rows one by one: give a file, DuckDB or PostgreSQL as DATA.")
 
     def moments(self, assumptions: Assumptions, quiet: bool) -> Moments:
         """Gather, with a word on a terminal about how far it is; the number of rows is told only where it is public."""
