@@ -14,6 +14,7 @@ from dpselect.errors import AssumptionError
 from dpselect.release.estimate import plan_estimate
 from dpselect.release.intervals import INTERVALS
 from dpselect.report.document import Document, today
+from dpselect.report.estimate_facts import estimate_facts
 from dpselect.report.page import report_page
 from dpselect.report.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
 from dpselect.use.analyze import SPLIT, analyze
@@ -142,5 +143,5 @@ def _show(document: Document, till: Till, as_json: bool, quiet: bool) -> None:
     click.echo(pairs([*lines, ("ledger", till.shown)]))
     click.echo()
     show_table(coefficient_columns(coefficients), coefficient_rows(coefficients), numbers=(1, 2, 3))
-    for caveat in coefficients.caveats:
-        click.echo(f"Note: {caveat}")
+    for caution in estimate_facts(coefficients).cautions:
+        click.echo(f"Note: {caution}")

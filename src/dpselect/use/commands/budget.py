@@ -86,13 +86,12 @@ def _show(ledger: Ledger, records: tuple[Record, ...], where: str) -> None:
     if records:
         click.echo()
         show_table(
-            ["no.", "when (UTC)", "what", "mechanism", "epsilon", "delta", "data", "by"],
+            ["no.", "when (UTC)", "what", "epsilon", "delta", "data", "by"],
             [
                 [
                     str(record.index),
                     record.time[:16].replace("T", " "),
-                    record.what + (f" x{record.count}" if record.count > 1 else ""),
-                    record.mechanism,
+                    f"{record.what} ({record.mechanism})" + (f" x{record.count}" if record.count > 1 else ""),
                     plain(record.epsilon),
                     plain(record.delta),
                     record.data,
@@ -100,5 +99,5 @@ def _show(ledger: Ledger, records: tuple[Record, ...], where: str) -> None:
                 ]
                 for record in records
             ],
-            numbers=(0, 4, 5),
+            numbers=(0, 1, 3, 4),
         )

@@ -57,9 +57,10 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
     from rich.text import Text
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place in numbers else "left", no_wrap=place in numbers)
+        number = place in numbers
+        table.add_column(name, justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
     console.print(table)
