@@ -35,6 +35,7 @@ FACTS = facts.Facts(
     predictors=(facts.VariableFact(name="x", statement="-1 to 1", chosen=True),),
     formula="y ~ 1 + x",
     summary="Of 1 variable, x was chosen.",
+    note="The choice is random on purpose.",
     settings=(("Intercept", "in every model"),),
     choice=(("Score", "pcls"),),
     estimate=None,

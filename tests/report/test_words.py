@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from dpselect.assume.budget import Guarantee
-from dpselect.report.words import factor_text, guarantee_sentence, guarantee_symbols
+from dpselect.report.words import choice_note, factor_text, guarantee_sentence, guarantee_symbols
 
 
 def promise(epsilon, delta=0, neighbors="replace-one"):
@@ -36,3 +36,8 @@ def test_delta_and_neighbours_are_told():
 def test_the_factor_is_exp_epsilon(epsilon):
     stated = float(factor_text(Decimal(epsilon)).replace(",", ""))
     assert stated == pytest.approx(math.exp(min(float(epsilon), 700)), rel=0.05)
+
+
+def test_a_lottery_is_called_one():
+    assert choice_note(math.inf).startswith("A lottery")
+    assert "random on purpose" in choice_note(8.0)

@@ -84,6 +84,7 @@ class Facts:
     predictors: tuple[VariableFact, ...]
     formula: str
     summary: str
+    note: str
     settings: tuple[tuple[str, str], ...]
     choice: tuple[tuple[str, str], ...]
     estimate: EstimateFact | None

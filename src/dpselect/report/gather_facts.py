@@ -15,7 +15,7 @@ from dpselect.report.document import Document
 from dpselect.report.estimate_facts import estimate_facts
 from dpselect.report.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.numbers import MINUS, listed, number
-from dpselect.report.words import METHOD_NAMES, factor_text, guarantee_sentence, guarantee_symbols
+from dpselect.report.words import METHOD_NAMES, choice_note, factor_text, guarantee_sentence, guarantee_symbols
 
 
 def facts_of(document: Document) -> Facts:
@@ -29,6 +29,7 @@ def facts_of(document: Document) -> Facts:
         predictors=tuple(_variable(each, chosen=each.name in chosen) for each in assumptions.predictors),
         formula=selection.formula,
         summary=_summary(assumptions, chosen),
+        note=choice_note(selection.range),
         settings=_settings(assumptions),
         choice=_choice(selection),
         estimate=estimate_facts(document.coefficients) if document.coefficients else None,

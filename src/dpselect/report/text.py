@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from dpselect.assume.budget import plain
 from dpselect.release.coefficients import Coefficients
 from dpselect.release.records import Receipt
 from dpselect.release.selection import Selection
 from dpselect.report.estimate_facts import estimate_facts
 from dpselect.report.numbers import number
-from dpselect.report.words import factor_text, price_text
+from dpselect.report.words import choice_note, factor_text, price_text
 
 
 def selection_lines(selection: Selection) -> list[tuple[str, str]]:
@@ -19,6 +21,8 @@ def selection_lines(selection: Selection) -> list[tuple[str, str]]:
         ("method", f"{recipe.method} by {recipe.mechanism}, among {recipe.candidates.count:,} models"),
         ("assumptions", f"sha256 {recipe.assumptions.hash[:16]}"),
     ]
+    if math.isinf(selection.range):
+        lines.append(("note", choice_note(selection.range)))
     receipt = selection.receipt
     if receipt is not None:
         lines.append(("charged", charge_line(receipt)))

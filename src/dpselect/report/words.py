@@ -53,6 +53,19 @@ def guarantee_symbols(guarantee: Guarantee) -> str:
     return f"P[release(D) ∈ A]  ≤  exp({plain(guarantee.epsilon)}) · P[release(D\N{PRIME}) ∈ A]{tail}"
 
 
+def choice_note(spread: float) -> str:
+    """What to make of a choice that was drawn with this range."""
+    if math.isinf(spread):
+        return (
+            "A lottery: with so few rows the method could promise nothing about the scores, so every model was equally "
+            "likely, whatever the rows say."
+        )
+    return (
+        "The choice is random on purpose: run again, another model may come out. Likelier are those that explain more with "
+        "fewer variables."
+    )
+
+
 def price_text(epsilon: Decimal, delta: Decimal) -> str:
     """A price in one line."""
     return f"epsilon {plain(epsilon)}" + (f", delta {plain(delta)}" if delta else "")
