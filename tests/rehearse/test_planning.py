@@ -22,6 +22,11 @@ def hopeless():
     return plan(rows=100, epsilon=0.5, columns=4, r=1.0)
 
 
+@pytest.fixture(scope="module")
+def weak():
+    return plan(rows=2000, epsilon=1, r=10.0, supposed=suppose(4, 10.0, (1, 2, 0, 0)))
+
+
 def test_the_defaults_have_the_chance_of_the_contest(good):
     """The plan's default option is the contest's stated bounds; both average over tables, 100 and 200 of them."""
     assert good.defaults.chance == pytest.approx(with_stated_bounds(FIRST, 1.0, r=2.5, radius=2.5), abs=0.03)
@@ -53,6 +58,14 @@ def test_more_epsilon_and_more_rows_help(good):
         assert np.diff(chances).min() > -0.03
         assert chances[0] < 0.3
         assert chances[-1] > 0.95
+
+
+@pytest.mark.parametrize("which", ["good", "hopeless", "weak"])
+def test_the_curves_pass_through_the_recommended_option_or_above_it(which, request):
+    made = request.getfixturevalue(which)
+    for points, here in ((made.by_epsilon, made.facts.epsilon), (made.by_rows, made.facts.rows)):
+        (chance,) = [chance for at, chance in points if at == pytest.approx(here, rel=1e-6)]
+        assert chance >= made.recommended.chance - 1e-9
 
 
 def test_when_nothing_works_it_says_so_and_what_would(hopeless):

@@ -130,9 +130,18 @@ class Search:
 
     def chance(self, option: Option, rows: int, epsilon: float) -> float:
         """The chance of an option like this one at another size and price, or of a typical one if that is better there."""
-        half = (option.upper - option.lower) / 2
-        like = self._chance(rows, epsilon, (option.lower, option.upper), option.radius / half, option.bounds)
-        return max(like, self.best(rows, epsilon))
+        return max(self._like(option, rows, epsilon), self.best(rows, epsilon))
+
+    def _like(self, option: Option, rows: int, epsilon: float) -> float:
+        """The option's own method, mechanism, bounds and radius; its penalty, or another multiple if that is better there."""
+        facts, half = replace(self._facts, rows=rows, epsilon=epsilon), (option.upper - option.lower) / 2
+        (each,) = bench(self._tables(rows), facts, option.lower, option.upper, (option.radius / half,))
+        rest = (1 - self._share(option.bounds, rows, epsilon)) * epsilon
+        if option.method == "pcpl":
+            default = profile_penalty(each.rho, each.sizes.size, rest / 2, rows, facts.delta)
+            return each.pcpl(rest, facts.delta, default if option.multiple is None else math.log(rows))
+        multiples = {None, option.multiple, *MULTIPLES[2::2]}
+        return max(each.pcls(rest, multiple, option.mechanism) for multiple in multiples)
 
     def _chance(self, rows: int, epsilon: float, bounds: tuple[float, float], rho: float, how: str) -> float:
         facts = replace(self._facts, rows=rows, epsilon=epsilon)

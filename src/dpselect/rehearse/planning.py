@@ -158,6 +158,7 @@ def recommended(options: list[Option]) -> Option:
 
 
 def _around(value: float, needed: float | None) -> list[float]:
-    """Eleven values from an eighth to eight times the value, or to a little past what is needed."""
-    low, high = value / 8, max(8 * value, 1.6 * (needed or 0.0))
-    return [low * (high / low) ** (k / 10) for k in range(11)]
+    """Eleven values from an eighth to eight times the value, or to a little past what is needed; the value is one of them."""
+    high = max(8 * value, 1.6 * (needed or 0.0))
+    below = [value / 8 * 8 ** (k / 5) for k in range(5)]
+    return [*below, *(value * (high / value) ** (k / 5) for k in range(6))]

@@ -36,7 +36,7 @@ def guarantee_sentence(guarantee: Guarantee, rows_per_person: int | None = None)
 
 
 def strength(epsilon: Decimal) -> str:
-    """How much such a promise is worth, in the three tiers of Ponomareva et al., *How to DP-fy ML* (2023), section 5.2."""
+    """How much such a promise is worth, in the three tiers of Ponomareva et al., *How to DP-fy ML* (2023)."""
     if epsilon <= 1:
         return "That is a strong promise: taking part changes almost nothing for you, whatever others know already."
     if epsilon <= 10:
