@@ -8,6 +8,8 @@ from dpselect.assume.paper_setting import plain_assumptions
 from dpselect.errors import BudgetExceeded, DataError
 from dpselect.rehearse.settings import FIRST, draw
 from dpselect.release.ledger import Ledger
+from dpselect.release.selection import Selection
+from dpselect.report.document import Document
 from dpselect.use.tuned import select_tuned
 
 X, Y = draw(FIRST.with_rows(5000), np.random.SeedSequence(3))
@@ -33,6 +35,16 @@ def test_it_prints_and_writes_itself():
     assert "clipped to" in str(tuned)
     plain = json.loads(tuned.to_json())
     assert plain["selection"]["columns"] == list(tuned.columns)
+
+
+def test_the_selection_alone_says_that_its_bounds_were_bought_and_makes_no_report():
+    tuned = select_tuned((X, Y), STUDY, epsilon=1)
+    bought = tuned.selection.recipe.bounds_epsilon
+    assert bought == tuned.bounds.guarantee.epsilon > 0
+    assert f"after epsilon={bought.normalize():f} for bounds" in str(tuned.selection)
+    assert Selection.from_json(tuned.selection.to_json()) == tuned.selection
+    with pytest.raises(DataError, match="leave their price out"):
+        Document(title="t", made="2026-11-15", selection=tuned.selection)
 
 
 def test_nothing_is_charged_unless_there_is_room_for_both():

@@ -25,7 +25,8 @@ class Recipe:
     """Public. Method, mechanism, price and assumptions of a selection.
 
     `penalties` are per column, in squared units of the response for PCLS and in units of -2 log-likelihood for PCPL;
-    `bound_epsilon` is the part of epsilon that buys PCPL's bound, zero for PCLS; `rows` is n where it is public.
+    `bound_epsilon` is the part of epsilon that buys PCPL's bound, zero for PCLS; `rows` is n where it is public;
+    `bounds_epsilon` was paid before and apart, for bounds among the assumptions that were bought from the rows.
     """
 
     method: Method
@@ -37,6 +38,7 @@ class Recipe:
     candidates: Candidates
     assumptions: Assumptions
     as_printed: bool = False
+    bounds_epsilon: Decimal = Decimal(0)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -53,7 +55,7 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {
+        values: dict[str, Any] = {
             "method": self.method,
             "mechanism": self.mechanism,
             "guarantee": self.guarantee.to_dict(),
@@ -65,6 +67,8 @@ class Recipe:
             "assumptions_hash": self.assumptions.hash,
             "as_printed": self.as_printed,
         }
+        # Left out where nothing was bought, so that the text of a release without tuning stays what it was.
+        return values | ({"bounds_epsilon": str(self.bounds_epsilon)} if self.bounds_epsilon else {})
 
 
 def make_recipe(

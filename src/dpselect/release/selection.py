@@ -10,7 +10,7 @@ from operator import index
 from typing import Any
 
 from dpselect.assume.assumptions import INTERCEPT, Assumptions
-from dpselect.assume.budget import Guarantee
+from dpselect.assume.budget import Guarantee, plain
 from dpselect.assume.candidates import CandidateList, Candidates, SubsetRule, mask_of
 from dpselect.assume.recipe import Recipe
 from dpselect.errors import DataError
@@ -56,7 +56,8 @@ class Selection:
     def __str__(self) -> str:
         recipe = self.recipe
         whom = " of whole persons" if self.assumptions.person is not None else ""
-        return f"{self.formula}  ({self.guarantee}{whom}; {recipe.method} by {recipe.mechanism})"
+        more = f", after epsilon={plain(recipe.bounds_epsilon)} for bounds" if recipe.bounds_epsilon else ""
+        return f"{self.formula}  ({self.guarantee}{whom}{more}; {recipe.method} by {recipe.mechanism})"
 
     def _repr_html_(self) -> str:
         recipe, receipt = self.recipe, self.receipt
@@ -121,6 +122,7 @@ def _recipe_from_dict(values: dict[str, Any]) -> Recipe:
         candidates=_candidates_from_dict(values["candidates"]),
         assumptions=Assumptions.from_dict(values["assumptions"]),
         as_printed=values["as_printed"],
+        bounds_epsilon=Decimal(values.get("bounds_epsilon", "0")),
     )
 
 

@@ -32,6 +32,13 @@ class Document:
     selection: Selection
     coefficients: Coefficients | None = None
 
+    def __post_init__(self) -> None:
+        if self.selection.recipe.bounds_epsilon:
+            raise DataError(
+                "The bounds of this selection were bought from the rows, and a report of the selection alone would leave their "
+                "price out: publish what select_tuned returned, or select with bounds that were stated."
+            )
+
     @property
     def releases(self) -> tuple[Selection | Coefficients, ...]:
         """All that was released, in the order of their charges."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
@@ -107,7 +107,7 @@ def select_tuned(
     bounds = release_bounds(
         beyond, assumptions, epsilon=for_bounds, tuning=tuning, ledger=ledger, data=data, analyst=analyst
     )
-    recipe = make_recipe(bounds.assumptions, **settings)
+    recipe = replace(make_recipe(bounds.assumptions, **settings), bounds_epsilon=for_bounds)
     scores = score(gather_table(source, bounds.assumptions), recipe)
     selection = release_selection(scores, recipe, ledger, data=data, analyst=analyst)
     return TunedSelection(bounds=bounds, selection=selection, stated=assumptions)
