@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
-from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.assumptions import Assumptions, canonical_json
 from dpselect.assume.budget import EXACT, Budget, Guarantee, Price, exact_delta, exact_epsilon
 from dpselect.assume.candidates import Candidates
 from dpselect.assume.models import Model, Subsets, candidates_for
@@ -69,6 +70,11 @@ class Recipe:
         }
         # Left out where nothing was bought, so that the text of a release without tuning stays what it was.
         return values | ({"bounds_epsilon": str(self.bounds_epsilon)} if self.bounds_epsilon else {})
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the recipe in canonical JSON: the ledger keeps it, so that no part of it can be changed afterwards."""
+        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
 
 
 def make_recipe(

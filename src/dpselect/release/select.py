@@ -47,6 +47,7 @@ def selection_charge(recipe: Recipe, data: str = "", analyst: str = "") -> Charg
             "candidates": recipe.candidates.count,
             "bound_epsilon": str(recipe.bound_epsilon),
             "choice_epsilon": str(recipe.choice_epsilon),
+            "recipe": recipe.hash,
         },
         assumptions=recipe.assumptions.hash,
         data=data,
