@@ -15,8 +15,11 @@
 #define LANES 4
 typedef double v4 __attribute__((vector_size(32)));
 typedef long long v4l __attribute__((vector_size(32)));
+typedef unsigned long long v4u __attribute__((vector_size(32)));
+typedef int v8i __attribute__((vector_size(32)));
 typedef long long v4l_anywhere __attribute__((vector_size(32), may_alias, aligned(8)));
 
+#define AHEAD 64 /* subsets about which the blocks above are asked at once; a power of 2 */
 #define UNIT 0x1p-53
 #define ROUND_UP (1 + 0x1p-40)
 #define FLOAT_UP (1 + 0x1p-22) /* more than a conversion to float can take away */
@@ -26,6 +29,13 @@ typedef long long v4l_anywhere __attribute__((vector_size(32), may_alias, aligne
 #define SIGN_BIT ALL_LANES(INT64_MIN)
 #define ABS(v) ((v4)((v4l)(v) & ~SIGN_BIT))
 #define GATHER(words, at) ((v4l){(long long)(words)[(at)[0]], (long long)(words)[(at)[1]], (long long)(words)[(at)[2]], (long long)(words)[(at)[3]]})
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define UPPER_FROM(a, b) __builtin_shufflevector(a, b, 0, 9, 2, 11, 4, 13, 6, 15)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (v4l){__VA_ARGS__})
+#define UPPER_FROM(a, b) __builtin_shuffle(a, b, (v8i){0, 9, 2, 11, 4, 13, 6, 15})
+#endif
 /* Keeps the compiler from spreading a pointer and its offsets over many registers. */
 #define ONE_REGISTER(pointer) __asm__("" : "+r"(pointer))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
@@ -37,15 +47,12 @@ typedef struct {
     const double *shares;   /* (width+1) rounding of a subset of m columns */
     double norm_up, slack, pivot, norm_factor;
     const uint64_t *tops, *tables; /* (groups, LANES) the top columns of each lane's block, and its table */
-    const uint64_t *offsets; /* (groups) where a group's marks start, in subsets; NULL: all at 0 */
-    const uint64_t *bases;  /* (2^tops) where a block's marks are: its group's offset times LANES, plus its lane; NULL: the lane */
-    const uint64_t *starts; /* (2^tops) where a block's values start; NULL: at 0 */
+    const uint64_t *starts; /* (2^tops) where a block's values and marks start; NULL: at 0 */
     const uint64_t *ways;   /* (width, max_size+2) how many sets of the columns below have at most so many; NULL: no limit */
     size_t count;           /* subsets of a table */
-    size_t marks_count;     /* words of marks for a radius */
     double *values;         /* (tables, radii, count) */
     float *bounds;          /* the same */
-    uint64_t *marks;
+    uint64_t *marks;        /* (radii, words, count); NULL: there is one block, which keeps its own */
 } lattice_run;
 
 static void *aligned_memory(size_t size)
@@ -61,17 +68,6 @@ static void *aligned_memory(size_t size)
 static void free_aligned(void *aligned) { free(((void **)aligned)[-1]); }
 
 /* ---- where a subset's numbers are ---- */
-
-/* The marks of a block's first subset, in words; those of the others follow at steps of LANES or 2 LANES. */
-static inline size_t block_marks(size_t offset, int lane, int words) { return offset * words * LANES + lane; }
-
-static inline size_t marks_of(const lattice_run *run, int lane, uint64_t mask, int words)
-{
-    if (run->bases == NULL)
-        return (size_t)lane;
-    const size_t base = run->bases[mask >> run->low];
-    return block_marks(base / LANES, (int)(base % LANES), words);
-}
 
 static inline size_t start_of(const lattice_run *run, uint64_t mask)
 {
@@ -142,7 +138,7 @@ static int solve_dense(const lattice_run *run, const double *products, uint64_t 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define X86 1
-#define TARGET __attribute__((target("avx2,fma")))
+#define TARGET __attribute__((target("avx2,fma,bmi")))
 #define TARGET_NAME avx2
 #define ANY(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
 #define MAXIMUM(a, b) ((v4)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
@@ -174,7 +170,7 @@ typedef int (*kernel)(const lattice_run *, size_t, size_t);
 static kernel choose(int mark_bits, int plain)
 {
 #ifdef X86
-    if (!plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (!plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi"))
         return mark_bits == 32 ? run_avx2_32 : run_avx2_64;
 #endif
     (void)plain;
@@ -183,7 +179,7 @@ static kernel choose(int mark_bits, int plain)
 
 /* ---- Python ---- */
 
-enum { PRODUCTS, RADII, VALUES, BOUNDS, MARKS, SHARES, WAYS, TOPS, TABLES, OFFSETS, BASES, STARTS, ARRAYS };
+enum { PRODUCTS, RADII, VALUES, BOUNDS, MARKS, SHARES, WAYS, TOPS, TABLES, STARTS, ARRAYS };
 
 #define LENGTH(i, type) ((size_t)views[i].len / sizeof(type))
 
@@ -194,10 +190,10 @@ static int fits(const Py_buffer *views, const lattice_run *run, int mark_bits, s
     const size_t tables = LENGTH(PRODUCTS, double) / (side * side), cells = tables * run->radii_count * run->count;
     return run->width <= mark_bits - (mark_bits == 64) && first <= last && last * LANES <= LENGTH(TOPS, uint64_t) &&
            LENGTH(TABLES, uint64_t) == LENGTH(TOPS, uint64_t) && LENGTH(VALUES, double) == cells &&
-           LENGTH(BOUNDS, float) == cells && LENGTH(SHARES, double) >= side && LENGTH(BASES, uint64_t) == LENGTH(STARTS, uint64_t) &&
-           (run->offsets == NULL || LENGTH(OFFSETS, uint64_t) >= last) && (run->bases == NULL) == (run->offsets == NULL) &&
-           (run->bases == NULL ? run->low == run->width : LENGTH(BASES, uint64_t) >= tops) &&
-           (run->ways == NULL || LENGTH(WAYS, uint64_t) >= run->width * ((size_t)run->max_size + 2)) &&
+           LENGTH(BOUNDS, float) == cells && LENGTH(SHARES, double) >= side && (run->starts == NULL) == (run->marks == NULL) &&
+           (run->marks == NULL || (tables == 1 && LENGTH(MARKS, uint64_t) == cells * (mark_bits / 32))) &&
+           (run->starts == NULL ? run->low == run->width : LENGTH(STARTS, uint64_t) >= tops) &&
+           (run->ways == NULL || LENGTH(WAYS, uint64_t) >= side * ((size_t)run->max_size + 2)) &&
            (run->ways != NULL || run->count == (size_t)1 << run->width);
 }
 
@@ -209,8 +205,8 @@ static PyObject *run(PyObject *module, PyObject *args)
     int held = 0, done = 0, mark_bits, plain;
     lattice_run r = {0};
     unsigned long long first, last;
-    if (!PyArg_ParseTuple(args, "(OOOOOOOOOOOO)iiiiddd(KK)i", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
-                          &objects[5], &objects[6], &objects[7], &objects[8], &objects[9], &objects[10], &objects[11], &r.width,
+    if (!PyArg_ParseTuple(args, "(OOOOOOOOOO)iiiiddd(KK)i", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &objects[6], &objects[7], &objects[8], &objects[9], &r.width,
                           &r.low, &r.max_size, &mark_bits, &r.slack, &r.pivot, &r.norm_factor, &first, &last, &plain))
         return NULL;
     for (; held < ARRAYS; held++) {
@@ -229,17 +225,14 @@ static PyObject *run(PyObject *module, PyObject *args)
     r.radii = views[RADII].buf;
     r.values = views[VALUES].buf;
     r.bounds = views[BOUNDS].buf;
-    r.marks = views[MARKS].buf;
+    r.marks = views[MARKS].len ? views[MARKS].buf : NULL;
     r.shares = views[SHARES].buf;
     r.ways = views[WAYS].len ? views[WAYS].buf : NULL;
     r.tops = views[TOPS].buf;
     r.tables = views[TABLES].buf;
-    r.offsets = views[OFFSETS].len ? views[OFFSETS].buf : NULL;
-    r.bases = views[BASES].len ? views[BASES].buf : NULL;
     r.starts = views[STARTS].len ? views[STARTS].buf : NULL;
     r.norm_up = 1 + 2 * r.width * UNIT;
     r.count = LENGTH(VALUES, double) * side * side / LARGER(LENGTH(PRODUCTS, double) * r.radii_count, 1);
-    r.marks_count = LENGTH(MARKS, uint64_t) / r.radii_count;
     if (!fits(views, &r, mark_bits, first, last)) {
         PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
         goto finish;
@@ -260,7 +253,7 @@ finish:
 
 static PyMethodDef methods[] = {
     {"run", run, METH_VARARGS,
-     "run((products, radii, values, bounds, marks, shares, ways, tops, tables, offsets, bases, starts), "
+     "run((products, radii, values, bounds, marks, shares, ways, tops, tables, starts), "
      "width, low, max_size, mark_bits, slack, pivot, norm_factor, (first, last), plain)"},
     {NULL, NULL, 0, NULL},
 };

@@ -9,23 +9,23 @@
  * when first needed. All that is kept in a slot is a function of the subset alone and each lane is computed as if alone, so
  * results depend neither on where a run starts nor on who runs it. */
 
-#define STEP (WORDS * LANES)
 #define JOIN3(a, b, c) a##_##b##_##c
 #define JOIN(a, b, c) JOIN3(a, b, c)
 #define NAME(stem) JOIN(stem, TARGET_NAME, MARK_BITS)
 
-/* A subset's marks: which columns violate it, and which have a negative residual correlation. */
+/* A subset's marks: which columns do not violate it, and which have a negative residual correlation. */
 #if MARK_BITS == 32
-#define WORDS 1 /* a lane's marks are one word: violators in its lower half, negative in its upper */
+#define WORDS 1 /* a lane's marks are one word: its lower half and its upper */
+#define EVERY 0xffffffffll
 #else
 #define WORDS 2
+#define EVERY -1ll
 #endif
 
 typedef struct {
     uint64_t mask;      /* the low columns of the subset whose tableau this is; 0 for none yet */
     v4l singular;       /* in which lanes */
-    int members;        /* rows that are kept besides those below its lowest column */
-    unsigned char rows[64];
+    uint64_t rows;      /* the subset's columns in any lane; besides those below its lowest column all that is kept */
     v4 *pivot;          /* (d) takes a parent's vector w to w + pivot * w_j, but at j to pivot_j * w_j */
     v4 *response;       /* (d) coefficients inside the subset, residual correlations outside */
     v4 *columns;        /* (j, d) the columns that may still enter */
@@ -41,18 +41,21 @@ typedef struct {
 
 typedef struct {
     const lattice_run *run;
-    int d, low, top_size, room, tile;
+    int d, low, top_size, room, tile, ahead;
+    size_t places; /* of a block, at most */
     uint64_t tops[LANES];
     const double *products[LANES];
     size_t tables[LANES]; /* where the values of a lane's table start */
-    int top_columns[LANES][64];
-    v4l top_bits[64], top_sign_bits[64]; /* a top's columns in violators, and in marks of signs */
-    v4l bits[64], sign_bits[64];         /* the same for column k */
-    size_t marks[LANES], starts[LANES]; /* where each block's marks and values are */
-    size_t child_marks[64][LANES], child_starts[64][LANES]; /* the same for the blocks without one column of the top */
-    v4 *gram, *c, *h, *b, *top_pivots; /* (d, d), (d), (d), (d), (top_size, d) */
+    int top_columns[64][LANES]; /* in falling order */
+    v4l bits[64], top_bits[64];         /* column k in the marks, and a top's columns there */
+    size_t starts[LANES];               /* where each block's values and marks are */
+    size_t child_starts[64][LANES];     /* the same for the blocks without one column of the top */
+    v4l *marks;                         /* (radii, places, WORDS) of this group's subsets, where the next ones find them at once */
+    v4l *above;                         /* (radii, AHEAD, WORDS) what the blocks above say about the next few subsets */
+    v4 *gram, *c, *h, *b, *top_pivots;  /* (d, d), (d), (d), (d), (top_size, d) */
     const v4 *gram_columns[64];
-    v4l *inside, *outside;             /* (d) whether a column is in the subset, or not */
+    v4l *inside;                        /* (d) whether a column is in the subset */
+    v4 *barriers;                       /* (d) h of the columns that may violate, infinity for those in the subset */
     v4 yy, response_norm, largest_norm;
     v4l top; /* the tops, in place */
     NAME(slot) root, slots[64];
@@ -68,22 +71,14 @@ TARGET static void NAME(pivot)(NAME(state) *state, const NAME(slot) *parent, int
     const v4 *column = parent->columns + j * d;
     const v4 entry = column[j];
     slot->mask = parent->mask | 1ull << j;
+    slot->rows = parent->rows | 1ull << j;
     slot->singular = parent->singular | ~(entry > state->run->pivot * state->gram[j * d + j]);
-    memcpy(slot->rows, parent->rows, sizeof slot->rows);
-    const int members = parent->members;
-    const unsigned char *const rows = parent->rows;
-    slot->rows[members] = (unsigned char)j;
-    slot->members = members + 1;
     const v4 inverse = (v4)(~slot->singular & (v4l)(1.0 / entry)), minus = -inverse, amount = parent->response[j];
     const v4 *const before = parent->response;
     v4 *const restrict pivot = slot->pivot, *const restrict response = slot->response;
-    for (int i = 0; i < members; i++) {
-        const int k = rows[i];
-        const v4 factor = column[k] * minus;
-        pivot[k] = factor;
-        response[k] = before[k] + factor * amount;
-    }
-    for (int k = 0; k < j; k++) {
+    const uint64_t rows = parent->rows | ((1ull << j) - 1);
+    for (uint64_t rest = rows; rest; rest &= rest - 1) {
+        const int k = __builtin_ctzll(rest);
         const v4 factor = column[k] * minus;
         pivot[k] = factor;
         response[k] = before[k] + factor * amount;
@@ -94,12 +89,10 @@ TARGET static void NAME(pivot)(NAME(state) *state, const NAME(slot) *parent, int
         const v4 *const in = parent->columns + other * d;
         v4 *const restrict to = slot->columns + other * d;
         const v4 by = in[j];
-        for (int i = 0; i < members; i++) {
-            const int k = rows[i];
+        for (uint64_t rest = rows; rest; rest &= rest - 1) {
+            const int k = __builtin_ctzll(rest);
             to[k] = in[k] + pivot[k] * by;
         }
-        for (int k = 0; k < j; k++)
-            to[k] = in[k] + pivot[k] * by;
         to[j] = inverse * by;
     }
 }
@@ -129,13 +122,13 @@ TARGET static void NAME(root_signs)(NAME(state) *state, NAME(sign_slot) *slot, v
         const v4 *pivot = state->top_pivots + i * d;
         v4 amount;
         for (int l = 0; l < LANES; l++) {
-            int j = state->top_columns[l][i];
+            int j = state->top_columns[i][l];
             amount[l] = (negative[l] >> j & 1 ? -1.0 : 1.0) + slot->vector[j][l];
         }
         for (int k = 0; k < d; k++)
             slot->vector[k] += pivot[k] * amount;
         for (int l = 0; l < LANES; l++) {
-            int j = state->top_columns[l][i];
+            int j = state->top_columns[i][l];
             slot->vector[j][l] = pivot[j][l] * amount[l];
         }
     }
@@ -164,16 +157,12 @@ TARGET static const v4 *NAME(reach_signs)(NAME(state) *state, int radius, uint64
         const v4 *pivot = tableau->pivot;
         const v4 one = {1.0, 1.0, 1.0, 1.0};
         const v4 amount = (v4)((v4l)one ^ NAME(flip)(negative, j)) + above->vector[j];
-        const int members = tableau->members;
-        const unsigned char *const rows = tableau->rows;
         const v4 *const from = above->vector;
         v4 *const restrict to = slot->vector;
-        for (int i = 0; i < members; i++) {
-            const int k = rows[i];
+        for (uint64_t rest = tableau->rows | ((1ull << j) - 1); rest; rest &= rest - 1) {
+            const int k = __builtin_ctzll(rest);
             to[k] = from[k] + pivot[k] * amount;
         }
-        for (int k = 0; k < j; k++)
-            to[k] = from[k] + pivot[k] * amount;
         to[j] = pivot[j] * amount;
         known |= 1ull << j;
         slot->mask = known;
@@ -221,28 +210,69 @@ static inline size_t NAME(child_of)(const NAME(state) *state, const NAME(family)
     return state->run->ways == NULL ? family->mask ^ 1ull << k : family->children[k];
 }
 
-/* The columns that do not violate the subset without them; and the signs of the others. */
-TARGET static inline v4l NAME(idle)(const NAME(state) *state, const NAME(family) *family, const uint64_t *marks, v4l *negative)
+/* What the blocks above say about four subsets in a row: loaded along the subsets, kept along the lanes. */
+TARGET static inline void NAME(ask_for_four)(const NAME(state) *state, const uint64_t *words, v4l *said)
 {
-    v4l idle = {0, 0, 0, 0}, signs = {0, 0, 0, 0};
-    const uint64_t *const own = marks + state->marks[0];
-    for (uint64_t rest = family->mask; rest; rest &= rest - 1) {
-        const int k = __builtin_ctzll(rest);
-        const v4l_anywhere *mark = (const v4l_anywhere *)(own + NAME(child_of)(state, family, k) * STEP);
-        idle |= ~mark[0] & state->bits[k];
-        signs |= mark[WORDS - 1] & state->sign_bits[k];
+    v4l first = ALL_LANES(0), second = first, third = first, fourth = first;
+    for (int i = 0; i < state->top_size; i++) {
+        const size_t *const at = state->child_starts[i];
+        const v4l a = *(const v4l_anywhere *)(words + at[0]), b = *(const v4l_anywhere *)(words + at[1]);
+        const v4l c = *(const v4l_anywhere *)(words + at[2]), d = *(const v4l_anywhere *)(words + at[3]);
+        const v4l ab = SHUFFLE(a, b, 0, 4, 2, 6), cd = SHUFFLE(c, d, 0, 4, 2, 6);
+        const v4l ba = SHUFFLE(a, b, 1, 5, 3, 7), dc = SHUFFLE(c, d, 1, 5, 3, 7), bits = state->top_bits[i];
+        first |= SHUFFLE(ab, cd, 0, 1, 4, 5) & bits;
+        second |= SHUFFLE(ba, dc, 0, 1, 4, 5) & bits;
+        third |= SHUFFLE(ab, cd, 2, 3, 6, 7) & bits;
+        fourth |= SHUFFLE(ba, dc, 2, 3, 6, 7) & bits;
     }
-    if (ANY(idle == 0)) {
-        const uint64_t *const others = marks + family->above * STEP;
-        for (int i = 0; i < state->top_size; i++) {
-            const size_t *const at = state->child_marks[i];
-            const v4l mark = GATHER(others, at), signed_mark = WORDS == 1 ? mark : GATHER(others + (WORDS - 1) * LANES, at);
-            idle |= ~mark & state->top_bits[i];
-            signs |= signed_mark & state->top_sign_bits[i];
+    said[0] = first;
+    said[WORDS] = second;
+    said[2 * WORDS] = third;
+    said[3 * WORDS] = fourth;
+}
+
+/* Ask the blocks above about the next subsets, AHEAD of them or all of a block. */
+TARGET static void NAME(ask_above)(NAME(state) *state, uint64_t mask)
+{
+    const lattice_run *run = state->run;
+    const size_t next = state->places < AHEAD ? state->places : AHEAD;
+    for (int row = 0; row < run->radii_count * WORDS; row++) {
+        v4l *const said = state->above + row / WORDS * AHEAD * WORDS + row % WORDS;
+        for (size_t t = 0; t < next; t += 4)
+            NAME(ask_for_four)(state, run->marks + row * run->count + mask + t, said + t * WORDS);
+    }
+}
+
+/* The columns that do not violate the subset without them; and the signs of the others. */
+TARGET static inline v4l NAME(idle)(const NAME(state) *state, const NAME(family) *family, int radius, v4l *negative)
+{
+    const v4l *const own = state->marks + radius * state->places * WORDS;
+    v4l said[WORDS];
+    if (state->ahead) {
+        for (int w = 0; w < WORDS; w++)
+            said[w] = state->above[(radius * AHEAD + family->mask % AHEAD) * WORDS + w];
+    } else {
+        for (int w = 0; w < WORDS; w++) {
+            said[w] = ALL_LANES(0);
+            for (int i = 0; i < state->top_size; i++) {
+                const uint64_t *const words = state->run->marks + (radius * WORDS + w) * state->run->count + family->above;
+                said[w] |= GATHER(words, state->child_starts[i]) & state->top_bits[i];
+            }
         }
     }
-    *negative = WORDS == 1 ? (signs >> 32) & ALL_LANES(0xffffffff) : signs;
-    return idle;
+    for (uint64_t rest = family->mask; rest; rest &= rest - 1) {
+        const int k = __builtin_ctzll(rest);
+        const v4l *mark = own + NAME(child_of)(state, family, k) * WORDS;
+        for (int w = 0; w < WORDS; w++)
+            said[w] |= mark[w] & state->bits[k];
+    }
+#if MARK_BITS == 32
+    *negative = (v4l)((v4u)said[0] >> 32);
+    return said[0] & ALL_LANES(EVERY);
+#else
+    *negative = said[1];
+    return said[0];
+#endif
 }
 
 /* ---- one subset in four lanes ---- */
@@ -267,11 +297,10 @@ TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) 
     const v4 *const c = state->c, *const h = state->h, *const response = slot->response;
     const v4l *const inside = state->inside;
     v4 *const b = state->b;
-    const int members = slot->members;
-    const unsigned char *const rows = slot->rows;
+    const uint64_t rows = slot->rows;
     NAME(sums) sums = {ZERO, ZERO, ZERO};
-    for (int i = 0; i < members; i++) {
-        const int k = rows[i];
+    for (uint64_t rest = rows; rest; rest &= rest - 1) {
+        const int k = __builtin_ctzll(rest);
         const v4 value = (v4)((v4l)response[k] & inside[k]);
         b[k] = value;
         ADD_TO(sums, k, value);
@@ -281,8 +310,8 @@ TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) 
     if (ANY(bound & needed)) {
         const v4 *vector = NAME(reach_signs)(state, radius, slot->mask, negative, needed);
         v4 su = ZERO, sb = ZERO;
-        for (int i = 0; i < members; i++) {
-            const int k = rows[i];
+        for (uint64_t rest = rows; rest; rest &= rest - 1) {
+            const int k = __builtin_ctzll(rest);
             const v4l flip = NAME(flip)(negative, k);
             su += (v4)(((v4l)vector[k] & inside[k]) ^ flip);
             sb += (v4)((v4l)b[k] ^ flip);
@@ -290,8 +319,8 @@ TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) 
         const v4 found = (sb - limit) / su;
         multiplier = (v4)((v4l)found & bound & (found > 0));
         sums = (NAME(sums)){ZERO, ZERO, ZERO};
-        for (int i = 0; i < members; i++) {
-            const int k = rows[i];
+        for (uint64_t rest = rows; rest; rest &= rest - 1) {
+            const int k = __builtin_ctzll(rest);
             const v4 value = b[k] - multiplier * (v4)((v4l)vector[k] & inside[k]);
             b[k] = value;
             ADD_TO(sums, k, value);
@@ -301,10 +330,28 @@ TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) 
     return multiplier;
 }
 
+/* The marks of a subset's four lanes: one vector, or two. */
+typedef struct {
+    v4l words[WORDS];
+} NAME(marks);
+
 typedef struct {
     v4 value, bound;
-    v4l violators, negative;
+    NAME(marks) marks;
 } NAME(certificate);
+
+/* The next lower column's marks; first violators are pushed, to be turned round when all are there. */
+TARGET static inline __attribute__((always_inline)) void NAME(push)(NAME(marks) *marks, v4l violating, v4 value)
+{
+#if MARK_BITS == 32
+    /* a double's sign is in the upper half of its word */
+    const v8i signs = (v8i)value >> 31, both = UPPER_FROM((v8i)violating, signs);
+    marks->words[0] = (v4l)((v8i)marks->words[0] + (v8i)marks->words[0] - both);
+#else
+    marks->words[0] += marks->words[0] - violating;
+    marks->words[1] += marks->words[1] - (value < 0);
+#endif
+}
 
 /* See lattice_certificate.py for what is computed here and the proof. */
 TARGET static inline __attribute__((always_inline)) void NAME(certify)(const NAME(state) *state, const NAME(slot) *slot, const NAME(sums) *sums, int size, v4 multiplier,
@@ -312,14 +359,18 @@ TARGET static inline __attribute__((always_inline)) void NAME(certify)(const NAM
 {
     const lattice_run *run = state->run;
     const int d = state->d;
-    const v4 *const b = state->b, *const c = state->c, *const h = state->h;
-    const v4l *const outside = state->outside;
-    const int members = slot->members;
-    const unsigned char *const rows = slot->rows;
+    const v4 *const b = state->b, *const c = state->c;
+    const v4 *const barriers = state->barriers;
+    const uint64_t rows = slot->rows;
     v4 inner = ZERO, other = ZERO, largest = ZERO, q[64];
-    v4l violators = {0, 0, 0, 0}, negative = {0, 0, 0, 0};
+    NAME(marks) marks = {{ALL_LANES(0)}};
     const double share = run->shares[size];
     const v4 extent = state->response_norm + sums->length, slack = (run->slack * share) * extent;
+    /* what needs no q first, while the processor waits for the sums below */
+    const v4 total = sums->norm * run->norm_up;
+    const v4 over = (v4)((v4l)(1.0 - limit / total) & (total > limit)) + UNIT;
+    const v4 excess = 2.0 * over * extent * extent, rounding = 2.0 * share * extent * (extent + limit * state->largest_norm);
+    const v4 without = state->yy - sums->fit;
 /* q for so many columns at once, all in registers; the last tile may overlap the one before */
 #define TILE(count)                                                                \
     case count:                                                                    \
@@ -331,10 +382,11 @@ TARGET static inline __attribute__((always_inline)) void NAME(certify)(const NAM
             ONE_REGISTER(to);                                                      \
             _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)               \
                 sums[t] = start[t];                                                \
-            for (int i = 0; i < members; i++) {                                    \
-                const v4 *column = state->gram_columns[rows[i]] + shift;           \
+            for (uint64_t rest = rows; rest; rest &= rest - 1) {                   \
+                const int k = __builtin_ctzll(rest);                               \
+                const v4 *column = state->gram_columns[k] + shift;                 \
                 ONE_REGISTER(column);                                              \
-                const v4 factor = b[rows[i]];                                      \
+                const v4 factor = b[k];                                            \
                 _Pragma("GCC unroll 14") for (int t = 0; t < count; t++)           \
                     sums[t] -= column[t] * factor;                                 \
             }                                                                      \
@@ -349,11 +401,10 @@ TARGET static inline __attribute__((always_inline)) void NAME(certify)(const NAM
 /* a q that is no number makes `inner` none, and so the bound */
 #define ROW(k, inner)                                                                \
     do {                                                                             \
-        const v4 value_ = q[k], size_ = ABS(value_), allowed_ = multiplier + slack * h[k]; \
-        const v4l violating_ = (size_ > allowed_) & outside[k];                      \
+        const v4 value_ = q[k], size_ = ABS(value_);                                 \
+        const v4l violating_ = size_ > multiplier + slack * barriers[k];             \
         largest = MAXIMUM(largest, (v4)((v4l)size_ & ~violating_));                  \
-        violators += violators - violating_;                                         \
-        negative += negative - (value_ < 0);                                         \
+        NAME(push)(&marks, violating_, value_);                                      \
         inner += value_ * b[k];                                                      \
     } while (0)
     long k = d - 1;
@@ -365,21 +416,14 @@ TARGET static inline __attribute__((always_inline)) void NAME(certify)(const NAM
         ROW(0, inner);
 #undef ROW
     inner += other;
-    const v4 total = sums->norm * run->norm_up, gap = 2.0 * (limit * largest - inner);
-    const v4 over = (v4)((v4l)(1.0 - limit / total) & (total > limit)) + UNIT;
-    const v4 rounding = 2.0 * share * extent * (extent + limit * state->largest_norm);
+    const v4 gap = 2.0 * (limit * largest - inner);
     /* MAXIMUM gives its second argument if one is no number, and then the bound must be none either */
-    out->bound = (MAXIMUM(2.0 * over * extent * extent, gap) + rounding) * ROUND_UP + UNDERFLOW_BOUND;
-    const v4 value = state->yy - sums->fit - inner;
+    out->bound = (MAXIMUM(excess, gap) + rounding) * ROUND_UP + UNDERFLOW_BOUND;
+    const v4 value = without - inner;
     out->value = (v4)((v4l)value & (value > 0));
-    out->violators = violators;
-    out->negative = negative;
+    marks.words[0] ^= ALL_LANES(EVERY);
+    out->marks = marks;
 }
-
-/* The marks of a subset's four lanes: one vector, or two. */
-typedef struct {
-    v4l words[WORDS];
-} NAME(marks);
 
 TARGET static inline void NAME(store_values)(const NAME(state) *state, int radius, const NAME(family) *family,
                                              const NAME(certificate) *found, v4l lanes)
@@ -395,60 +439,65 @@ TARGET static inline void NAME(store_values)(const NAME(state) *state, int radiu
         }
 }
 
-TARGET static inline void NAME(mix_marks)(NAME(marks) *marks, const NAME(certificate) *found, v4l lanes)
+TARGET static inline void NAME(mix_marks)(NAME(marks) *marks, const NAME(marks) *found, v4l lanes)
 {
-#if MARK_BITS == 32
-    marks->words[0] = (marks->words[0] & ~lanes) | ((found->violators | found->negative << 32) & lanes);
-#else
-    marks->words[0] = (marks->words[0] & ~lanes) | (found->violators & lanes);
-    marks->words[1] = (marks->words[1] & ~lanes) | (found->negative & lanes);
-#endif
+    for (int w = 0; w < WORDS; w++)
+        marks->words[w] = (marks->words[w] & ~lanes) | (found->words[w] & lanes);
 }
 
 /* Lanes with an idle column take over what was found for the subset without it. */
 TARGET static void NAME(copy)(const NAME(state) *state, int radius, const NAME(family) *family, v4l idle,
-                              const uint64_t *marks, NAME(marks) *out)
+                              NAME(marks) *out)
 {
     const lattice_run *run = state->run;
-    double *const values = run->values + radius * run->count;
-    float *const bounds = run->bounds + radius * run->count;
+    const size_t count = run->count;
+    double *const values = run->values + radius * count;
+    float *const bounds = run->bounds + radius * count;
     for (int l = 0; l < LANES; l++) {
         if (!idle[l])
             continue;
         const int j = __builtin_ctzll((uint64_t)idle[l]);
-        size_t from_marks = state->marks[l], from = state->starts[l], place;
+        size_t from;
         if (j < state->low) {
-            place = NAME(child_of)(state, family, j);
+            const size_t place = NAME(child_of)(state, family, j);
+            from = state->starts[l] + place;
+            for (int w = 0; w < WORDS; w++)
+                out->words[w][l] = state->marks[(radius * state->places + place) * WORDS + w][l];
         } else {
-            const int i = __builtin_popcountll(state->tops[l] >> j) - 1; /* the top's columns stand in falling order */
-            from_marks = state->child_marks[i][l];
-            from = state->child_starts[i][l];
-            place = family->above;
+            const int i = __builtin_popcountll(state->tops[l] >> j) - 1;
+            from = state->child_starts[i][l] + family->above;
+            for (int w = 0; w < WORDS; w++)
+                out->words[w][l] = (long long)run->marks[(radius * WORDS + w) * count + from];
         }
         const size_t to = state->starts[l] + family->place;
-        values[to] = values[from + place];
-        bounds[to] = bounds[from + place];
-        for (int w = 0; w < WORDS; w++)
-            out->words[w][l] = (long long)marks[from_marks + place * STEP + w * LANES];
+        values[to] = values[from];
+        bounds[to] = bounds[from];
     }
 }
 
 /* ---- rounding trouble ---- */
 
+/* A subset's marks in lane l, wherever it is. */
+TARGET static uint64_t NAME(mark_of)(const NAME(state) *state, int l, int radius, int w, uint64_t mask)
+{
+    const lattice_run *run = state->run;
+    if (mask >> state->low == state->tops[l] >> state->low)
+        return (uint64_t)state->marks[(radius * state->places + place_of(run, mask)) * WORDS + w][l];
+    return run->marks[(radius * WORDS + w) * run->count + start_of(run, mask) + place_of(run, mask)];
+}
+
 /* What the solution of a subset, in any block, uses: follow the copies down. Its signs too. */
-TARGET static uint64_t NAME(support_of)(const NAME(state) *state, int l, uint64_t mask, const uint64_t *marks, uint64_t *signs)
+TARGET static uint64_t NAME(support_of)(const NAME(state) *state, int l, int radius, uint64_t mask, uint64_t *signs)
 {
     for (;;) {
         uint64_t idle = 0;
         *signs = 0;
         for (uint64_t rest = mask; rest && !idle; rest &= rest - 1) {
-            const uint64_t bit = rest & -rest, child = mask ^ bit;
-            const uint64_t *mark = marks + marks_of(state->run, l, child, WORDS) + place_of(state->run, child) * STEP;
-            const uint64_t negative = WORDS == 1 ? mark[0] >> 32 : mark[(WORDS - 1) * LANES];
-            if (mark[0] & bit)
-                *signs |= negative & bit;
-            else
+            const uint64_t bit = rest & -rest, mark = NAME(mark_of)(state, l, radius, 0, mask ^ bit);
+            if (mark & bit)
                 idle = bit;
+            else
+                *signs |= (WORDS == 1 ? mark >> 32 : NAME(mark_of)(state, l, radius, WORDS - 1, mask ^ bit)) & bit;
         }
         if (!idle)
             return mask;
@@ -460,7 +509,7 @@ TARGET static uint64_t NAME(support_of)(const NAME(state) *state, int l, uint64_
  * are taken, and certified for the subset; if the bound is large, the exact solver is asked. In exact arithmetic some child of a
  * singular subset has its loss, because a solution of least l1 norm can be chosen with independent columns. */
 TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int radius, const NAME(family) *family, int l,
-                                const uint64_t *marks, NAME(marks) *out)
+                                NAME(marks) *out)
 {
     const lattice_run *run = state->run;
     const double *values = run->values + state->tables[l] + radius * run->count;
@@ -477,7 +526,7 @@ TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int 
                 best = child;
             }
         }
-        support = NAME(support_of)(state, l, best, marks, &negative);
+        support = NAME(support_of)(state, l, radius, best, &negative);
     } while (!solve_dense(run, state->products[l], support, negative, run->radii[radius], coefficients, &multiplier));
     for (int k = 0; k < state->d; k++)
         state->b[k][l] = coefficients[k];
@@ -491,12 +540,12 @@ TARGET static void NAME(rescue)(NAME(state) *state, const NAME(slot) *slot, int 
     if (!(found.bound[l] >= 0 && found.bound[l] < INFINITY)) {
         found.bound[l] = INFINITY;
         found.value[l] = least < INFINITY ? least : state->yy[l];
-        found.violators[l] = 0;
+        found.marks.words[0][l] |= EVERY;
     }
     v4l lane = {0, 0, 0, 0};
     lane[l] = -1;
     NAME(store_values)(state, radius, family, &found, lane);
-    NAME(mix_marks)(out, &found, lane);
+    NAME(mix_marks)(out, &found.marks, lane);
 }
 
 /* ---- a group ---- */
@@ -508,12 +557,11 @@ TARGET static void NAME(solve_subset)(NAME(state) *state, uint64_t mask)
     NAME(family) family;
     NAME(find_family)(state, mask, &family);
     for (int radius = 0; radius < run->radii_count; radius++) {
-        uint64_t *const marks = run->marks + radius * run->marks_count;
         NAME(marks) mine = {{{0, 0, 0, 0}}};
         v4l negative;
-        const v4l idle = NAME(idle)(state, &family, marks, &negative), full = idle == 0;
+        const v4l idle = NAME(idle)(state, &family, radius, &negative), full = idle == 0;
         if (ANY(idle))
-            NAME(copy)(state, radius, &family, idle, marks, &mine);
+            NAME(copy)(state, radius, &family, idle, &mine);
         if (ANY(full)) {
             const NAME(slot) *slot = NAME(reach)(state, mask);
             NAME(sums) sums;
@@ -522,61 +570,70 @@ TARGET static void NAME(solve_subset)(NAME(state) *state, uint64_t mask)
             NAME(certify)(state, slot, &sums, size, multiplier, run->radii[radius], &found);
             const v4l good = full & ~slot->singular & (found.bound >= 0) & (found.bound < INFINITY), bad = full & ~good;
             NAME(store_values)(state, radius, &family, &found, good);
-            NAME(mix_marks)(&mine, &found, good);
+            NAME(mix_marks)(&mine, &found.marks, good);
             if (ANY(bad))
                 for (int l = 0; l < LANES; l++)
                     if (bad[l])
-                        NAME(rescue)(state, slot, radius, &family, l, marks, &mine);
+                        NAME(rescue)(state, slot, radius, &family, l, &mine);
         }
-        /* As whole vectors, because the next subset reads them so, at once. */
-        for (int w = 0; w < WORDS; w++)
-            *(v4l_anywhere *)(marks + state->marks[0] + family.place * STEP + w * LANES) = mine.words[w];
+        for (int w = 0; w < WORDS; w++) {
+            state->marks[(radius * state->places + family.place) * WORDS + w] = mine.words[w];
+            if (run->marks != NULL)
+                for (int l = 0; l < LANES; l++)
+                    run->marks[(radius * WORDS + w) * run->count + state->starts[l] + family.place] = (uint64_t)mine.words[w][l];
+        }
     }
 }
 
-/* Sweep the columns of a lane's top, the highest first, and spread what is left over the lanes. */
-TARGET static void NAME(prepare_lane)(NAME(state) *state, int l, double *tableau)
+/* Sweep one column of each lane's top out of the others, and out of the response. */
+TARGET static void NAME(sweep)(NAME(state) *state, const int *columns, uint64_t others, v4 *pivot)
 {
-    const lattice_run *run = state->run;
     const int d = state->d;
-    const double *products = state->products[l];
-    int columns = 0;
-    for (int j = 0; j <= d; j++)
-        memcpy(tableau + j * d, products + j * (d + 1), d * sizeof(double));
-    for (uint64_t rest = state->tops[l]; rest;) {
-        const int j = 63 - __builtin_clzll(rest);
-        double pivot[64];
-        rest ^= 1ull << j;
-        if (!(tableau[j * d + j] > run->pivot * products[j * (d + 1) + j]))
-            state->root.singular[l] = -1;
-        const double inverse = state->root.singular[l] ? 0.0 : 1.0 / tableau[j * d + j];
-        for (int k = 0; k < d; k++)
-            pivot[k] = tableau[j * d + k] * -inverse;
-        pivot[j] = inverse;
-        for (int other = 0; other <= d; other++) {
-            double *column = tableau + other * d;
-            const double by = column[j];
-            if (other == d || other < state->low || rest >> other & 1) {
-                for (int k = 0; k < d; k++)
-                    column[k] = column[k] + pivot[k] * by;
-                column[j] = inverse * by;
-            }
-        }
-        for (int k = 0; k < d; k++)
-            state->top_pivots[columns * d + k][l] = pivot[k];
-        state->top_columns[l][columns] = j;
-        state->top_bits[columns][l] = state->bits[j][l];
-        state->top_sign_bits[columns][l] = state->sign_bits[j][l];
-        state->child_marks[columns][l] = marks_of(run, l, state->tops[l] ^ (1ull << j), WORDS);
-        state->child_starts[columns][l] = state->tables[l] + start_of(run, state->tops[l] ^ (1ull << j));
-        columns++;
+    NAME(slot) *const root = &state->root;
+    v4 entry, norm;
+    for (int l = 0; l < LANES; l++) {
+        entry[l] = root->columns[columns[l] * d + columns[l]][l];
+        norm[l] = state->gram[columns[l] * d + columns[l]][l];
     }
-    for (int k = 0; k < d; k++) {
-        for (int j = 0; j < state->low; j++)
-            state->root.columns[j * d + k][l] = tableau[j * d + k];
-        state->root.response[k][l] = tableau[d * d + k];
-        state->inside[k][l] = state->tops[l] >> k & 1 ? -1 : 0;
-        state->outside[k][l] = ~state->inside[k][l];
+    root->singular |= ~(entry > state->run->pivot * norm);
+    const v4 inverse = (v4)(~root->singular & (v4l)(1.0 / entry));
+    for (int k = 0; k < d; k++)
+        pivot[k] = (v4){root->columns[columns[0] * d + k][0], root->columns[columns[1] * d + k][1],
+                        root->columns[columns[2] * d + k][2], root->columns[columns[3] * d + k][3]} * -inverse;
+    for (int l = 0; l < LANES; l++)
+        pivot[columns[l]][l] = inverse[l];
+    v4 *column = root->response;
+    for (;; others &= others - 1) {
+        const v4 by = {column[columns[0]][0], column[columns[1]][1], column[columns[2]][2], column[columns[3]][3]};
+        for (int k = 0; k < d; k++)
+            column[k] += pivot[k] * by;
+        for (int l = 0; l < LANES; l++)
+            column[columns[l]][l] = inverse[l] * by[l];
+        if (!others)
+            break;
+        column = root->columns + __builtin_ctzll(others) * d;
+    }
+}
+
+/* Sweep the columns of the tops, the highest of each lane first. */
+TARGET static void NAME(sweep_tops)(NAME(state) *state)
+{
+    const int d = state->d;
+    uint64_t rest[LANES];
+    memcpy(rest, state->tops, sizeof rest);
+    memcpy(state->root.columns, state->gram, (size_t)d * d * sizeof(v4));
+    memcpy(state->root.response, state->c, d * sizeof(v4));
+    state->root.singular = ALL_LANES(0);
+    for (int i = 0; i < state->top_size; i++) {
+        uint64_t others = (1ull << state->low) - 1;
+        for (int l = 0; l < LANES; l++) {
+            const int j = state->top_columns[i][l] = 63 - __builtin_clzll(rest[l]);
+            rest[l] ^= 1ull << j;
+            others |= rest[l];
+            state->top_bits[i][l] = state->bits[j][l];
+            state->child_starts[i][l] = state->tables[l] + start_of(state->run, state->tops[l] ^ 1ull << j);
+        }
+        NAME(sweep)(state, state->top_columns[i], others, state->top_pivots + i * d);
     }
 }
 
@@ -597,12 +654,11 @@ TARGET static void NAME(take_table)(NAME(state) *state, int l, const double *pro
     state->response_norm[l] = sqrt(state->yy[l]) * state->run->norm_factor;
 }
 
-TARGET static void NAME(prepare)(NAME(state) *state, size_t group, double *tableau)
+TARGET static void NAME(prepare)(NAME(state) *state, size_t group)
 {
     const lattice_run *run = state->run;
     const int side = state->d + 1;
     uint64_t any = 0;
-    state->root.singular = (v4l){0, 0, 0, 0};
     memset(state->b, 0, state->d * sizeof(v4));
     for (int l = 0; l < LANES; l++) {
         const uint64_t table = run->tables[group * LANES + l];
@@ -611,16 +667,18 @@ TARGET static void NAME(prepare)(NAME(state) *state, size_t group, double *table
         if (state->products[l] != run->products + table * side * side)
             NAME(take_table)(state, l, run->products + table * side * side);
         state->tables[l] = table * run->radii_count * run->count;
-        state->marks[l] = block_marks(run->offsets == NULL ? 0 : run->offsets[group], l, WORDS);
         state->starts[l] = state->tables[l] + start_of(run, state->tops[l]);
         any |= state->tops[l];
-        NAME(prepare_lane)(state, l, tableau);
+        for (int k = 0; k < state->d; k++) {
+            state->inside[k][l] = state->tops[l] >> k & 1 ? -1 : 0;
+            state->barriers[k][l] = state->inside[k][l] ? INFINITY : state->h[k][l];
+        }
     }
     state->top_size = __builtin_popcountll(state->tops[0]);
     state->room = run->max_size - state->top_size;
-    state->root.members = 0;
-    for (; any; any &= any - 1)
-        state->root.rows[state->root.members++] = (unsigned char)__builtin_ctzll(any);
+    state->ahead = run->ways == NULL && state->low >= 2 && state->top_size;
+    NAME(sweep_tops)(state);
+    state->root.rows = any;
     for (int j = 0; j < state->low; j++)
         state->slots[j].mask = 0;
     for (int i = 0; i < run->radii_count * (state->low + 1); i++) {
@@ -629,18 +687,20 @@ TARGET static void NAME(prepare)(NAME(state) *state, size_t group, double *table
     }
 }
 
-TARGET static void NAME(solve_group)(NAME(state) *state, size_t group, double *tableau)
+TARGET static void NAME(solve_group)(NAME(state) *state, size_t group)
 {
-    NAME(prepare)(state, group, tableau);
+    NAME(prepare)(state, group);
     const uint64_t end = 1ull << state->low;
     for (uint64_t mask = 0, last = 0; mask < end;) {
         for (uint64_t changed = mask ^ last; changed; changed &= changed - 1) {
             const int k = __builtin_ctzll(changed);
             state->inside[k] = ALL_LANES(mask >> k & 1 ? -1ll : 0ll);
-            state->outside[k] = ~state->inside[k];
+            state->barriers[k] = mask >> k & 1 ? ZERO + INFINITY : state->h[k];
             state->b[k] = ZERO;
         }
         last = mask;
+        if (state->ahead && mask % AHEAD == 0)
+            NAME(ask_above)(state, mask);
         NAME(solve_subset)(state, mask);
         if (__builtin_popcountll(mask) < state->room)
             mask++;
@@ -653,11 +713,14 @@ TARGET static void NAME(solve_group)(NAME(state) *state, size_t group, double *t
 TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
 {
     const int d = run->width, low = run->low, signs = run->radii_count * (low + 1);
-    size_t vectors = (size_t)d * d + 6 * d + (size_t)(d - low) * d + (size_t)(low + 1) * d + signs * (size_t)d;
+    size_t vectors = (size_t)d * d + 6 * d + (size_t)(d - low) * d + (size_t)(d + 1) * d + signs * (size_t)d;
     for (int j = 0; j < low; j++)
         vectors += (size_t)(j + 2) * d;
+    const size_t places = run->ways == NULL ? (size_t)1 << low : run->ways[(size_t)low * (run->max_size + 2) + run->max_size];
+    const size_t marks = run->radii_count * places * WORDS, ahead = (size_t)run->radii_count * AHEAD * WORDS;
+    vectors += marks + ahead;
     const size_t head = (sizeof(NAME(state)) + 63) / 64 * 64;
-    char *memory = aligned_memory(head + vectors * sizeof(v4) + signs * sizeof(NAME(sign_slot)) + (d + 1) * d * sizeof(double));
+    char *memory = aligned_memory(head + vectors * sizeof(v4) + signs * sizeof(NAME(sign_slot)));
     if (memory == NULL)
         return 0;
     NAME(state) *state = (NAME(state) *)memory;
@@ -666,21 +729,23 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
     state->run = run;
     state->d = d;
     state->low = low;
+    state->places = places;
     state->tile = d ? (d - 1) / ((d + 13) / 14) + 1 : 0; /* of 14 at most, for 16 registers */
     state->gram = TAKE(d * d);
     for (int k = 0; k < d; k++) {
         state->gram_columns[k] = state->gram + k * d;
-        state->bits[k] = ALL_LANES((long long)(1ull << k));
-        state->sign_bits[k] = ALL_LANES((long long)(1ull << (WORDS == 1 ? 32 + k : k)));
+        state->bits[k] = ALL_LANES((long long)((WORDS == 1 ? 0x100000001ull : 1ull) << k));
     }
     state->c = TAKE(d);
     state->h = TAKE(d);
     state->b = TAKE(d);
     state->inside = (v4l *)TAKE(d);
-    state->outside = (v4l *)TAKE(d);
+    state->barriers = TAKE(d);
+    state->marks = (v4l *)TAKE(marks);
+    state->above = (v4l *)TAKE(ahead);
     state->top_pivots = TAKE((d - low) * d);
     state->root.response = TAKE(d);
-    state->root.columns = TAKE(low * d);
+    state->root.columns = TAKE(d * d);
     for (int j = 0; j < low; j++) {
         state->slots[j].pivot = TAKE(d);
         state->slots[j].response = TAKE(d);
@@ -689,9 +754,8 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
     state->sign_slots = (NAME(sign_slot) *)(memory + head + vectors * sizeof(v4));
     for (int i = 0; i < signs; i++)
         state->sign_slots[i].vector = TAKE(d);
-    double *tableau = (double *)(state->sign_slots + signs);
     for (size_t group = first; group < last; group++)
-        NAME(solve_group)(state, group, tableau);
+        NAME(solve_group)(state, group);
     free_aligned(memory);
     return 1;
 }
@@ -700,6 +764,6 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
 #undef JOIN
 #undef NAME
 #undef WORDS
-#undef STEP
+#undef EVERY
 #undef ADD_TO
 #undef TAKE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 
@@ -63,11 +63,9 @@ class Plan:
     low: int
     tops: Words  # (groups, LANES)
     levels: tuple[tuple[int, int], ...]  # first and last group of each
-    offsets: Words  # (groups,)
-    bases: Words  # (2^tops,)
-    starts: Words
-    marks: int  # subsets that are kept, those of idle lanes included
-    sizes: NDArray[np.int64] = field()  # (groups,)
+    starts: Words  # (2^tops,)
+    sizes: NDArray[np.int64]  # (groups,)
+    total: int
 
 
 @lru_cache(maxsize=8)
@@ -81,22 +79,23 @@ def plan_lattice(width: int, max_size: int, split: int | None = None) -> Plan:
     rooms = np.clip(max_size - popcounts, 0, max_size)
     block_sizes = np.where(popcounts <= max_size, ways[low, rooms], np.uint64(0))
     starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(block_sizes)[:-1]])
-    groups: list[Words] = []
-    levels: list[tuple[int, int]] = []
-    for size in range(min(top_bits, max_size) + 1):
-        level = masks[popcounts == size]
-        padded = np.concatenate([level, np.repeat(level[-1:], -level.size % LANES)]).reshape(-1, LANES)
-        first = levels[-1][1] if levels else 0
-        levels.append((first, first + len(padded)))
-        groups.append(padded)
-    tops = np.concatenate(groups)
+    levels = [_groups(masks[popcounts == size]) for size in range(min(top_bits, max_size) + 1)]
+    tops = np.concatenate(levels)
+    ends = np.cumsum([len(level) for level in levels]).tolist()
     sizes = block_sizes[tops[:, 0]].astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.uint64)
-    bases = np.zeros(1 << top_bits, np.uint64)
-    # Where a top stands twice, the first place counts: the lanes after it only repeat it.
-    for lane in reversed(range(LANES)):
-        bases[tops[:, lane]] = offsets * np.uint64(LANES) + np.uint64(lane)
-    return Plan(low, tops << np.uint64(low), tuple(levels), offsets, bases, starts, int(sizes.sum()), sizes)
+    return Plan(low, tops << np.uint64(low), tuple(zip([0, *ends], ends)), starts, sizes, int(sizes.sum()))
+
+
+def _groups(level: Words) -> Words:
+    """Tops of one size by fours that share many columns: the kernel goes through all columns of the four. (groups, LANES)"""
+    groups = np.empty((-(-level.size // LANES), LANES), np.uint64)
+    for group in groups:
+        group[:] = level[0]  # idle lanes repeat it
+        for lane in range(min(LANES, level.size)):
+            nearest = np.argmin(np.bitwise_count(level | np.bitwise_or.reduce(group)))
+            group[lane] = level[nearest]
+            level = np.delete(level, nearest)
+    return groups
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -129,11 +128,11 @@ def solve_lattice(
     words = 1 if width <= NARROW else 2
     count = count_of(width, largest)
     values, bounds = np.empty(count), np.empty(count, np.float32)
-    marks = np.empty(plan.marks * LANES * words, np.uint64)
+    marks = np.empty(count * words, np.uint64)
     ways = _NONE if full else ways_of(width, largest)
     arrays = (
         products, np.array([radius], np.float64), values, bounds, marks, rounding_shares(width, error), ways,
-        plan.tops, np.zeros_like(plan.tops), plan.offsets, plan.bases, plan.starts,
+        plan.tops, np.zeros_like(plan.tops), plan.starts,
     )  # fmt: skip
     run = _Run(arrays, (width, plan.low, largest, 32 * words, SLACK, PIVOT, norm_factor(error)), plain)
     _in_turns(run, plan, threads, progress)
@@ -142,7 +141,7 @@ def solve_lattice(
 
 def _in_turns(run: _Run, plan: Plan, threads: int, progress: Progress | None) -> None:
     """Level by level; inside a level the groups are shared out. Python looks for Ctrl-C between the turns."""
-    total = plan.marks
+    total = plan.total
     if threads == 1:
         # Groups stand in an order in which none needs a later one, so that one thread may run through all levels.
         for first, last in _turns(plan, 0, len(plan.sizes), 1):
@@ -178,21 +177,7 @@ def solve_batch(
     shares = rounding_shares(width, error)
 
     def part(first: int, last: int) -> None:
-        marks = np.empty(radii.size * LANES << width, np.uint64)
-        arrays = (
-            products,
-            radii,
-            values,
-            bounds,
-            marks,
-            shares,
-            _NONE,
-            np.zeros_like(lanes),
-            lanes,
-            _NONE,
-            _NONE,
-            _NONE,
-        )
+        arrays = (products, radii, values, bounds, _NONE, shares, _NONE, np.zeros_like(lanes), lanes, _NONE)
         _Run(arrays, (width, width, width, NARROW, SLACK, PIVOT, norm_factor(error)), plain)(first, last)
 
     step = max(1, TURN // (LANES * radii.size << width))
