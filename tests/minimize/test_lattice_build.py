@@ -34,17 +34,28 @@ for d in (0, 1, 2, 3, 7, 10):
 for d, size in ((33, 2), (63, 1), (40, 2)):
     x = rng.uniform(-1, 1, (20, d + 1))
     lattice_compiled.solve_lattice(x.T @ x, 1.0, 2.0**-53, max_size=size, threads=2)
-for wrong in ({0: np.zeros(3)}, {2: np.zeros(3)}, {5: np.zeros(1)}, {7: np.zeros(2, np.uint64)}):
-    products = np.eye(4)
-    arrays = [products, np.ones(1), np.zeros(8), np.zeros(8, np.float32), np.zeros(32, np.uint64), np.ones(4),
-              np.zeros(0, np.uint64), np.zeros(4, np.uint64), np.zeros(4, np.uint64), *[np.zeros(0, np.uint64)] * 3]
+def words(*numbers):
+    return np.array(numbers, np.uint64)
+def run(wrong, low=3):
+    arrays = [np.eye(4), np.ones(1), np.zeros(8), np.zeros(8, np.float32), words(), np.ones(4),
+              words(), words(0, 0, 0, 0), words(0, 0, 0, 0), words(), words(0), words(0, 0)]
     for place, array in wrong.items():
         arrays[place] = array
+    return lattice_compiled._lattice.run(tuple(arrays), 3, low, 3, 32, 8.0, 1e-12, 1.0, 1, False)
+assert run({}) and not run({11: words(1, 1)})
+for wrong in ({0: np.zeros(3)}, {2: np.zeros(3)}, {3: np.zeros(9, np.float32)}, {4: words(0)}, {5: np.zeros(1)}, {7: words(0, 0)},
+              {8: words(0)}, {9: words(0)}, {10: words(1)}, {10: words(0, 0)}, {11: words(0)}):
     try:
-        lattice_compiled._lattice.run(tuple(arrays), 3, 3, 3, 32, 8.0, 1e-12, 1.0, (0, 1), 0)
+        run(wrong)
     except ValueError:
         continue
-    raise SystemExit("arrays that do not fit were taken")
+    raise SystemExit(f"arrays that do not fit were taken: {wrong}")
+try:
+    run({}, low=2)
+except ValueError:
+    pass
+else:
+    raise SystemExit("blocks without starts were taken")
 print("clean")
 """
 

@@ -55,6 +55,29 @@ def test_threads_change_nothing_to_the_last_bit(radius, size):
         np.testing.assert_array_equal(again[1], bounds)
 
 
+@pytest.mark.parametrize(("width", "size"), [(0, 0), (1, 1), (5, 5), (13, 13), (13, 3), (20, 20), (30, 4)])
+def test_a_group_waits_for_all_that_it_needs(width, size):
+    plan = lattice_compiled.plan_lattice(width, size)
+    place = {}
+    for group, tops in enumerate(plan.tops.tolist()):
+        for top in tops:
+            children = [top ^ 1 << j for j in range(width) if top >> j & 1]
+            assert all(place[child] < plan.needs[group] for child in children)
+        assert plan.needs[group] <= group
+        place.update((top, group) for top in tops if top not in place)
+    assert sorted(place) == [m << plan.low for m in range(1 << width - plan.low) if m.bit_count() <= size]
+
+
+@pytest.mark.parametrize("size", [None, 4])
+def test_marks_of_two_words_say_the_same_to_the_last_bit(size, monkeypatch):
+    products = table(9, 11)
+    narrow = lattice_losses(products, 0.7, max_size=size)
+    monkeypatch.setattr(lattice_compiled, "NARROW", 0)
+    wide = lattice_losses(products, 0.7, max_size=size)
+    for left, right in zip(narrow, wide, strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
 def test_batches_of_any_length_agree_with_the_twin():
     tables = np.stack([table(seed, 5, rows=20) for seed in range(9)])
     radii = [0.0, 0.2, 1.0, 50.0]

@@ -8,6 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,9 @@ typedef struct {
     const double *radii;
     const double *shares;   /* (width+1) rounding of a subset of m columns */
     double norm_up, slack, pivot, norm_factor;
+    size_t groups;
+    const uint64_t *needs;  /* (groups) how many groups, from the first, must be finished before this one starts */
+    uint64_t *next, *done;  /* (1), (groups) the next group to be taken, and which are finished; shared by all threads */
     const uint64_t *tops, *tables; /* (groups, LANES) the top columns of each lane's block, and its table */
     const uint64_t *starts; /* (2^tops) where a block's values and marks start; NULL: at 0 */
     const uint64_t *ways;   /* (width, max_size+2) how many sets of the columns below have at most so many; NULL: no limit */
@@ -66,6 +70,25 @@ static void *aligned_memory(size_t size)
 }
 
 static void free_aligned(void *aligned) { free(((void **)aligned)[-1]); }
+
+/* ---- who solves which group ---- */
+
+typedef enum { NO_MEMORY = -1, NOTHING_LEFT, MORE } outcome;
+
+static size_t next_group(const lattice_run *run) { return __atomic_fetch_add(run->next, 1, __ATOMIC_RELAXED); }
+
+static void has_finished(const lattice_run *run, size_t group) { __atomic_store_n(run->done + group, 1, __ATOMIC_RELEASE); }
+
+/* Groups are taken in order, need earlier ones only, and are finished once they are taken: so nobody waits for ever. */
+static size_t wait_for(const lattice_run *run, size_t group, size_t finished)
+{
+    while (finished < run->needs[group])
+        if (__atomic_load_n(run->done + finished, __ATOMIC_ACQUIRE))
+            finished++;
+        else
+            sched_yield();
+    return finished;
+}
 
 /* ---- where a subset's numbers are ---- */
 
@@ -165,7 +188,7 @@ static int solve_dense(const lattice_run *run, const double *products, uint64_t 
 #include "_lattice_kernel.h"
 #undef MARK_BITS
 
-typedef int (*kernel)(const lattice_run *, size_t, size_t);
+typedef outcome (*kernel)(const lattice_run *, size_t);
 
 static kernel choose(int mark_bits, int plain)
 {
@@ -179,17 +202,21 @@ static kernel choose(int mark_bits, int plain)
 
 /* ---- Python ---- */
 
-enum { PRODUCTS, RADII, VALUES, BOUNDS, MARKS, SHARES, WAYS, TOPS, TABLES, STARTS, ARRAYS };
+enum { PRODUCTS, RADII, VALUES, BOUNDS, MARKS, SHARES, WAYS, TOPS, TABLES, STARTS, NEEDS, SHARED, ARRAYS };
 
 #define LENGTH(i, type) ((size_t)views[i].len / sizeof(type))
 
 /* Whether the arrays are as long as the kernel will believe. */
-static int fits(const Py_buffer *views, const lattice_run *run, int mark_bits, size_t first, size_t last)
+static int fits(const Py_buffer *views, const lattice_run *run, int mark_bits)
 {
+    for (size_t group = 0; group < run->groups; group++)
+        if (run->needs[group] > group)
+            return 0;
     const size_t side = (size_t)run->width + 1, tops = (size_t)1 << (run->width - run->low);
     const size_t tables = LENGTH(PRODUCTS, double) / (side * side), cells = tables * run->radii_count * run->count;
-    return run->width <= mark_bits - (mark_bits == 64) && first <= last && last * LANES <= LENGTH(TOPS, uint64_t) &&
-           LENGTH(TABLES, uint64_t) == LENGTH(TOPS, uint64_t) && LENGTH(VALUES, double) == cells &&
+    return run->width <= mark_bits - (mark_bits == 64) && LENGTH(TOPS, uint64_t) == run->groups * LANES &&
+           LENGTH(TABLES, uint64_t) == LENGTH(TOPS, uint64_t) && LENGTH(SHARED, uint64_t) == run->groups + 1 &&
+           LENGTH(VALUES, double) == cells &&
            LENGTH(BOUNDS, float) == cells && LENGTH(SHARES, double) >= side && (run->starts == NULL) == (run->marks == NULL) &&
            (run->marks == NULL || (tables == 1 && LENGTH(MARKS, uint64_t) == cells * (mark_bits / 32))) &&
            (run->starts == NULL ? run->low == run->width : LENGTH(STARTS, uint64_t) >= tops) &&
@@ -202,15 +229,16 @@ static PyObject *run(PyObject *module, PyObject *args)
     (void)module;
     PyObject *objects[ARRAYS];
     Py_buffer views[ARRAYS];
-    int held = 0, done = 0, mark_bits, plain;
+    int held = 0, mark_bits, plain;
+    outcome found = NOTHING_LEFT;
     lattice_run r = {0};
-    unsigned long long first, last;
-    if (!PyArg_ParseTuple(args, "(OOOOOOOOOO)iiiiddd(KK)i", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
-                          &objects[5], &objects[6], &objects[7], &objects[8], &objects[9], &r.width,
-                          &r.low, &r.max_size, &mark_bits, &r.slack, &r.pivot, &r.norm_factor, &first, &last, &plain))
+    unsigned long long turn;
+    if (!PyArg_ParseTuple(args, "(OOOOOOOOOOOO)iiiidddKi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &objects[6], &objects[7], &objects[8], &objects[9], &objects[10], &objects[11], &r.width,
+                          &r.low, &r.max_size, &mark_bits, &r.slack, &r.pivot, &r.norm_factor, &turn, &plain))
         return NULL;
     for (; held < ARRAYS; held++) {
-        const int writable = held == VALUES || held == BOUNDS || held == MARKS;
+        const int writable = held == VALUES || held == BOUNDS || held == MARKS || held == SHARED;
         if (PyObject_GetBuffer(objects[held], &views[held], PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0)
             goto finish;
     }
@@ -231,30 +259,32 @@ static PyObject *run(PyObject *module, PyObject *args)
     r.tops = views[TOPS].buf;
     r.tables = views[TABLES].buf;
     r.starts = views[STARTS].len ? views[STARTS].buf : NULL;
+    r.groups = LENGTH(NEEDS, uint64_t);
+    r.needs = views[NEEDS].buf;
+    r.next = views[SHARED].buf;
+    r.done = r.next + 1;
     r.norm_up = 1 + 2 * r.width * UNIT;
     r.count = LENGTH(VALUES, double) * side * side / LARGER(LENGTH(PRODUCTS, double) * r.radii_count, 1);
-    if (!fits(views, &r, mark_bits, first, last)) {
+    if (!fits(views, &r, mark_bits)) {
         PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
         goto finish;
     }
     kernel solve = choose(mark_bits, plain);
     Py_BEGIN_ALLOW_THREADS
-    done = solve(&r, first, last);
+    found = solve(&r, turn);
     Py_END_ALLOW_THREADS
-    if (!done)
+    if (found == NO_MEMORY)
         PyErr_NoMemory();
 finish:
     while (held)
         PyBuffer_Release(&views[--held]);
-    if (!done)
-        return NULL;
-    Py_RETURN_NONE;
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(found == MORE);
 }
 
 static PyMethodDef methods[] = {
     {"run", run, METH_VARARGS,
-     "run((products, radii, values, bounds, marks, shares, ways, tops, tables, starts), "
-     "width, low, max_size, mark_bits, slack, pivot, norm_factor, (first, last), plain)"},
+     "run((products, radii, values, bounds, marks, shares, ways, tops, tables, starts, needs, shared), "
+     "width, low, max_size, mark_bits, slack, pivot, norm_factor, turn, plain): whether groups are left"},
     {NULL, NULL, 0, NULL},
 };
 

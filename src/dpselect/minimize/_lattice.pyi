@@ -10,7 +10,7 @@ def run(
     slack: float,
     pivot: float,
     norm_factor: float,
-    groups: tuple[int, int],
-    plain: int,
+    turn: int,
+    plain: bool,
     /,
-) -> None: ...
+) -> bool: ...

@@ -709,8 +709,8 @@ TARGET static void NAME(solve_group)(NAME(state) *state, size_t group)
     }
 }
 
-/* Groups first <= group < last, in order. Whether there was memory. */
-TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
+/* Solve some groups, at most `turn`; other threads may take others meanwhile. */
+TARGET static outcome NAME(run)(const lattice_run *run, size_t turn)
 {
     const int d = run->width, low = run->low, signs = run->radii_count * (low + 1);
     size_t vectors = (size_t)d * d + 6 * d + (size_t)(d - low) * d + (size_t)(d + 1) * d + signs * (size_t)d;
@@ -722,7 +722,7 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
     const size_t head = (sizeof(NAME(state)) + 63) / 64 * 64;
     char *memory = aligned_memory(head + vectors * sizeof(v4) + signs * sizeof(NAME(sign_slot)));
     if (memory == NULL)
-        return 0;
+        return NO_MEMORY;
     NAME(state) *state = (NAME(state) *)memory;
     v4 *next = (v4 *)(memory + head);
 #define TAKE(count) (next += (count), next - (count))
@@ -754,10 +754,14 @@ TARGET static int NAME(run)(const lattice_run *run, size_t first, size_t last)
     state->sign_slots = (NAME(sign_slot) *)(memory + head + vectors * sizeof(v4));
     for (int i = 0; i < signs; i++)
         state->sign_slots[i].vector = TAKE(d);
-    for (size_t group = first; group < last; group++)
+    size_t group = 0, finished = 0;
+    for (; turn && (group = next_group(run)) < run->groups; turn--) {
+        finished = wait_for(run, group, finished);
         NAME(solve_group)(state, group);
+        has_finished(run, group);
+    }
     free_aligned(memory);
-    return 1;
+    return group < run->groups ? MORE : NOTHING_LEFT;
 }
 
 #undef JOIN3

@@ -26,6 +26,7 @@ Progress = Callable[[float], None]
 
 ROUNDED_ONCE = 2.0**-53
 """The relative error of an entry that was rounded once to a double."""
+_NO_PLACES = np.empty(0, np.int64)
 BYTES_PER_SUBSET = 24
 """What a run needs at most: the value, its bound, and the marks."""
 
@@ -65,6 +66,8 @@ def lattice_values(
 ) -> tuple[Floats, NDArray[np.int64]]:
     """As `lattice_losses`, but instead of all bounds the places of the values that are not proved to be within `tolerance`."""
     values, bounds = _solve(products, radius, max_size, error, backend, threads, progress)
+    if bounds.max() <= tolerance:  # nearly always, and sooner seen than listed
+        return values, _NO_PLACES
     return values, np.nonzero(~(bounds <= tolerance))[0]
 
 
@@ -98,7 +101,7 @@ def _solve(
     threads: int,
     progress: Progress | None,
 ) -> tuple[Floats, NDArray[np.floating]]:
-    table, limits = _table(products, 2), _radii([radius])
+    table, limit = _table(products, 2), _radius(radius)
     width = table.shape[-1] - 1
     if max_size is not None and not max_size >= 0:
         raise AssumptionError(f"max_size is {max_size}; it must be 0 or more.")
@@ -107,9 +110,9 @@ def _solve(
     _affordable(width, max_size, 1)
     if _compiled(backend, width):
         return lattice_compiled.solve_lattice(
-            table, float(limits[0]), error, max_size=max_size, threads=threads, progress=progress
+            table, limit, error, max_size=max_size, threads=threads, progress=progress
         )
-    values, bounds = lattice_numpy.solve_lattices(table[None], limits, error, max_size, progress)
+    values, bounds = lattice_numpy.solve_lattices(table[None], np.array([limit]), error, max_size, progress)
     return values[0, 0], bounds[0, 0]
 
 
@@ -151,8 +154,10 @@ def _table(products: ArrayLike, dimensions: int) -> Floats:
 
 
 def _radii(radii: ArrayLike) -> Floats:
-    limits = np.atleast_1d(np.asarray(radii, np.float64))
-    for radius in limits:
-        if not (radius >= 0 and math.isfinite(radius)):
-            raise AssumptionError(f"The radius is {radius:g}; it must be a finite number, 0 or more.")
-    return np.ascontiguousarray(limits)
+    return np.array([_radius(radius) for radius in np.atleast_1d(radii)])
+
+
+def _radius(radius: float) -> float:
+    if not 0 <= radius < math.inf:
+        raise AssumptionError(f"The radius is {radius:g}; it must be a finite number, 0 or more.")
+    return float(radius)

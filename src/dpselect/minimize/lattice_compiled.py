@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import comb
 
 import numpy as np
@@ -28,7 +28,7 @@ NARROW = 32
 """Up to this many columns a subset's marks fit one word."""
 WIDEST = 63
 TURN = 2**19
-"""About how many subsets are solved between two looks at the clock and at Ctrl-C."""
+"""About how many subsets a thread solves between two looks at Ctrl-C."""
 
 _NONE = np.empty(0, np.uint64)
 
@@ -57,37 +57,35 @@ class Plan:
     """Public. The blocks of a lattice: which go together, in which order, and where their numbers are kept.
 
     A block is all subsets with the same top columns. The four blocks of a group have tops of the same size, so none needs
-    another one of them; a level is all groups whose tops have the same size, and needs only the level before.
+    another one of them, and a group needs earlier groups only: those with the tops that lack one column of its own.
     """
 
     low: int
     tops: Words  # (groups, LANES)
-    levels: tuple[tuple[int, int], ...]  # first and last group of each
-    starts: Words  # (2^tops,)
-    sizes: NDArray[np.int64]  # (groups,)
-    total: int
+    tables: Words  # (groups, LANES)
+    needs: Words  # (groups,) how many groups, from the first, must be finished before
+    starts: Words  # (2^tops,) where a block's values start
+    turn: int  # groups that are solved between two looks at Ctrl-C
 
 
 @lru_cache(maxsize=8)
-def plan_lattice(width: int, max_size: int, split: int | None = None) -> Plan:
+def plan_lattice(width: int, max_size: int) -> Plan:
     """Split the lattice on its top columns, far enough that the four lanes are seldom idle."""
-    top_bits = (min(8, width // 2) if max_size >= width else min(12, width // 2)) if split is None else split
+    top_bits = min(8 if max_size >= width else 12, width // 2)
     low = width - top_bits
     ways = ways_of(width, max_size)
     masks = np.arange(1 << top_bits, dtype=np.uint64)
     popcounts = np.bitwise_count(masks).astype(np.int64)
     rooms = np.clip(max_size - popcounts, 0, max_size)
-    block_sizes = np.where(popcounts <= max_size, ways[low, rooms], np.uint64(0))
-    starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(block_sizes)[:-1]])
-    levels = [_groups(masks[popcounts == size]) for size in range(min(top_bits, max_size) + 1)]
-    tops = np.concatenate(levels)
-    ends = np.cumsum([len(level) for level in levels]).tolist()
-    sizes = block_sizes[tops[:, 0]].astype(np.int64)
-    return Plan(low, tops << np.uint64(low), tuple(zip([0, *ends], ends)), starts, sizes, int(sizes.sum()))
+    sizes = np.where(popcounts <= max_size, ways[low, rooms], np.uint64(0))
+    starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(sizes)[:-1]])
+    groups = np.concatenate([_groups(masks[popcounts == size]) for size in range(min(top_bits, max_size) + 1)])
+    turn = max(1, TURN // (LANES * int(sizes[0])))
+    return Plan(low, groups << np.uint64(low), np.zeros_like(groups), _needs(groups, top_bits), starts, turn)
 
 
 def _groups(level: Words) -> Words:
-    """Tops of one size by fours that share many columns: the kernel goes through all columns of the four. (groups, LANES)"""
+    """Tops of one size, by fours that share many columns, because the kernel goes through all columns of the four."""
     groups = np.empty((-(-level.size // LANES), LANES), np.uint64)
     for group in groups:
         group[:] = level[0]  # idle lanes repeat it
@@ -98,16 +96,13 @@ def _groups(level: Words) -> Words:
     return groups
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Run:
-    """Private. One call's arrays, as the kernel wants them."""
-
-    arrays: tuple[NDArray[np.generic], ...]
-    numbers: tuple[int, int, int, int, float, float, float]
-    plain: bool  # without what newer processors can do
-
-    def __call__(self, first: int, last: int) -> None:
-        _lattice.run(self.arrays, *self.numbers, (first, last), int(self.plain))
+def _needs(groups: Words, top_bits: int) -> Words:
+    """One more than the last group with a top that lacks one column of the group's own."""
+    places = np.zeros(1 << top_bits, np.uint64)
+    places[groups] = np.arange(1, len(groups) + 1, dtype=np.uint64)[:, None]
+    children = groups[..., None] & ~(np.uint64(1) << np.arange(top_bits, dtype=np.uint64))
+    before: Words = np.max(places[children], axis=(1, 2), where=children != groups[..., None], initial=0)
+    return before
 
 
 def solve_lattice(
@@ -124,45 +119,18 @@ def solve_lattice(
     width = products.shape[-1] - 1
     largest = width if max_size is None else min(max_size, width)
     plan = plan_lattice(width, largest)
-    full = largest == width
     words = 1 if width <= NARROW else 2
     count = count_of(width, largest)
-    values, bounds = np.empty(count), np.empty(count, np.float32)
-    marks = np.empty(count * words, np.uint64)
-    ways = _NONE if full else ways_of(width, largest)
+    values, bounds, marks = np.empty(count), np.empty(count, np.float32), np.empty(count * words, np.uint64)
+    ways = _NONE if largest == width else ways_of(width, largest)
+    shared = np.zeros(len(plan.needs) + 1, np.uint64)
     arrays = (
         products, np.array([radius], np.float64), values, bounds, marks, rounding_shares(width, error), ways,
-        plan.tops, np.zeros_like(plan.tops), plan.starts,
+        plan.tops, plan.tables, plan.starts, plan.needs, shared,
     )  # fmt: skip
-    run = _Run(arrays, (width, plan.low, largest, 32 * words, SLACK, PIVOT, norm_factor(error)), plain)
-    _in_turns(run, plan, threads, progress)
+    numbers = (width, plan.low, largest, 32 * words, SLACK, PIVOT, norm_factor(error), plan.turn, plain)
+    _together(partial(_lattice.run, arrays, *numbers), shared, threads, progress)
     return values, bounds
-
-
-def _in_turns(run: _Run, plan: Plan, threads: int, progress: Progress | None) -> None:
-    """Level by level; inside a level the groups are shared out. Python looks for Ctrl-C between the turns."""
-    total = plan.total
-    if threads == 1:
-        # Groups stand in an order in which none needs a later one, so that one thread may run through all levels.
-        for first, last in _turns(plan, 0, len(plan.sizes), 1):
-            run(first, last)
-            if progress is not None:
-                progress(int(plan.sizes[:last].sum()) / total)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for first, last in plan.levels:
-            for waiting in [pool.submit(run, *turn) for turn in _turns(plan, first, last, threads)]:
-                waiting.result()
-            if progress is not None:
-                progress(int(plan.sizes[:last].sum()) / total)
-
-
-def _turns(plan: Plan, first: int, last: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Cut some groups into runs: short enough to interrupt, and for several threads three each, so that none waits long."""
-    share = last - first if threads == 1 else -(-(last - first) // (3 * threads))
-    each = max(1, min(TURN // max(1, LANES * int(plan.sizes[first])), share))
-    for start in range(first, last, each):
-        yield start, min(start + each, last)
 
 
 def solve_batch(
@@ -174,19 +142,35 @@ def solve_batch(
     lanes = np.minimum(np.arange(groups * LANES, dtype=np.uint64), np.uint64(tables - 1)).reshape(-1, LANES)
     values = np.empty((tables, radii.size, 1 << width))
     bounds = np.empty(values.shape, np.float32)
-    shares = rounding_shares(width, error)
-
-    def part(first: int, last: int) -> None:
-        arrays = (products, radii, values, bounds, _NONE, shares, _NONE, np.zeros_like(lanes), lanes, _NONE)
-        _Run(arrays, (width, width, width, NARROW, SLACK, PIVOT, norm_factor(error)), plain)(first, last)
-
-    step = max(1, TURN // (LANES * radii.size << width))
-    turns = [(first, min(first + step, groups)) for first in range(0, groups, step)]
-    if threads == 1:
-        for turn in turns:
-            part(*turn)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for waiting in [pool.submit(part, *turn) for turn in turns]:
-                waiting.result()
+    shared = np.zeros(groups + 1, np.uint64)
+    arrays = (
+        products, radii, values, bounds, _NONE, rounding_shares(width, error), _NONE,
+        np.zeros_like(lanes), lanes, _NONE, np.zeros(groups, np.uint64), shared,
+    )  # fmt: skip
+    turn = max(1, TURN // (LANES * radii.size << width))
+    numbers = (width, width, width, NARROW, SLACK, PIVOT, norm_factor(error), turn, plain)
+    _together(partial(_lattice.run, arrays, *numbers), shared, threads, None)
     return values, bounds
+
+
+def _together(run: Callable[[], bool], shared: Words, threads: int, progress: Progress | None) -> None:
+    """Solve all groups; each thread takes the next one that nobody has. Python looks for Ctrl-C between the turns."""
+
+    def work(progress: Progress | None) -> None:
+        more = True
+        while more:
+            more = run()
+            if progress is not None:
+                progress(float(shared[1:].mean()))
+
+    if threads == 1:
+        return work(progress)
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(work, None) for _ in range(threads - 1)]
+        try:
+            work(progress)
+        finally:
+            shared[0] = shared.size  # whatever happened, nobody takes another group
+            for other in others:
+                other.result()
+    return None
