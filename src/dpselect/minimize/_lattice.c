@@ -15,6 +15,7 @@
 
 #define LANES 4
 typedef double v4 __attribute__((vector_size(32)));
+typedef float v4f __attribute__((vector_size(16)));
 typedef long long v4l __attribute__((vector_size(32)));
 typedef unsigned long long v4u __attribute__((vector_size(32)));
 typedef int v8i __attribute__((vector_size(32)));

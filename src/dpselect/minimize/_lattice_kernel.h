@@ -430,12 +430,12 @@ TARGET static inline void NAME(store_values)(const NAME(state) *state, int radiu
 {
     double *const values = state->run->values + radius * state->run->count + family->place;
     float *const bounds = state->run->bounds + radius * state->run->count + family->place;
-    const v4 raised = found->bound * FLOAT_UP;
+    const v4f raised = __builtin_convertvector(found->bound * FLOAT_UP, v4f);
 #pragma GCC unroll 4
     for (int l = 0; l < LANES; l++)
         if (lanes[l]) {
             values[state->starts[l]] = found->value[l];
-            bounds[state->starts[l]] = (float)raised[l];
+            bounds[state->starts[l]] = raised[l];
         }
 }
 
@@ -600,15 +600,17 @@ TARGET static void NAME(sweep)(NAME(state) *state, const int *columns, uint64_t 
     for (int k = 0; k < d; k++)
         pivot[k] = (v4){root->columns[columns[0] * d + k][0], root->columns[columns[1] * d + k][1],
                         root->columns[columns[2] * d + k][2], root->columns[columns[3] * d + k][3]} * -inverse;
-    for (int l = 0; l < LANES; l++)
+    v4l kept[64];
+    memset(kept, -1, d * sizeof(v4l));
+    for (int l = 0; l < LANES; l++) {
         pivot[columns[l]][l] = inverse[l];
+        kept[columns[l]][l] = 0;
+    }
     v4 *column = root->response;
     for (;; others &= others - 1) {
         const v4 by = {column[columns[0]][0], column[columns[1]][1], column[columns[2]][2], column[columns[3]][3]};
         for (int k = 0; k < d; k++)
-            column[k] += pivot[k] * by;
-        for (int l = 0; l < LANES; l++)
-            column[columns[l]][l] = inverse[l] * by[l];
+            column[k] = (v4)((v4l)column[k] & kept[k]) + pivot[k] * by;
         if (!others)
             break;
         column = root->columns + __builtin_ctzll(others) * d;
