@@ -54,7 +54,6 @@ typedef struct {
     v4l *above;                         /* (radii, AHEAD, WORDS) what the blocks above say about the next few subsets */
     v4 *gram, *c, *h, *b, *top_pivots;  /* (d, d), (d), (d), (d), (top_size, d) */
     const v4 *gram_columns[64];
-    v4l *inside;                        /* (d) whether a column is in the subset */
     v4 *barriers;                       /* (d) h of the columns that may violate, infinity for those in the subset */
     v4 yy, response_norm, largest_norm;
     v4l top; /* the tops, in place */
@@ -295,13 +294,12 @@ TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) 
 {
     const double limit = state->run->radii[radius];
     const v4 *const c = state->c, *const h = state->h, *const response = slot->response;
-    const v4l *const inside = state->inside;
     v4 *const b = state->b;
     const uint64_t rows = slot->rows;
     NAME(sums) sums = {ZERO, ZERO, ZERO};
     for (uint64_t rest = rows; rest; rest &= rest - 1) {
         const int k = __builtin_ctzll(rest);
-        const v4 value = (v4)((v4l)response[k] & inside[k]);
+        const v4 value = response[k];
         b[k] = value;
         ADD_TO(sums, k, value);
     }
@@ -313,7 +311,7 @@ TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) 
         for (uint64_t rest = rows; rest; rest &= rest - 1) {
             const int k = __builtin_ctzll(rest);
             const v4l flip = NAME(flip)(negative, k);
-            su += (v4)(((v4l)vector[k] & inside[k]) ^ flip);
+            su += (v4)((v4l)vector[k] ^ flip);
             sb += (v4)((v4l)b[k] ^ flip);
         }
         const v4 found = (sb - limit) / su;
@@ -321,7 +319,7 @@ TARGET static inline v4 NAME(coefficients)(NAME(state) *state, const NAME(slot) 
         sums = (NAME(sums)){ZERO, ZERO, ZERO};
         for (uint64_t rest = rows; rest; rest &= rest - 1) {
             const int k = __builtin_ctzll(rest);
-            const v4 value = b[k] - multiplier * (v4)((v4l)vector[k] & inside[k]);
+            const v4 value = b[k] - multiplier * vector[k];
             b[k] = value;
             ADD_TO(sums, k, value);
         }
@@ -431,9 +429,10 @@ TARGET static inline void NAME(store_values)(const NAME(state) *state, int radiu
     double *const values = state->run->values + radius * state->run->count + family->place;
     float *const bounds = state->run->bounds + radius * state->run->count + family->place;
     const v4f raised = __builtin_convertvector(found->bound * FLOAT_UP, v4f);
+    const int all = !ANY(~lanes); /* asked first, because it is the rule */
 #pragma GCC unroll 4
     for (int l = 0; l < LANES; l++)
-        if (lanes[l]) {
+        if (all || lanes[l]) {
             values[state->starts[l]] = found->value[l];
             bounds[state->starts[l]] = raised[l];
         }
@@ -623,9 +622,14 @@ TARGET static void NAME(sweep_tops)(NAME(state) *state)
     const int d = state->d;
     uint64_t rest[LANES];
     memcpy(rest, state->tops, sizeof rest);
-    memcpy(state->root.columns, state->gram, (size_t)d * d * sizeof(v4));
-    memcpy(state->root.response, state->c, d * sizeof(v4));
     state->root.singular = ALL_LANES(0);
+    for (int k = 0; k < d; k++) {
+        /* what is not in a lane's top never enters there, and its row stays 0 */
+        const v4l kept = k < state->low ? ALL_LANES(-1) : (v4l)((state->top & ALL_LANES((long long)(1ull << k))) != 0);
+        state->root.response[k] = (v4)((v4l)state->c[k] & kept);
+        for (int j = 0; j < d; j++)
+            state->root.columns[j * d + k] = (v4)((v4l)state->gram[j * d + k] & kept);
+    }
     for (int i = 0; i < state->top_size; i++) {
         uint64_t others = (1ull << state->low) - 1;
         for (int l = 0; l < LANES; l++) {
@@ -671,10 +675,8 @@ TARGET static void NAME(prepare)(NAME(state) *state, size_t group)
         state->tables[l] = table * run->radii_count * run->count;
         state->starts[l] = state->tables[l] + start_of(run, state->tops[l]);
         any |= state->tops[l];
-        for (int k = 0; k < state->d; k++) {
-            state->inside[k][l] = state->tops[l] >> k & 1 ? -1 : 0;
-            state->barriers[k][l] = state->inside[k][l] ? INFINITY : state->h[k][l];
-        }
+        for (int k = 0; k < state->d; k++)
+            state->barriers[k][l] = state->tops[l] >> k & 1 ? INFINITY : state->h[k][l];
     }
     state->top_size = __builtin_popcountll(state->tops[0]);
     state->room = run->max_size - state->top_size;
@@ -696,7 +698,6 @@ TARGET static void NAME(solve_group)(NAME(state) *state, size_t group)
     for (uint64_t mask = 0, last = 0; mask < end;) {
         for (uint64_t changed = mask ^ last; changed; changed &= changed - 1) {
             const int k = __builtin_ctzll(changed);
-            state->inside[k] = ALL_LANES(mask >> k & 1 ? -1ll : 0ll);
             state->barriers[k] = mask >> k & 1 ? ZERO + INFINITY : state->h[k];
             state->b[k] = ZERO;
         }
@@ -715,7 +716,7 @@ TARGET static void NAME(solve_group)(NAME(state) *state, size_t group)
 TARGET static outcome NAME(run)(const lattice_run *run, size_t turn)
 {
     const int d = run->width, low = run->low, signs = run->radii_count * (low + 1);
-    size_t vectors = (size_t)d * d + 6 * d + (size_t)(d - low) * d + (size_t)(d + 1) * d + signs * (size_t)d;
+    size_t vectors = (size_t)d * d + 4 * d + (size_t)(d - low) * d + (size_t)(d + 1) * d + signs * (size_t)d;
     for (int j = 0; j < low; j++)
         vectors += (size_t)(j + 2) * d;
     const size_t places = run->ways == NULL ? (size_t)1 << low : run->ways[(size_t)low * (run->max_size + 2) + run->max_size];
@@ -741,7 +742,6 @@ TARGET static outcome NAME(run)(const lattice_run *run, size_t turn)
     state->c = TAKE(d);
     state->h = TAKE(d);
     state->b = TAKE(d);
-    state->inside = (v4l *)TAKE(d);
     state->barriers = TAKE(d);
     state->marks = (v4l *)TAKE(marks);
     state->above = (v4l *)TAKE(ahead);
