@@ -1,4 +1,4 @@
-"""The compiled kernel, if there is a compiler: without one the install succeeds and the NumPy twin serves."""
+"""The compiled kernels, if there is a compiler: without one the install succeeds and their NumPy twins serve."""
 
 from setuptools import Extension, setup
 
@@ -11,7 +11,14 @@ setup(
             extra_compile_args=["-O3", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,
-        )
+        ),
+        Extension(
+            "dpselect.gather._grid",
+            sources=["src/dpselect/gather/_grid.c"],
+            extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math"],
+            py_limited_api=True,
+            optional=True,
+        ),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

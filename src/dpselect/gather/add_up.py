@@ -2,39 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import reduce
+from itertools import chain, islice
+from operator import add
+from queue import SimpleQueue
+from threading import Event
 from typing import Any
 
 from dpselect.assume.assumptions import Assumptions
 from dpselect.gather.accumulate import Accumulator
-from dpselect.gather.arrow import batch_cells, check_schema
+from dpselect.gather.arrow import batch_cells, check_schema, needed_names
 from dpselect.gather.grid import Cells
 from dpselect.gather.moments import Moments
 from dpselect.gather.persons import PersonAccumulator
 from dpselect.gather.stream import Reporter
 
+MOST_THREADS = 8
+MOST_COLUMNS = 64
+"""Columns that are read at the same time by all threads, more or less: each column of each part needs some megabytes."""
+GLANCE = 0.1
+"""Seconds between two looks at the progress, and at Ctrl-C."""
 
-def add_up(batches: Iterable[Cells], assumptions: Assumptions, report: Reporter | None = None) -> Moments:
+
+def add_up(batches: Iterable[Cells], assumptions: Assumptions) -> Moments:
     """The moments of some rows, which may be none; with persons, all rows of a person must be among them."""
     accumulator = Accumulator(assumptions) if assumptions.person is None else PersonAccumulator(assumptions)
     for cells in batches:
         accumulator.add(cells)
-        if report is not None:
-            report(accumulator.rows)
-    if report is not None:
-        report(accumulator.rows, done=True)
     return accumulator.partial()
+
+
+def add_up_here(parts: Iterable[Iterable[Cells]], assumptions: Assumptions, report: Reporter) -> Moments:
+    """As `add_up`, with all cores of this machine: threads take a part each. Sums are exact, so their order is nothing.
+
+    Few parts wait at a time, so memory is bounded. One thread does all of a small table, and of one with persons, whose
+    rows have to meet in one accumulator.
+    """
+    parts = iter(parts)
+    first = list(islice(parts, 2))
+    parts = chain(first, parts)
+    if len(first) < 2 or assumptions.person is not None:
+        return add_up(_reported(chain.from_iterable(parts), assumptions, report), assumptions)
+    threads = min(_cores(), MOST_THREADS, MOST_COLUMNS // len(needed_names(assumptions)))
+    accumulators = [Accumulator(assumptions) for _ in range(max(1, threads))]
+    _share_out(parts, accumulators, lambda: report(sum(each.rows for each in accumulators)))
+    moments = reduce(add, [each.partial() for each in accumulators])
+    report(moments.n, done=True)
+    return moments
+
+
+def _share_out(parts: Iterable[Iterable[Cells]], accumulators: Sequence[Accumulator], look: Callable[[], None]) -> None:
+    """Add every part to an accumulator that is free, one thread each; `look` is called from this thread now and then."""
+    free: SimpleQueue[Accumulator] = SimpleQueue()
+    for each in accumulators:
+        free.put(each)
+    stopped = Event()
+
+    def add_part(part: Iterable[Cells]) -> None:
+        accumulator = free.get()
+        try:
+            for cells in part:
+                if stopped.is_set():
+                    break
+                accumulator.add(cells)
+        finally:
+            free.put(accumulator)
+
+    waiting: deque[Future[None]] = deque()
+    pool = ThreadPoolExecutor(len(accumulators))
+    try:
+        for part in parts:
+            waiting.append(pool.submit(add_part, part))
+            look()
+            if len(waiting) > len(accumulators) + 1:
+                _finish(waiting.popleft(), look)
+        for future in waiting:
+            _finish(future, look)
+    finally:
+        stopped.set()  # after an error or Ctrl-C: the parts under way end with their batch
+        pool.shutdown(cancel_futures=True)
+
+
+def _finish(future: Future[None], look: Callable[[], None]) -> None:
+    while not future.done():
+        wait([future], timeout=GLANCE)
+        look()
+    future.result()
+
+
+def _reported(batches: Iterable[Cells], assumptions: Assumptions, report: Reporter) -> Iterator[Cells]:
+    rows = 0
+    for cells in batches:
+        yield cells
+        rows += len(cells[assumptions.response.name])
+        report(rows)
+    report(rows, done=True)
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def add_up_arrow(batches: Iterable[Any], assumptions: Assumptions) -> Moments:
     """The moments of some record batches."""
+    return add_up(checked_cells(batches, assumptions), assumptions)
 
-    def cells() -> Iterable[Cells]:
-        checked = None
-        for batch in batches:
-            if batch.schema != checked:
-                checked = batch.schema
-                check_schema(checked, assumptions)
-            yield batch_cells(batch, assumptions)
 
-    return add_up(cells(), assumptions)
+def checked_cells(batches: Iterable[Any], assumptions: Assumptions) -> Iterator[Cells]:
+    """Cells of record batches; their types are checked again where they change, as they may from file to file."""
+    checked = None
+    for batch in batches:
+        if batch.schema != checked:
+            checked = batch.schema
+            check_schema(checked, assumptions)
+        yield batch_cells(batch, assumptions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -13,6 +13,7 @@ from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical, Variable
 from dpselect.errors import AssumptionError, DataError
 from dpselect.gather.grid import Cells
+from dpselect.gather.stream import BATCH
 
 
 def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArray[np.float64], list[str]]:
@@ -51,6 +52,13 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
     cells = {variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(assumptions.predictors)}
     cells[assumptions.response.name] = _cells(vector, assumptions.response)
     return cells
+
+
+def pieces(cells: Cells) -> Iterator[Cells]:
+    """The same cells, some rows at a time; nothing is copied."""
+    rows = max(map(len, cells.values()))
+    for start in range(0, rows, BATCH):
+        yield {name: values[start : start + BATCH] for name, values in cells.items()}
 
 
 def numeric_array(values: Any, what: str) -> NDArray[np.float64]:

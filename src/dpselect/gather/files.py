@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from glob import glob
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from dpselect.errors import DataError
-from dpselect.gather.stream import BATCH, Kinds, Stream, one_sentence
+from dpselect.gather.stream import BATCH, PART, Kinds, Stream, one_sentence
 
 FORMATS = {
     ".parquet": "parquet",
@@ -76,16 +77,37 @@ def file_stream(files: Sequence[str], root: str | None, kinds: Kinds) -> Stream:
     """Parquet or Arrow files as one table; below `root`, folders named column=value are columns."""
     kind = format_of(files)
 
-    def read(names: Sequence[str]) -> Iterator[Any]:
+    def parts(names: Sequence[str]) -> Iterator[Iterator[Any]]:
         for file in files:
-            yield from _read_file(file, kind, _folder_values(file, root, kinds), names)
+            for groups in _row_groups(file, kind):
+                yield _read_part(file, kind, groups, _folder_values(file, root, kinds), names)
+
+    def read(names: Sequence[str]) -> Iterator[Any]:
+        return chain.from_iterable(parts(names))
 
     with _opened(files[0], kind) as reader:
-        return Stream(_with_folders(_schema(reader), _folder_values(files[0], root, kinds)), read)
+        return Stream(_with_folders(_schema(reader), _folder_values(files[0], root, kinds)), read, parts=parts)
 
 
-def _read_file(file: str, kind: str, folders: Mapping[str, Any], names: Sequence[str]) -> Iterator[Any]:
-    """One file, with its own types: none is squeezed into those of the first."""
+def _row_groups(file: str, kind: str) -> Iterator[Sequence[int] | None]:
+    """The row groups of a Parquet file, some at a time; an Arrow file is one part."""
+    if kind != "parquet":
+        yield None
+        return
+    with _opened(file, kind) as reader:
+        rows = [reader.metadata.row_group(i).num_rows for i in range(reader.num_row_groups)]
+    together: list[int] = []
+    for group in range(len(rows)):
+        together.append(group)
+        if sum(rows[i] for i in together) >= PART or group + 1 == len(rows):
+            yield together
+            together = []
+
+
+def _read_part(
+    file: str, kind: str, groups: Sequence[int] | None, folders: Mapping[str, Any], names: Sequence[str]
+) -> Iterator[Any]:
+    """A part of one file, with its own types: none is squeezed into those of the first."""
     import pyarrow as pa
 
     with _opened(file, kind) as reader:
@@ -94,7 +116,7 @@ def _read_file(file: str, kind: str, folders: Mapping[str, Any], names: Sequence
             if own.count(name) + (name not in own and name in folders) != 1:
                 raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
         with one_sentence(f"{file!r} cannot be read to its end as {TITLES[kind]}: it may be damaged or cut short"):
-            for batch in _batches(file, reader, [name for name in names if name in own]):
+            for batch in _batches(file, reader, groups, [name for name in names if name in own]):
                 columns = [
                     batch.column(name) if name in own else pa.repeat(folders[name], batch.num_rows) for name in names
                 ]
@@ -121,11 +143,12 @@ def _schema(reader: Any) -> Any:
     return reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
 
 
-def _batches(file: str, reader: Any, names: Sequence[str]) -> Iterator[Any]:
+def _batches(file: str, reader: Any, groups: Sequence[int] | None, names: Sequence[str]) -> Iterator[Any]:
     import pyarrow as pa
 
     if hasattr(reader, "iter_batches"):
-        yield from reader.iter_batches(BATCH, columns=list(names))
+        # Without pyarrow's threads: parts are read side by side already.
+        yield from reader.iter_batches(BATCH, row_groups=groups, columns=list(names), use_threads=False)
         return
     # An Arrow file that is compressed would be unpacked whole, so it is opened again for the needed columns.
     needed = pa.ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(name) for name in names])

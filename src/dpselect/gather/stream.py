@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +12,8 @@ from dpselect.errors import DataError, DpselectError
 
 BATCH = 65_536
 """Rows read at a time: large enough for speed, small enough that a few of them in flight need little memory."""
+PART = 262_144
+"""Rows of a part, at least: opening it again must not count."""
 
 Kind = Literal["number", "text"]
 Kinds = Mapping[str, Kind]
@@ -20,11 +22,15 @@ Kinds = Mapping[str, Kind]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Stream:
-    """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections."""
+    """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections.
+
+    `parts`, where there are any, give the same batches in pieces that several threads may read at the same time.
+    """
 
     schema: Any
     read: Callable[[Sequence[str]], Iterator[Any]]
     close: Callable[[], None] = lambda: None
+    parts: Callable[[Sequence[str]], Iterator[Iterable[Any]]] | None = None
 
     def __repr__(self) -> str:
         return "Stream(values=<private>)"
@@ -34,6 +40,10 @@ class Stream:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def in_parts(self, names: Sequence[str]) -> Iterator[Iterable[Any]]:
+        """The batches in pieces, for threads: whoever takes a piece reads it, or it is one batch that was read here."""
+        return ([batch] for batch in self.read(names)) if self.parts is None else self.parts(names)
 
 
 @contextmanager

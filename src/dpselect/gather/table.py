@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from functools import reduce
 from operator import add
@@ -12,9 +12,9 @@ from dpselect.assume.assumptions import Assumptions
 from dpselect.assume.variables import Categorical
 from dpselect.errors import DataError
 from dpselect.gather.accumulate import checked
-from dpselect.gather.add_up import add_up
-from dpselect.gather.arrays import array_cells
-from dpselect.gather.arrow import batch_cells, check_schema, needed_names
+from dpselect.gather.add_up import add_up_here, checked_cells
+from dpselect.gather.arrays import array_cells, pieces
+from dpselect.gather.arrow import check_schema, needed_names
 from dpselect.gather.clusters import cluster_moments
 from dpselect.gather.grid import Cells
 from dpselect.gather.moments import Moments
@@ -39,23 +39,26 @@ def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Prog
     if cluster is not None:
         return checked(cluster(assumptions), assumptions)
     # Closed at once when anything goes wrong or Ctrl-C is pressed, so that no connection outlives the call.
-    with closing(table_cells(source, assumptions)) as batches:
-        return checked(add_up(batches, assumptions, Reporter(progress)), assumptions)
+    with closing(table_parts(source, assumptions)) as parts:
+        return checked(add_up_here(parts, assumptions, Reporter(progress)), assumptions)
 
 
 def table_cells(source: Any, assumptions: Assumptions) -> Generator[Cells]:
     """The table in batches of cells."""
+    with closing(table_parts(source, assumptions)) as parts:
+        for part in parts:
+            yield from part
+
+
+def table_parts(source: Any, assumptions: Assumptions) -> Generator[Iterable[Cells]]:
+    """The table in pieces, each of batches of cells, which several threads may go through at the same time."""
     if isinstance(source, tuple):
-        yield array_cells(*_pair(source), assumptions)
+        yield from ([piece] for piece in pieces(array_cells(*_pair(source), assumptions)))
         return
     with open_stream(source, kinds_of(assumptions)) as stream:
         check_schema(stream.schema, assumptions)
-        checked = None
-        for batch in stream.read(needed_names(assumptions)):
-            if batch.schema != checked:  # a later file may have other types than the first
-                check_schema(batch.schema, assumptions)
-                checked = batch.schema
-            yield batch_cells(batch, assumptions)
+        for part in stream.in_parts(needed_names(assumptions)):
+            yield checked_cells(part, assumptions)
 
 
 def kinds_of(assumptions: Assumptions) -> Kinds:

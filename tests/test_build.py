@@ -1,4 +1,4 @@
-"""The extension's build: clean under the sanitizers, and not needed for an install."""
+"""The extensions' build: clean under the sanitizers, and not needed for an install."""
 
 import os
 import shutil
@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src/dpselect/minimize/_lattice.c"
+ROOT = Path(__file__).parents[1]
+LATTICE = ROOT / "src/dpselect/minimize/_lattice.c"
+GRID = ROOT / "src/dpselect/gather/_grid.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 
-DRIVE = """
+DRIVE_LATTICE = """
 import importlib.util, sys
 import numpy as np
 from dpselect.minimize import lattice_compiled
@@ -59,36 +60,68 @@ else:
 print("clean")
 """
 
+DRIVE_GRID = """
+import importlib.util, sys
+import numpy as np
+spec = importlib.util.spec_from_file_location("_grid", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+np.seterr(over="ignore")
+values = np.concatenate([np.random.default_rng(0).normal(size=1500), [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324]])
+pairs = np.stack([values, values], axis=1)
+bytes_apart = np.frombuffer(b"x" + values.tobytes(), np.uint8)[1:].view(np.float64)  # not aligned
+for columns in ((values,), (pairs[:, 0], values[::-1]), (bytes_apart, pairs[::-1, 1], values), ()):
+    for start in (0, 1, 700, values.size):
+        for stop in (start, (start + values.size) // 2, values.size):
+            out = np.empty((len(columns), 2000))[:, : stop - start]
+            finite = module.put_rows(columns, start, stop, np.zeros(len(columns)), np.full(len(columns), 2e5), 2.0**20, out)
+            parts = [column[start:stop] for column in columns]
+            assert finite == all(np.isfinite(part).all() for part in parts)
+            for row, part in zip(out, parts):
+                usual = np.isfinite(part)
+                assert (row[usual] == np.clip(np.floor(part[usual] * 2e5 + 0.5), -(2.0**20), 2.0**20)).all()
+for wrong in ((1,), (values, 0, 1), ((1.0,), 0, 1, np.ones(1), np.ones(1), 1.0, np.ones((1, 1))),
+              ((values,), 0, 2000, np.ones(1), np.ones(1), 1.0, np.ones((1, 2000)))):
+    try:
+        module.put_rows(*wrong)
+    except (TypeError, ValueError):
+        continue
+    raise SystemExit(f"arguments that do not fit were taken: {wrong}")
+print("clean")
+"""
 
-def built(folder, *flags):
-    target = folder / f"_lattice{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+def built(source, folder, *flags):
+    target = folder / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = sysconfig.get_paths()["include"]
-    command = [COMPILER, "-shared", "-fPIC", *flags, f"-I{include}", str(SOURCE), "-o", str(target), "-lm"]
+    command = [COMPILER, "-shared", "-fPIC", *flags, f"-I{include}", str(source), "-o", str(target), "-lm"]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return target
 
 
-def run(target, **more):
+def run(target, script, **more):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1", **more}
-    command = [sys.executable, "-c", DRIVE, str(target)]
+    command = [sys.executable, "-c", script, str(target)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILER, reason="no compiler here, so the sanitizers were not run")
 @pytest.mark.skipif(sys.platform != "linux", reason="the sanitizers are loaded the Linux way")
-def test_sanitizers_find_nothing(tmp_path):
+@pytest.mark.parametrize(("source", "script"), [(LATTICE, DRIVE_LATTICE), (GRID, DRIVE_GRID)], ids=["lattice", "grid"])
+def test_sanitizers_find_nothing(tmp_path, source, script):
     flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-Wno-psabi"]
-    target = built(tmp_path, *flags)
+    target = built(source, tmp_path, *flags)
     found = subprocess.run([COMPILER, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
-    result = run(target, LD_PRELOAD=found.stdout.strip(), ASAN_OPTIONS="detect_leaks=0")
+    result = run(target, script, LD_PRELOAD=found.stdout.strip(), ASAN_OPTIONS="detect_leaks=0")
     assert result.stdout.strip() == "clean", result.stderr[-3000:]
 
 
 @pytest.mark.skipif(not COMPILER, reason="no compiler here")
-def test_the_kernel_compiles_without_a_warning():
+@pytest.mark.parametrize("source", [LATTICE, GRID], ids=["lattice", "grid"])
+def test_it_compiles_without_a_warning(source):
     include = sysconfig.get_paths()["include"]
-    command = [COMPILER, "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-psabi", f"-I{include}", str(SOURCE)]
+    command = [COMPILER, "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-psabi", f"-I{include}", str(source)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
 

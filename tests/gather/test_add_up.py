@@ -1,0 +1,140 @@
+"""Parts of a table on several threads: the same integers, bounded memory, and a clean end whatever happens."""
+
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect.assume.assumptions import Assumptions
+from dpselect.assume.variables import Numeric
+from dpselect.errors import DataError
+from dpselect.gather import add_up as module
+from dpselect.gather import files
+from dpselect.gather.add_up import add_up, add_up_here
+from dpselect.gather.stream import Reporter
+from dpselect.gather.table import gather_table
+
+STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
+QUIET = Reporter(None)
+
+
+def cells(seed, rows=1000):
+    rng = np.random.default_rng(seed)
+    return {"a": rng.normal(size=rows), "y": rng.uniform(-2, 2, rows)}
+
+
+def parts(count):
+    return [[cells((part, i), 10 * part + i) for i in range(part % 4)] for part in range(count)]
+
+
+@pytest.fixture
+def cores(monkeypatch):
+    def set_to(count):
+        monkeypatch.setattr(module, "_cores", lambda: count)
+
+    return set_to
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 16])
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 40])
+def test_any_number_of_threads_and_parts_gives_the_same_integers(cores, count, number):
+    cores(count)
+    whole = add_up([batch for part in parts(number) for batch in part], STUDY)
+    assert add_up_here(parts(number), STUDY, QUIET).integers() == whole.integers()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("broken", [0, 1, 7, 29])
+def test_an_error_in_one_part_is_raised_and_no_thread_is_left(cores, count, broken):
+    cores(count)
+    before = threading.active_count()
+
+    def failing():
+        yield cells(1)
+        raise DataError("this part is damaged")
+
+    with pytest.raises(DataError, match="this part is damaged"):
+        add_up_here([failing() if i == broken else [cells(i)] for i in range(30)], STUDY, QUIET)
+    assert threading.active_count() == before
+
+
+def test_ctrl_c_stops_after_the_batches_under_way(cores):
+    cores(2)
+    before, read = threading.active_count(), []
+
+    def endless(part):
+        while True:
+            read.append(part)
+            yield cells(part, 10)
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_up_here((endless(i) for i in range(100)), STUDY, Reporter(stop))
+    assert threading.active_count() == before
+    assert set(read) <= set(range(5))
+
+
+def test_few_parts_are_taken_ahead(cores):
+    cores(3)
+    taken, finished, most = 0, 0, 0
+    lock = threading.Lock()
+
+    def part(seed):
+        nonlocal finished
+        yield cells(seed)
+        with lock:
+            finished += 1
+
+    def source():
+        nonlocal taken, most
+        for i in range(200):
+            with lock:
+                taken += 1
+                most = max(most, taken - finished)
+            yield part(i)
+
+    add_up_here(source(), STUDY, QUIET)
+    assert (taken, finished) == (200, 200)
+    assert most <= 3 + 3
+
+
+def test_wide_tables_are_read_by_fewer_threads(cores, monkeypatch):
+    cores(8)
+    used = []
+    monkeypatch.setattr(module, "_share_out", lambda parts, accumulators, look: used.append(len(accumulators)))
+    for width in (1, 13, 31, 63, 100):
+        wide = Assumptions(Numeric("y", -1, 1), [Numeric(f"a{i}", -1, 1) for i in range(width)])
+        add_up_here([[], []], wide, QUIET)
+    assert used == [8, 4, 2, 1, 1]
+
+
+def test_a_small_table_starts_no_thread(monkeypatch):
+    monkeypatch.setattr(module, "ThreadPoolExecutor", None)
+    assert gather_table((np.ones((10, 1)), np.ones(10)), STUDY).n == 10
+    assert gather_table(pa.table(cells(1)), STUDY).n == 1000
+
+
+def test_row_groups_are_read_in_parts_of_a_few(tmp_path, monkeypatch):
+    table = pa.table(cells(5, 5000))
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=300)
+    whole = gather_table(table, STUDY).integers()
+    for rows, expected in ((1, 17), (600, 9), (601, 6), (10**6, 1)):
+        monkeypatch.setattr(files, "PART", rows)
+        found = list(files._row_groups(str(tmp_path / "t.parquet"), "parquet"))
+        assert len(found) == expected
+        assert [group for part in found for group in part] == list(range(17))
+        assert gather_table(tmp_path / "t.parquet", STUDY).integers() == whole
+
+
+def test_progress_is_told_while_parts_are_added(cores):
+    cores(2)
+    told = []
+    table = {name: np.tile(values, 2000) for name, values in cells(3).items()}
+    gather_table((table["a"][:, None], table["y"]), STUDY, progress=told.append)
+    rows = [progress.rows for progress in told]
+    assert rows == sorted(rows)
+    assert told[-1].done and rows[-1] == 2_000_000
