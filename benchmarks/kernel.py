@@ -163,7 +163,7 @@ def thread_scaling(quick):
     counts = [n for n in (1, 2, 4, 8) if n <= max(2, cores)]
     runs = {str(n): (lambda n=n: certified(products, RADIUS, threads=n)) for n in counts}
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    best = best_of(5 if quick else 12, runs, time.perf_counter)
+    best = best_of(5 if quick else 40, runs, time.perf_counter)
     work = best_of(3 if quick else 6, runs, time.process_time)
     rows = [(n, in_words(s), f"{best['1'] / s:.2f}", f"{work[n] / work['1']:.2f}") for n, s in best.items()]
     heads = ["threads", "wall time", "speed-up", "processor time, relative"]

@@ -79,21 +79,28 @@ def plan_lattice(width: int, max_size: int) -> Plan:
     rooms = np.clip(max_size - popcounts, 0, max_size)
     sizes = np.where(popcounts <= max_size, ways[low, rooms], np.uint64(0))
     starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(sizes)[:-1]])
-    groups = np.concatenate([_groups(masks[popcounts == size]) for size in range(min(top_bits, max_size) + 1)])
+    groups = np.concatenate([_groups(top_bits, size) for size in range(min(top_bits, max_size) + 1)])
     turn = max(1, TURN // (LANES * int(sizes[0])))
     return Plan(low, groups << np.uint64(low), np.zeros_like(groups), _needs(groups, top_bits), starts, turn)
 
 
-def _groups(level: Words) -> Words:
-    """Tops of one size, by fours that share many columns, because the kernel goes through all columns of the four."""
-    groups = np.empty((-(-level.size // LANES), LANES), np.uint64)
-    for group in groups:
-        group[:] = level[0]  # idle lanes repeat it
-        for lane in range(min(LANES, level.size)):
-            nearest = np.argmin(np.bitwise_count(level | np.bitwise_or.reduce(group)))
-            group[lane] = level[nearest]
-            level = np.delete(level, nearest)
-    return groups
+def _groups(top_bits: int, size: int) -> Words:
+    """Tops of one size by fours (groups, LANES); idle lanes repeat the last one."""
+    level = _revolving_door(top_bits, size)
+    return np.concatenate([level, np.repeat(level[-1:], -level.size % LANES)]).reshape(-1, LANES)
+
+
+@lru_cache(maxsize=256)
+def _revolving_door(columns: int, size: int) -> Words:
+    """All sets of `size` of the first columns, each a swap away from the one before.
+
+    So four in a row share most of their columns, which is what the kernel wants: it goes through all columns of the four.
+    Source: Nijenhuis and Wilf 1978, Combinatorial Algorithms, chapter 3.
+    """
+    if size in (0, columns):
+        return np.array([(1 << size) - 1], np.uint64)
+    without, with_last = _revolving_door(columns - 1, size), _revolving_door(columns - 1, size - 1)
+    return np.concatenate([without, with_last[::-1] | np.uint64(1 << columns - 1)])
 
 
 def _needs(groups: Words, top_bits: int) -> Words:
