@@ -109,12 +109,15 @@ def spark_engine(content, assumptions):
         frame.createOrReplaceTempView("t")
         text = aggregate_query(assumptions, "t", "spark").rstrip().rstrip(";")
 
+        def query():
+            return session.sql(text).collect()[0].asDict()
+
         def gramian():
             return RowMatrix(frame.rdd.map(Vectors.dense)).computeGramianMatrix()
 
         yield {
             "dpselect, mapInArrow": lambda: gather_table(frame, assumptions),
-            "one aggregate query": lambda: session.sql(text).collect()[0].asDict(),
+            "one aggregate query": query,
             "MLlib's Gramian, inexact": gramian,
         }
     session.stop()

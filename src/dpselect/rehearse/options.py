@@ -11,7 +11,7 @@ from dpselect.assume.penalty import profile_penalty
 from dpselect.assume.recipe import MECHANISMS, Mechanism
 from dpselect.assume.tuning import DEFAULT_TUNING, tuning_share
 from dpselect.rehearse.bench import Bench, Public, bench
-from dpselect.rehearse.supposed import Drawn, Supposed, draw_supposed
+from dpselect.rehearse.supposed import Drawn, Supposed, draw_supposed, three_digits
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 RADII = (0.5, 1.0, 1.5, 2.0)
@@ -43,10 +43,11 @@ class Option:
         clip = (
             f"quartiles, for {self.share:.0%} of epsilon"
             if self.bounds == BOUGHT
-            else f"{self.lower:.3g} to {self.upper:.3g}"
+            else f"{three_digits(self.lower)} to {three_digits(self.upper)}"
         )
-        penalty = "default" if self.multiple is None else f"{self.penalty:.3g}"
-        return f"{self.chance:5.2f}  {self.method} {self.mechanism:16}  clip {clip}, radius {self.radius:.3g}, penalty {penalty}"
+        penalty = "default" if self.multiple is None else three_digits(self.penalty)
+        how = f"{self.method} {self.mechanism:16}  clip {clip}, radius {three_digits(self.radius)}, penalty {penalty}"
+        return f"{self.chance:5.2f}  {how}"
 
 
 class Search:

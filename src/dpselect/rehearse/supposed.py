@@ -67,11 +67,16 @@ def suppose(width: int, r: float, effects: Sequence[float] | None = None, deviat
         )
     spread = r / math.sqrt(8) if deviation is None else deviation
     setting = Setting("supposed", DRAWN, tuple(float(effect) for effect in effects), deviation=spread)
-    listed = ", ".join(f"{effect:.3g}" for effect in setting.effects)
-    words = f"uniform columns with effects {listed}; normal noise of standard deviation {spread:.3g}"
+    listed = ", ".join(three_digits(effect) for effect in setting.effects)
+    words = f"uniform columns with effects {listed}; normal noise of standard deviation {three_digits(spread)}"
     if width > len(effects):
         words += f"; {width - len(effects)} more idle columns are left out, and lower the chances a little"
     return Supposed(words, setting.truth, setting.width, setting=setting)
+
+
+def three_digits(value: float) -> str:
+    """A number as people read it, to three digits: 1,230,000 and not 1.23e+06."""
+    return f"{float(f'{value:.3g}'):,.15g}"
 
 
 def suppose_sample(X: Array, y: Array, truth: Sequence[int] | None = None) -> Supposed:
