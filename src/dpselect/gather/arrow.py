@@ -114,10 +114,12 @@ def _persons(array: Any, name: str) -> NDArray[Any]:
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    blank = False
     if is_text(array.type):
         array = pc.cast(array, pa.large_string())
-        array = pc.if_else(pc.equal(pc.utf8_trim_whitespace(array), ""), None, array)
-    if array.null_count:
+        # Not pc.if_else: on slices of text it gave wrong bytes before pyarrow 24, and so wrong persons.
+        blank = pc.any(pc.equal(pc.utf8_trim_whitespace(array), "")).as_py()
+    if array.null_count or blank:
         raise DataError(f"The column of persons {name!r} has missing cells: give every row its person.")
     keys: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return keys
