@@ -126,6 +126,16 @@ def test_it_compiles_without_a_warning(source):
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.skipif(not COMPILER, reason="no compiler here")
+@pytest.mark.parametrize("source", [LATTICE, GRID], ids=["lattice", "grid"])
+def test_it_refuses_a_compiler_that_may_change_roundings(source):
+    include = sysconfig.get_paths()["include"]
+    command = [COMPILER, "-ffast-math", "-fsyntax-only", f"-I{include}", str(source)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert "the NumPy twin serves" in result.stderr
+
+
 def test_without_a_compiler_the_build_succeeds_and_says_so(tmp_path):
     command = [
         sys.executable,

@@ -1,5 +1,8 @@
 """Parts of a table on several threads: the same integers, bounded memory, and a clean end whatever happens."""
 
+import gc
+import os
+import sys
 import threading
 
 import numpy as np
@@ -13,6 +16,7 @@ from dpselect.errors import DataError
 from dpselect.gather import add_up as module
 from dpselect.gather import files
 from dpselect.gather.add_up import add_up, add_up_here
+from dpselect.gather.open import open_stream
 from dpselect.gather.stream import Reporter
 from dpselect.gather.table import gather_table
 
@@ -124,7 +128,7 @@ def test_row_groups_are_read_in_parts_of_a_few(tmp_path, monkeypatch):
     whole = gather_table(table, STUDY).integers()
     for rows, expected in ((1, 17), (600, 9), (601, 6), (10**6, 1)):
         monkeypatch.setattr(files, "PART", rows)
-        found = list(files._row_groups(str(tmp_path / "t.parquet"), "parquet"))
+        found = [groups for _, groups in files._row_groups(str(tmp_path / "t.parquet"), "parquet")]
         assert len(found) == expected
         assert [group for part in found for group in part] == list(range(17))
         assert gather_table(tmp_path / "t.parquet", STUDY).integers() == whole
@@ -138,3 +142,63 @@ def test_progress_is_told_while_parts_are_added(cores):
     rows = [progress.rows for progress in told]
     assert rows == sorted(rows)
     assert told[-1].done and rows[-1] == 2_000_000
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path, monkeypatch, kind, first):
+    """Or one person's row could count twice, or not at all: half of the old file and half of the new one."""
+    monkeypatch.setattr(files, "PART", 10)
+    y = np.zeros(100)
+    y[0 if first else -1] = 1
+    for name, values in (("t", y), ("new", y[::-1])):
+        path = tmp_path / f"{name}.{kind}"
+        table = pa.table({"a": values, "y": values})
+        if kind == "parquet":
+            pq.write_table(table, path, row_group_size=10)
+        else:
+            with pa.ipc.new_file(path, table.schema) as writer:
+                writer.write_table(table, max_chunksize=10)
+    with open_stream(tmp_path / f"t.{kind}") as stream:
+        parts = stream.in_parts(["a", "y"])
+        found = [next(iter(next(parts)))["y"].to_pylist()] if kind == "parquet" else []
+        waiting = next(parts)
+        os.replace(tmp_path / f"new.{kind}", tmp_path / f"t.{kind}")
+        found += [batch["y"].to_pylist() for part in ([waiting], parts) for each in part for batch in each]
+    assert [value for batch in found for value in batch] == y.tolist()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are counted the Linux way")
+def test_after_an_error_no_file_is_open_and_no_batch_is_held(cores, tmp_path, monkeypatch):
+    cores(2)
+    monkeypatch.setattr(files, "PART", 10_000)
+    table = {name: np.tile(values, 80) for name, values in cells(3).items()}
+    table["a"][5] = np.nan
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(table), path, row_group_size=10_000)
+    before = pa.total_allocated_bytes()
+    gc.disable()
+    try:
+        for _ in range(3):
+            with pytest.raises(DataError, match="missing"):
+                gather_table(path, STUDY)
+            open_files = [
+                os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if _is_open(name)
+            ]
+            assert str(path) not in open_files
+            assert pa.total_allocated_bytes() == before
+    finally:
+        gc.enable()
+
+
+def _is_open(name):
+    return os.path.lexists(f"/proc/self/fd/{name}")
+
+
+def test_a_file_without_rows_is_checked_for_its_columns_too(tmp_path):
+    pq.write_table(pa.table(cells(1)), tmp_path / "1.parquet")
+    pq.ParquetWriter(tmp_path / "2.parquet", pa.schema([("a", pa.float64()), ("y", pa.float64())])).close()
+    assert gather_table(tmp_path, STUDY).n == 1000
+    pq.ParquetWriter(tmp_path / "3.parquet", pa.schema([("z", pa.string())])).close()
+    with pytest.raises(DataError, match=r"'a' is not in .*exactly once"):
+        gather_table(tmp_path, STUDY)

@@ -97,6 +97,17 @@ def test_values_and_bounds_hold_against_fractions(kind, radius, backend):
     assert bounds.max() <= 1e-11 * (1 + radius) ** 2
 
 
+@backends
+@pytest.mark.parametrize("power", [-60, -120, -200, -450])
+def test_bounds_hold_for_numbers_that_a_float_cannot_hold(power, backend):
+    x = np.random.default_rng(3).normal(size=(30, 5))
+    products = x.T @ x * 2.0**power
+    values, bounds = lattice_losses(products, 0.5, backend=backend, error=0.0)
+    for value, bound, truth in zip(values, bounds, exact_losses(products, 0.5), strict=True):
+        assert abs(Fraction(value) - truth) <= Fraction(bound)
+    assert bounds.max() <= max(1e-10 * products[-1, -1], 1e-35)
+
+
 def test_the_brute_force_knows_a_case_solved_by_hand():
     # One column x = (1, 1), response (1, 0): b = 1/2 without a bound, b = radius below it.
     products = [[2.0, 1.0], [1.0, 1.0]]

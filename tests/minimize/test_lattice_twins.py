@@ -68,6 +68,15 @@ def test_a_group_waits_for_all_that_it_needs(width, size):
     assert sorted(place) == [m << plan.low for m in range(1 << width - plan.low) if m.bit_count() <= size]
 
 
+@pytest.mark.parametrize("strange", [np.nan, -np.inf, np.inf, -1.0])
+def test_norms_that_are_no_numbers_leave_nothing_certified(strange):
+    for place in range(6):
+        products = table(3, 6)
+        products[place, place] = strange
+        for backend in ("c", "numpy"):
+            assert np.isinf(lattice_losses(products, 0.5, backend=backend)[1]).all()
+
+
 @pytest.mark.parametrize("size", [None, 4])
 def test_marks_of_two_words_say_the_same_to_the_last_bit(size, monkeypatch):
     products = table(9, 11)

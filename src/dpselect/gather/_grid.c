@@ -12,8 +12,8 @@
 
 #define EXPONENT 0x7ff0000000000000u /* all ones where a double is infinite or no number */
 
-#if FLT_EVAL_METHOD != 0
-#error "excess precision: the NumPy twin serves"
+#if FLT_EVAL_METHOD != 0 || defined(__FAST_MATH__)
+#error "doubles that are not rounded as they should be: the NumPy twin serves"
 #endif
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)

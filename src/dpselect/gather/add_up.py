@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import reduce
 from itertools import chain, islice
@@ -70,6 +70,7 @@ def _share_out(parts: Iterable[Iterable[Cells]], accumulators: Sequence[Accumula
                     break
                 accumulator.add(cells)
         finally:
+            _close(part)
             free.put(accumulator)
 
     waiting: deque[Future[None]] = deque()
@@ -80,18 +81,28 @@ def _share_out(parts: Iterable[Iterable[Cells]], accumulators: Sequence[Accumula
             look()
             if len(waiting) > len(accumulators) + 1:
                 _finish(waiting.popleft(), look)
-        for future in waiting:
-            _finish(future, look)
+        while waiting:
+            _finish(waiting.popleft(), look)
     finally:
         stopped.set()  # after an error or Ctrl-C: the parts under way end with their batch
         pool.shutdown(cancel_futures=True)
+        waiting.clear()
 
 
 def _finish(future: Future[None], look: Callable[[], None]) -> None:
-    while not future.done():
-        wait([future], timeout=GLANCE)
-        look()
-    future.result()
+    try:
+        while not future.done():
+            wait([future], timeout=GLANCE)
+            look()
+        future.result()
+    finally:
+        del future  # it holds an error whose traceback holds this frame, and with it private batches
+
+
+def _close(batches: Iterable[Any]) -> None:
+    """Let go of the file behind some batches at once, not when memory is tidied up."""
+    if isinstance(batches, Generator):
+        batches.close()
 
 
 def _reported(batches: Iterable[Cells], assumptions: Assumptions, report: Reporter) -> Iterator[Cells]:
@@ -116,8 +127,11 @@ def add_up_arrow(batches: Iterable[Any], assumptions: Assumptions) -> Moments:
 def checked_cells(batches: Iterable[Any], assumptions: Assumptions) -> Iterator[Cells]:
     """Cells of record batches; their types are checked again where they change, as they may from file to file."""
     checked = None
-    for batch in batches:
-        if batch.schema != checked:
-            checked = batch.schema
-            check_schema(checked, assumptions)
-        yield batch_cells(batch, assumptions)
+    try:
+        for batch in batches:
+            if batch.schema != checked:
+                checked = batch.schema
+                check_schema(checked, assumptions)
+            yield batch_cells(batch, assumptions)
+    finally:
+        _close(batches)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from glob import glob
 from itertools import chain
 from pathlib import Path
@@ -79,71 +80,101 @@ def file_stream(files: Sequence[str], root: str | None, kinds: Kinds) -> Stream:
 
     def parts(names: Sequence[str]) -> Iterator[Iterator[Any]]:
         for file in files:
-            for groups in _row_groups(file, kind):
-                yield _read_part(file, kind, groups, _folder_values(file, root, kinds), names)
+            folders = _folder_values(file, root, kinds)
+            for content, groups in _row_groups(file, kind):
+                yield _read_part(file, kind, content, groups, folders, names)
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         return chain.from_iterable(parts(names))
 
-    with _opened(files[0], kind) as reader:
+    with _reader(files[0], kind, _open(files[0], kind)) as reader:
         return Stream(_with_folders(_schema(reader), _folder_values(files[0], root, kinds)), read, parts=parts)
 
 
-def _row_groups(file: str, kind: str) -> Iterator[Sequence[int] | None]:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Content:
+    """Private. A file, opened once for all its parts: if another takes its name meanwhile, this one is read to the end.
+
+    Opened by name for every part, it could be half the old and half the new file, with a row twice.
+    """
+
+    handle: Any
+    metadata: Any = None
+
+
+def _row_groups(file: str, kind: str) -> Iterator[tuple[_Content, Sequence[int] | None]]:
     """The row groups of a Parquet file, some at a time; an Arrow file is one part."""
+    content = _open(file, kind)
     if kind != "parquet":
-        yield None
+        yield content, None
         return
-    with _opened(file, kind) as reader:
-        rows = [reader.metadata.row_group(i).num_rows for i in range(reader.num_row_groups)]
-    together: list[int] = []
-    for group in range(len(rows)):
+    metadata = content.metadata
+    together, rows = [], 0
+    for group in range(metadata.num_row_groups):
         together.append(group)
-        if sum(rows[i] for i in together) >= PART or group + 1 == len(rows):
-            yield together
-            together = []
+        rows += metadata.row_group(group).num_rows
+        if rows >= PART:
+            yield content, together
+            together, rows = [], 0
+    if together or not metadata.num_row_groups:  # its columns are checked even if it has no rows
+        yield content, together
 
 
 def _read_part(
-    file: str, kind: str, groups: Sequence[int] | None, folders: Mapping[str, Any], names: Sequence[str]
+    file: str,
+    kind: str,
+    content: _Content,
+    groups: Sequence[int] | None,
+    folders: Mapping[str, Any],
+    names: Sequence[str],
 ) -> Iterator[Any]:
     """A part of one file, with its own types: none is squeezed into those of the first."""
     import pyarrow as pa
 
-    with _opened(file, kind) as reader:
+    with _reader(file, kind, content) as reader:
         own = _schema(reader).names
         for name in names:
             if own.count(name) + (name not in own and name in folders) != 1:
                 raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
         with one_sentence(f"{file!r} cannot be read to its end as {TITLES[kind]}: it may be damaged or cut short"):
-            for batch in _batches(file, reader, groups, [name for name in names if name in own]):
+            for batch in _batches(content, reader, groups, [name for name in names if name in own]):
                 columns = [
                     batch.column(name) if name in own else pa.repeat(folders[name], batch.num_rows) for name in names
                 ]
                 yield pa.RecordBatch.from_arrays(columns, list(names))
 
 
-@contextmanager
-def _opened(file: str, kind: str) -> Iterator[Any]:
+def _open(file: str, kind: str) -> _Content:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with one_sentence(f"{file!r} cannot be opened as {TITLES[kind]}: it may be damaged, cut short or something else"):
+    with _opening(file, kind):
+        if kind != "parquet":
+            return _Content(pa.memory_map(file))
+        handle = pa.OSFile(file)  # its reads at a place may come from several threads at once
+        return _Content(handle, pq.read_metadata(handle))
+
+
+def _reader(file: str, kind: str, content: _Content) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _opening(file, kind):
+        if kind != "parquet":
+            return pa.ipc.open_file(content.handle)
         # Arrow's default for Parquet fetches whole row groups ahead: five times the memory, and no faster from a disk.
-        reader = (
-            pq.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
-            if kind == "parquet"
-            else pa.ipc.open_file(pa.memory_map(file))
-        )
-    with reader:
-        yield reader
+        return pq.ParquetFile(content.handle, metadata=content.metadata, pre_buffer=False, buffer_size=BUFFER)
+
+
+def _opening(file: str, kind: str) -> AbstractContextManager[None]:
+    return one_sentence(f"{file!r} cannot be opened as {TITLES[kind]}: it may be damaged, cut short or something else")
 
 
 def _schema(reader: Any) -> Any:
     return reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
 
 
-def _batches(file: str, reader: Any, groups: Sequence[int] | None, names: Sequence[str]) -> Iterator[Any]:
+def _batches(content: _Content, reader: Any, groups: Sequence[int] | None, names: Sequence[str]) -> Iterator[Any]:
     import pyarrow as pa
 
     if hasattr(reader, "iter_batches"):
@@ -152,7 +183,7 @@ def _batches(file: str, reader: Any, groups: Sequence[int] | None, names: Sequen
         return
     # An Arrow file that is compressed would be unpacked whole, so it is opened again for the needed columns.
     needed = pa.ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(name) for name in names])
-    with pa.ipc.open_file(pa.memory_map(file), options=needed) as narrow:
+    with pa.ipc.open_file(content.handle, options=needed) as narrow:
         for i in range(narrow.num_record_batches):
             yield narrow.get_batch(i)
 

@@ -13,18 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__FAST_MATH__) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+#error "the certificates need every rounding in its place, and the marks a sign in the upper half: the NumPy twin serves"
+#endif
+
 #define LANES 4
 typedef double v4 __attribute__((vector_size(32)));
 typedef float v4f __attribute__((vector_size(16)));
 typedef long long v4l __attribute__((vector_size(32)));
 typedef unsigned long long v4u __attribute__((vector_size(32)));
 typedef int v8i __attribute__((vector_size(32)));
+typedef unsigned v8u __attribute__((vector_size(32)));
 typedef long long v4l_anywhere __attribute__((vector_size(32), may_alias, aligned(8)));
 
 #define AHEAD 64 /* subsets about which the blocks above are asked at once; a power of 2 */
 #define UNIT 0x1p-53
 #define ROUND_UP (1 + 0x1p-40)
-#define FLOAT_UP (1 + 0x1p-22) /* more than a conversion to float can take away */
+#define FLOAT_UP (1 + 0x1p-22) /* more than a conversion to float can take away, of what is no smaller than FLOAT_LEAST */
+#define FLOAT_LEAST 0x1p-126
 #define UNDERFLOW_BOUND 0x1p-900
 #define ZERO ((v4){0, 0, 0, 0})
 #define ALL_LANES(x) ((v4l){(x), (x), (x), (x)})

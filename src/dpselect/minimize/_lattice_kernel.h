@@ -344,7 +344,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(push)(NAME(marks) 
 #if MARK_BITS == 32
     /* a double's sign is in the upper half of its word */
     const v8i signs = (v8i)value >> 31, both = UPPER_FROM((v8i)violating, signs);
-    marks->words[0] = (v4l)((v8i)marks->words[0] + (v8i)marks->words[0] - both);
+    marks->words[0] = (v4l)((v8u)marks->words[0] + (v8u)marks->words[0] - (v8u)both);
 #else
     marks->words[0] += marks->words[0] - violating;
     marks->words[1] += marks->words[1] - (value < 0);
@@ -428,7 +428,7 @@ TARGET static inline void NAME(store_values)(const NAME(state) *state, int radiu
 {
     double *const values = state->run->values + radius * state->run->count + family->place;
     float *const bounds = state->run->bounds + radius * state->run->count + family->place;
-    const v4f raised = __builtin_convertvector(found->bound * FLOAT_UP, v4f);
+    const v4f raised = __builtin_convertvector(found->bound * FLOAT_UP + FLOAT_LEAST, v4f);
     const int all = !ANY(~lanes); /* asked first, because it is the rule */
 #pragma GCC unroll 4
     for (int l = 0; l < LANES; l++)
@@ -648,6 +648,7 @@ TARGET static void NAME(take_table)(NAME(state) *state, int l, const double *pro
 {
     const int d = state->d;
     state->products[l] = products;
+    double strange = 0.0; /* no number if a norm is none: then no bound is any either */
     state->largest_norm[l] = 0.0;
     for (int k = 0; k < d; k++) {
         for (int j = 0; j < d; j++)
@@ -655,7 +656,9 @@ TARGET static void NAME(take_table)(NAME(state) *state, int l, const double *pro
         state->c[k][l] = products[k * (d + 1) + d];
         state->h[k][l] = sqrt(products[k * (d + 1) + k]) * state->run->norm_factor;
         state->largest_norm[l] = LARGER(state->largest_norm[l], state->h[k][l]);
+        strange += 0.0 * state->h[k][l];
     }
+    state->largest_norm[l] += strange;
     state->yy[l] = products[d * (d + 1) + d];
     state->response_norm[l] = sqrt(state->yy[l]) * state->run->norm_factor;
 }

@@ -72,7 +72,8 @@ def norm_factor(error: float) -> float:
 
 def scales_of(products: Floats, error: float) -> Scales:
     """Norms from the diagonals of (B, d+1, d+1) products."""
-    norms = np.sqrt(np.einsum("bii->bi", products)) * norm_factor(error)
+    with np.errstate(invalid="ignore"):  # what is no square has no norm, and then no bound is finite
+        norms = np.sqrt(np.einsum("bii->bi", products)) * norm_factor(error)
     return Scales(norms[:, :-1], norms[:, -1])
 
 
