@@ -159,7 +159,7 @@ def show(title: str, found: dict[str, dict[str, float]]) -> None:
 
 
 def main(*, quick: bool) -> None:
-    million, turns = (100_000, 2) if quick else (1_000_000, 3)
+    million, turns = (100_000, 2) if quick else (1_000_000, 5)
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         for rows, columns in [(10 * million, 13), (million, 50)]:

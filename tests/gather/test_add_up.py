@@ -17,7 +17,7 @@ from dpselect.gather import add_up as module
 from dpselect.gather import files
 from dpselect.gather.add_up import add_up, add_up_here
 from dpselect.gather.open import open_stream
-from dpselect.gather.stream import Reporter
+from dpselect.gather.stream import Reporter, batch_rows
 from dpselect.gather.table import gather_table
 
 STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
@@ -132,6 +132,12 @@ def test_row_groups_are_read_in_parts_of_a_few(tmp_path, monkeypatch):
         assert len(found) == expected
         assert [group for part in found for group in part] == list(range(17))
         assert gather_table(tmp_path / "t.parquet", STUDY).integers() == whole
+
+
+def test_batches_of_files_hold_so_many_cells_and_no_more():
+    assert [batch_rows(columns) for columns in (1, 14, 32, 33, 51, 64, 101, 600, 10_000)] == [
+        2**17, 2**17, 2**17, 2**16, 2**16, 2**16, 2**15, 2**13, 2**13,
+    ]  # fmt: skip
 
 
 def test_progress_is_told_while_parts_are_added(cores):

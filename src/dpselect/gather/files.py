@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from dpselect.errors import DataError
-from dpselect.gather.stream import BATCH, PART, Kinds, Stream, one_sentence
+from dpselect.gather.stream import PART, Kinds, Stream, batch_rows, one_sentence
 
 FORMATS = {
     ".parquet": "parquet",
@@ -179,7 +179,9 @@ def _batches(content: _Content, reader: Any, groups: Sequence[int] | None, names
 
     if hasattr(reader, "iter_batches"):
         # Without pyarrow's threads: parts are read side by side already.
-        yield from reader.iter_batches(BATCH, row_groups=groups, columns=list(names), use_threads=False)
+        yield from reader.iter_batches(
+            batch_rows(len(names)), row_groups=groups, columns=list(names), use_threads=False
+        )
         return
     # An Arrow file that is compressed would be unpacked whole, so it is opened again for the needed columns.
     needed = pa.ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(name) for name in names])

@@ -12,8 +12,10 @@ from dpselect.errors import DataError, DpselectError
 
 BATCH = 65_536
 """Rows read at a time: large enough for speed, small enough that a few of them in flight need little memory."""
-PART = 262_144
-"""Rows of a part, at least: opening it again must not count."""
+CELLS = 2**22
+"""Cells of a batch of a file, at most: narrow tables are read in longer batches, wide ones in shorter."""
+PART = 524_288
+"""Rows of a part, at least: beginning it must not count."""
 
 Kind = Literal["number", "text"]
 Kinds = Mapping[str, Kind]
@@ -44,6 +46,12 @@ class Stream:
     def in_parts(self, names: Sequence[str]) -> Iterator[Iterable[Any]]:
         """The batches in pieces, for threads: whoever takes a piece reads it, or it is one batch that was read here."""
         return ([batch] for batch in self.read(names)) if self.parts is None else self.parts(names)
+
+
+def batch_rows(columns: int) -> int:
+    """Rows of a file to read at a time: a power of two, from 8,192 to 131,072."""
+    fitting = max(CELLS // max(columns, 1), 1)
+    return int(min(max(1 << fitting.bit_length() - 1, 2**13), 2**17))
 
 
 @contextmanager
