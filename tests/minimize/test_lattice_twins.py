@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -66,6 +67,13 @@ def test_a_group_waits_for_all_that_it_needs(width, size):
         assert plan.needs[group] <= group
         place.update((top, group) for top in tops if top not in place)
     assert sorted(place) == [m << plan.low for m in range(1 << width - plan.low) if m.bit_count() <= size]
+
+
+@pytest.mark.parametrize(("columns", "size"), [(6, 3), (8, 4), (12, 2), (5, 0), (5, 5)])
+def test_each_set_is_a_swap_away_from_the_one_before(columns, size):
+    sets = lattice_compiled._revolving_door(columns, size).tolist()
+    assert sorted(sets) == [mask for mask in range(1 << columns) if mask.bit_count() == size]
+    assert all((left ^ right).bit_count() == 2 for left, right in pairwise(sets))
 
 
 @pytest.mark.parametrize("strange", [np.nan, -np.inf, np.inf, -1.0])
