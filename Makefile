@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml constraints.txt setup.py $(wildcard src/dpselect/*/*.[ch])
+$(STAMP): pyproject.toml constraints.txt setup.py $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'

@@ -13,8 +13,8 @@ setup(
             optional=True,
         ),
         Extension(
-            "dpselect.gather._grid",
-            sources=["src/dpselect/gather/_grid.c"],
+            "dpselect.gather.sums._grid",
+            sources=["src/dpselect/gather/sums/_grid.c"],
             extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math"],
             py_limited_api=True,
             optional=True,

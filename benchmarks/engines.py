@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.timing import in_words, once, table
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Numeric
-from dpselect.gather.answers import moments_from_answer
-from dpselect.gather.source import Database
-from dpselect.gather.sql import aggregate_query
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+from dpselect.gather.saved.answers import moments_from_answer
+from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.sources.source import Database
 from dpselect.gather.table import gather_table
 
 RESULTS = Path(__file__).parent / "results"

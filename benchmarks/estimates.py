@@ -15,15 +15,15 @@ import numpy as np
 from scipy.stats import norm
 
 from dpselect import analyze, estimate, gather, select
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.gaussian_price import largest_mu
-from dpselect.assume.moment_layout import moment_layout
-from dpselect.assume.variables import Numeric
+from dpselect.assume.lemmas.gaussian_price import largest_mu
+from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
 from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
-from dpselect.rehearse.normal_equations import equations, solve
-from dpselect.release.coefficients import Coefficients
-from dpselect.release.intervals import Redraws, half_widths
+from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.coefficients.intervals import Redraws, half_widths
+from dpselect.release.coefficients.normal_equations import equations, solve
 
 DELTA = 1e-6
 TRUTH = np.array([0.1, 0.25, -0.2, 0.1, 0.0, 0.05])

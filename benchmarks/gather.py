@@ -50,8 +50,8 @@ def write_table(path: Path, rows: int, columns: int) -> None:
 
 def exact(path: Path) -> None:
     """dpselect."""
-    from dpselect.assume.assumptions import Assumptions
-    from dpselect.assume.variables import Numeric
+    from dpselect.assume.study.assumptions import Assumptions
+    from dpselect.assume.study.variables import Numeric
     from dpselect.gather.table import gather_table
 
     predictors = [Numeric(name, -4, 4) for name in names(path)[:-1]]

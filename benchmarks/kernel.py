@@ -17,12 +17,12 @@ from benchmarks.figure import draw
 from benchmarks.problems import RADIUS, problem, some_subsets
 from benchmarks.timing import best_of, in_words, once, table
 from dpselect import Assumptions, Numeric
-from dpselect.assume.recipe import make_recipe
-from dpselect.assume.sensitivity import solver_tolerance
-from dpselect.gather.moments import Moments
+from dpselect.assume.lemmas.sensitivity import solver_tolerance
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.gather.sums.moments import Moments
 from dpselect.minimize.lattice import batch_losses, lattice_losses, lattice_values
 from dpselect.minimize.lattice_compiled import is_available
-from dpselect.penalize.score import score
+from dpselect.penalize.penalize import score
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 

@@ -11,22 +11,22 @@ import time
 
 import numpy as np
 
-from dpselect.assume.candidates import all_subsets
-from dpselect.assume.paper_setting import plain_assumptions
-from dpselect.assume.penalty import balanced_penalty, loss_penalty
-from dpselect.assume.sensitivity import loss_range
-from dpselect.assume.tuning import DEFAULT_TUNING, tuning_share
+from dpselect.assume.lemmas.sensitivity import loss_range
+from dpselect.assume.models.candidates import all_subsets
+from dpselect.assume.models.penalty import balanced_penalty, loss_penalty
+from dpselect.assume.models.tuning import DEFAULT_TUNING, tuning_share
+from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.gather.responses import count_beyond
 from dpselect.gather.table import gather_table
 from dpselect.minimize.lattice import batch_losses
 from dpselect.minimize.lattice_compiled import is_available
 from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
 from dpselect.randomize.interval import edges, interval_scores, intervals
-from dpselect.rehearse.chance_of import chance_of
-from dpselect.rehearse.contest import as_printed, with_paid_bounds, with_stated_bounds
-from dpselect.rehearse.experiments import EPSILONS, PENALTIES, RADII, ROWS
-from dpselect.rehearse.settings import FIRST, HELD_OUT, SECOND, Setting
-from dpselect.rehearse.simulate import SEED, clipped_products, sizes_of, spread, unclipped_products
+from dpselect.rehearse.chances.one import chance_of
+from dpselect.rehearse.paper.contest import as_printed, with_paid_bounds, with_stated_bounds
+from dpselect.rehearse.paper.experiments import EPSILONS, PENALTIES, RADII, ROWS
+from dpselect.rehearse.simulate.settings import FIRST, HELD_OUT, SECOND, Setting
+from dpselect.rehearse.simulate.tables import SEED, clipped_products, sizes_of, spread, unclipped_products
 from dpselect.release.tune import PENALTIES as MULTIPLES
 from dpselect.release.tune import RADII as RHOS
 
@@ -216,7 +216,7 @@ def _quadprog_seconds(fits: int = 300) -> float:
 
 
 def _one(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    from dpselect.rehearse.settings import draw
+    from dpselect.rehearse.simulate.settings import draw
 
     return draw(setting, np.random.SeedSequence(SEED))
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Categorical, Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
 
 Row = Mapping[str, Any]
 SlowMoments = Callable[[Sequence[Row], Assumptions], Any]

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LATTICE = ROOT / "src/dpselect/minimize/_lattice.c"
-GRID = ROOT / "src/dpselect/gather/_grid.c"
+GRID = ROOT / "src/dpselect/gather/sums/_grid.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 
 DRIVE_LATTICE = """

@@ -9,56 +9,56 @@ from dpselect.errors import AssumptionError, BudgetExceeded, DataError, Dpselect
 
 if TYPE_CHECKING:
     from dpselect import gather, rehearse
-    from dpselect.assume.assumptions import Assumptions
-    from dpselect.assume.budget import Budget, Guarantee
-    from dpselect.assume.formula import from_formula
-    from dpselect.assume.models import Subsets
-    from dpselect.assume.study_file import read_assumptions, write_assumptions
-    from dpselect.assume.variables import Categorical, Numeric
-    from dpselect.gather.answers import moments_from_answer
-    from dpselect.gather.moments import Moments
-    from dpselect.gather.moments_file import load_moments, save_moments
-    from dpselect.gather.source import Csv, Database
-    from dpselect.gather.sql import aggregate_query
-    from dpselect.release.coefficients import Coefficients
-    from dpselect.release.ledger import Ledger
+    from dpselect.assume.models.budget import Budget, Guarantee
+    from dpselect.assume.models.subsets import Subsets
+    from dpselect.assume.study.assumptions import Assumptions
+    from dpselect.assume.study.formula import from_formula
+    from dpselect.assume.study.study_file import read_assumptions, write_assumptions
+    from dpselect.assume.study.variables import Categorical, Numeric
+    from dpselect.gather.saved.answers import moments_from_answer
+    from dpselect.gather.saved.moments_file import load_moments, save_moments
+    from dpselect.gather.saved.sql import aggregate_query
+    from dpselect.gather.sources.source import Csv, Database
+    from dpselect.gather.sums.moments import Moments
+    from dpselect.release.coefficients.coefficients import Coefficients
+    from dpselect.release.ledger.ledger import Ledger
     from dpselect.release.selection import Selection
-    from dpselect.use.algorithms import pcls, pcpl
-    from dpselect.use.analysis import select
     from dpselect.use.analyze import Analysis, analyze, estimate
     from dpselect.use.estimators import PCLSSelector, PCPLSelector
-    from dpselect.use.tuned import select_tuned
+    from dpselect.use.paper import pcls, pcpl
+    from dpselect.use.select import select
+    from dpselect.use.select_tuned import select_tuned
 
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
 _HOMES = {
     "Analysis": "use.analyze",
-    "Assumptions": "assume.assumptions",
-    "Budget": "assume.budget",
-    "Categorical": "assume.variables",
-    "Coefficients": "release.coefficients",
-    "Csv": "gather.source",
-    "Database": "gather.source",
-    "Guarantee": "assume.budget",
-    "Ledger": "release.ledger",
-    "Moments": "gather.moments",
-    "Numeric": "assume.variables",
+    "Assumptions": "assume.study.assumptions",
+    "Budget": "assume.models.budget",
+    "Categorical": "assume.study.variables",
+    "Coefficients": "release.coefficients.coefficients",
+    "Csv": "gather.sources.source",
+    "Database": "gather.sources.source",
+    "Guarantee": "assume.models.budget",
+    "Ledger": "release.ledger.ledger",
+    "Moments": "gather.sums.moments",
+    "Numeric": "assume.study.variables",
     "PCLSSelector": "use.estimators",
     "PCPLSelector": "use.estimators",
     "Selection": "release.selection",
-    "Subsets": "assume.models",
-    "aggregate_query": "gather.sql",
+    "Subsets": "assume.models.subsets",
+    "aggregate_query": "gather.saved.sql",
     "analyze": "use.analyze",
     "estimate": "use.analyze",
-    "from_formula": "assume.formula",
-    "load_moments": "gather.moments_file",
-    "moments_from_answer": "gather.answers",
-    "pcls": "use.algorithms",
-    "pcpl": "use.algorithms",
-    "read_assumptions": "assume.study_file",
-    "save_moments": "gather.moments_file",
-    "select": "use.analysis",
-    "select_tuned": "use.tuned",
-    "write_assumptions": "assume.study_file",
+    "from_formula": "assume.study.formula",
+    "load_moments": "gather.saved.moments_file",
+    "moments_from_answer": "gather.saved.answers",
+    "pcls": "use.paper",
+    "pcpl": "use.paper",
+    "read_assumptions": "assume.study.study_file",
+    "save_moments": "gather.saved.moments_file",
+    "select": "use.select",
+    "select_tuned": "use.select_tuned",
+    "write_assumptions": "assume.study.study_file",
 }
 
 __all__ = [

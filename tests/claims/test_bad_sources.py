@@ -15,7 +15,7 @@ import pytest
 
 import dpselect
 from dpselect.errors import DataError
-from dpselect.gather.source import Csv, Database
+from dpselect.gather.sources.source import Csv, Database
 
 STUDY = dpselect.Assumptions(
     dpselect.Numeric("y", 0, 100), [dpselect.Numeric("a", 0, 100), dpselect.Categorical("c", ["u", "v"])]

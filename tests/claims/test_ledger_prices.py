@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpselect.release.accounting import price_of, total_price
-from dpselect.release.ledger import Ledger
-from dpselect.release.records import Charge
-from dpselect.release.units import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
+from dpselect.release.ledger.accounting import price_of, total_price
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.prices import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
+from dpselect.release.ledger.records import Charge
 
 TINY = 1e-9  # what floating point may lose here
 ORDERS = (1.001, 1.1, 1.5, 2, 4, 16, 64, 256)

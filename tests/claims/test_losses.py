@@ -13,10 +13,10 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import lars_path_gram
 
-from dpselect.assume.candidates import CandidateList, columns_of
-from dpselect.gather.moments import Moments
+from dpselect.assume.models.candidates import CandidateList, columns_of
+from dpselect.gather.sums.moments import Moments
 from dpselect.minimize import all as everything
-from dpselect.minimize.all import minimize_all
+from dpselect.minimize.minimize import minimize_all
 
 GRID = 2**20
 RADII = (0.0, 0.03, 0.3, 1.0, 2.5, 40.0)

@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.moment_layout import moment_layout
-from dpselect.assume.moment_sensitivity import (
+from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.lemmas.moment_sensitivity import (
     WEIGHT_BITS,
     balance,
     gaussian_weights,
@@ -17,7 +16,8 @@ from dpselect.assume.moment_sensitivity import (
     laplace_weights,
     moment_scale,
 )
-from dpselect.assume.variables import Categorical, Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.gather.table import gather_table
 from dpselect.randomize.noisy_moments import weighted_integers
 

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import dpselect
-from dpselect.assume.candidates import all_subsets
-from dpselect.assume.recipe import make_recipe
+from dpselect.assume.models.candidates import all_subsets
+from dpselect.assume.models.recipe import make_recipe
 from dpselect.errors import DpselectError
-from dpselect.gather.accumulate import Accumulator
-from dpselect.gather.answers import moments_from_answer
-from dpselect.gather.source import Database
-from dpselect.gather.sql import answer_names
-from dpselect.minimize.all import minimize_all
-from dpselect.penalize.score import score
+from dpselect.gather.saved.answers import moments_from_answer
+from dpselect.gather.saved.sql import answer_names
+from dpselect.gather.sources.source import Database
+from dpselect.gather.sums.accumulate import Accumulator
+from dpselect.minimize.minimize import minimize_all
+from dpselect.penalize.penalize import score
 
 # Numbers that occur nowhere but in the rows, and a level that nobody declared.
 SECRET_NUMBERS = (0.6180339, 0.5772156, 0.3678794)

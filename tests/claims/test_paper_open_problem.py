@@ -6,8 +6,8 @@ are further away than five of them unless said otherwise.
 
 import pytest
 
-from dpselect.rehearse.contest import as_printed, with_paid_bounds, with_stated_bounds
-from dpselect.rehearse.settings import FIRST, HELD_OUT, SECOND
+from dpselect.rehearse.paper.contest import as_printed, with_paid_bounds, with_stated_bounds
+from dpselect.rehearse.simulate.settings import FIRST, HELD_OUT, SECOND
 
 # Named in docs/RESULTS.md with the reasons.
 BEHIND = {"null model", "dense", "little noise"}

@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpselect.assume.sensitivity import loss_sensitivity, profile_change
+from dpselect.assume.lemmas.sensitivity import loss_sensitivity, profile_change
 from dpselect.minimize.lattice import batch_losses
-from dpselect.rehearse.chance_of import chance_of
-from dpselect.rehearse.chances_profile import NoisyBound, profile_probabilities
-from dpselect.rehearse.simulate import sizes_of
-from dpselect.rehearse.theorems import Problem, pcls_bound, pcpl_bound
-from dpselect.rehearse.theorems_inverted import best_penalty, least_rows
+from dpselect.rehearse.chances.one import chance_of
+from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
+from dpselect.rehearse.paper.theorems import Problem, pcls_bound, pcpl_bound
+from dpselect.rehearse.paper.theorems_inverted import best_penalty, least_rows
+from dpselect.rehearse.simulate.tables import sizes_of
 
 TABLES = 200
 PROBLEMS = [

@@ -7,23 +7,24 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.recipe import make_recipe
-from dpselect.assume.sensitivity import NEIGHBORS, loss_range, loss_sensitivity
-from dpselect.assume.variables import Numeric
+from dpselect.assume.lemmas.sensitivity import loss_range, loss_sensitivity
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.neighbors import NEIGHBORS
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError
-from dpselect.gather.accumulate import Accumulator
-from dpselect.gather.moments import Moments
 from dpselect.gather.responses import count_responses
+from dpselect.gather.sums.accumulate import Accumulator
+from dpselect.gather.sums.moments import Moments
 from dpselect.minimize.lattice import lattice_losses
 from dpselect.penalize.pcpl import LocalScores
-from dpselect.penalize.score import score
+from dpselect.penalize.penalize import score
 from dpselect.penalize.scores import Scores
 from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
 from dpselect.randomize.interval import edges
-from dpselect.release.ledger import Ledger
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.tune import release_bounds
-from dpselect.use.tuned import select_tuned
+from dpselect.use.select_tuned import select_tuned
 
 ROWS_EACH = 5
 

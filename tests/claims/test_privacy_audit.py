@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpselect.assume.models import candidates_for
-from dpselect.assume.paper_setting import plain_assumptions
-from dpselect.assume.penalty import candidate_penalties
-from dpselect.assume.recipe import MECHANISMS
-from dpselect.assume.sensitivity import NEIGHBORS
+from dpselect.assume.models.penalty import candidate_penalties
+from dpselect.assume.models.recipe import MECHANISMS
+from dpselect.assume.models.subsets import candidates_for
+from dpselect.assume.study.neighbors import NEIGHBORS
+from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.gather.table import gather_table
-from dpselect.minimize.all import minimize_all
+from dpselect.minimize.minimize import minimize_all
 from dpselect.penalize.pcls import pcls_scores
-from dpselect.rehearse.chances import log_selection_probabilities
+from dpselect.rehearse.chances.all import log_selection_probabilities
 
 SLACK = 1e-9
 EPSILONS = (0.1, 1.0, 4.0)

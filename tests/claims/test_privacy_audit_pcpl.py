@@ -13,16 +13,16 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from dpselect.assume.models import candidates_for
-from dpselect.assume.paper_setting import plain_assumptions
-from dpselect.assume.penalty import candidate_penalties
-from dpselect.assume.recipe import MECHANISMS
-from dpselect.assume.sensitivity import profile_change, profile_shift
+from dpselect.assume.lemmas.sensitivity import profile_change, profile_shift
+from dpselect.assume.models.penalty import candidate_penalties
+from dpselect.assume.models.recipe import MECHANISMS
+from dpselect.assume.models.subsets import candidates_for
+from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.gather.table import gather_table
-from dpselect.minimize.all import minimize_all
+from dpselect.minimize.minimize import minimize_all
 from dpselect.penalize.pcpl import pcpl_scores
-from dpselect.rehearse.chances import selection_probabilities
-from dpselect.rehearse.chances_profile import NoisyBound, profile_probabilities
+from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 SLACK = 1e-9

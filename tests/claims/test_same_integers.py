@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv, feather
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Categorical, Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.answers import moments_from_answer
-from dpselect.gather.source import Database
-from dpselect.gather.sql import aggregate_query
+from dpselect.gather.saved.answers import moments_from_answer
+from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.sources.source import Database
 from dpselect.gather.table import gather_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.sensitivity import (
-    NEIGHBORS,
+from dpselect.assume.lemmas.sensitivity import (
     TOLERANCE,
     certified_range,
     loss_range,
@@ -16,6 +15,7 @@ from dpselect.assume.sensitivity import (
     score_rounding,
     solver_tolerance,
 )
+from dpselect.assume.study.neighbors import NEIGHBORS
 from dpselect.minimize.lattice import lattice_losses
 
 RADII = [0.05, 0.5, 1.0, 1.7, 6.0]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.paper_setting import plain_assumptions
+from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.gather.table import gather_table
 from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
 

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.gather import add_up as module
 from dpselect.gather import files
 from dpselect.gather.add_up import add_up, add_up_here
-from dpselect.gather.open import open_stream
-from dpselect.gather.stream import Reporter, batch_rows
+from dpselect.gather.sources.open import open_stream
+from dpselect.gather.sources.stream import Reporter, batch_rows
 from dpselect.gather.table import gather_table
 
 STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -2, 2)])

@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Categorical, Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.responses import count_responses
 from dpselect.gather.table import gather_table

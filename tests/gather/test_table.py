@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Categorical, Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.table import gather_table
 

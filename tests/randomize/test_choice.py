@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from privacy_estimates import AttackResults, compute_eps_lo
 from scipy.stats import chisquare
 
-from dpselect.assume.recipe import MECHANISMS
+from dpselect.assume.models.recipe import MECHANISMS
 from dpselect.errors import AssumptionError, DataError, DpselectError
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose, noise_scale
 from dpselect.randomize.opendp_door import LAPLACE_ROUNDING, choice_measurement, choice_price, invoke
-from dpselect.rehearse.chances import selection_probabilities
+from dpselect.rehearse.chances.all import selection_probabilities
 
 FALSE_ALARM = 1e-6
 RANGE, EPSILON = 3.0, 0.75  # scale 4

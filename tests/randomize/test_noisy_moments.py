@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.moment_layout import moment_layout
-from dpselect.assume.moment_sensitivity import MomentScale
-from dpselect.assume.variables import Categorical, Numeric
+from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.lemmas.moment_sensitivity import MomentScale
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import AssumptionError, DpselectError
-from dpselect.gather.moments import Moments
+from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table
 from dpselect.randomize.moment_noise import MomentNoise, draw, moment_noise, quieter_noise
 from dpselect.randomize.noisy_moments import LARGEST, noisy_moments, weighted_integers

@@ -3,15 +3,15 @@ import json
 import numpy as np
 import pytest
 
-from dpselect.assume.paper_setting import plain_assumptions
-from dpselect.assume.tuning import Tuning
-from dpselect.assume.variables import Numeric
+from dpselect.assume.models.tuning import Tuning
+from dpselect.assume.study.paper_setting import plain_assumptions
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError, BudgetExceeded, DataError
 from dpselect.gather.responses import count_responses
 from dpselect.gather.table import gather_table
 from dpselect.randomize.interval import edges
-from dpselect.rehearse.settings import Setting, draw
-from dpselect.release.ledger import Ledger
+from dpselect.rehearse.simulate.settings import Setting, draw
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.tune import release_bounds, release_penalty, release_radius
 
 SETTING = Setting("s", 4000, (1.0, 1.0, 0.0, 0.0))

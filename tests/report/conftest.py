@@ -6,21 +6,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.recipe import make_recipe
-from dpselect.assume.variables import Categorical, Numeric
-from dpselect.gather.arrow import batch_cells
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.gather.sources.arrow import batch_cells
 from dpselect.gather.table import gather_table
-from dpselect.rehearse.fit import measure_fit
-from dpselect.rehearse.preview import preview
-from dpselect.release.ledger import Ledger
-from dpselect.report.custodian import custodian_page
-from dpselect.report.document import Document
-from dpselect.report.facts import CoefficientFact, EstimateFact, IntervalFact
-from dpselect.report.gather_facts import facts_of
-from dpselect.report.page import render_public
-from dpselect.use.analysis import select
+from dpselect.rehearse.check.fit import measure_fit
+from dpselect.rehearse.check.preview import preview
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.report.custodian.page import custodian_page
+from dpselect.report.public.choice_facts import facts_of
+from dpselect.report.public.document import Document
+from dpselect.report.public.facts import CoefficientFact, EstimateFact, IntervalFact
+from dpselect.report.public.page import render_public
 from dpselect.use.analyze import analyze
+from dpselect.use.select import select
 
 ASSUMPTIONS = Assumptions(
     Numeric("income", 0, 100),

@@ -186,7 +186,7 @@ def test_a_release_verifies_and_an_edited_one_does_not(place, capsys):
 
 
 def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
-    monkeypatch.setattr("dpselect.use.commands.ledgers.on_terminal", lambda: True)
+    monkeypatch.setattr("dpselect.use.shell.ledgers.on_terminal", lambda: True)
     asked = ["select", "study.toml", "people.csv", "--epsilon", "1"]
     refused = CliRunner().invoke(dpselect, asked, input="n\n", standalone_mode=False)
     assert type(refused.exception).__name__ == "Abort"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.release.ledger import Ledger
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
 
 STUDY = """
@@ -34,10 +34,10 @@ def place(tmp_path, monkeypatch):
 
 # Where Ctrl-C strikes, and how many charges are on the disk then.
 PLACES = {
-    "opening the data": ("dpselect.use.commands.sources.open_stream", 0),
-    "reading the rows": ("dpselect.use.commands.sources.gather_table", 0),
-    "scoring": ("dpselect.use.analysis.score", 0),
-    "charging": ("dpselect.release.ledger.Ledger.charge", 0),
+    "opening the data": ("dpselect.use.shell.sources.open_stream", 0),
+    "reading the rows": ("dpselect.use.shell.sources.gather_table", 0),
+    "scoring": ("dpselect.use.select.score", 0),
+    "charging": ("dpselect.release.ledger.ledger.Ledger.charge", 0),
     "between charge and draw": ("dpselect.release.select._draw", 1),
     "planning the second release": ("dpselect.use.analyze.release_estimate", 1),
     "drawing the noise": ("dpselect.release.estimate.noisy_moments", 2),

@@ -204,7 +204,7 @@ def test_a_full_disk_is_noticed_before_anything_is_charged(monkeypatch, capsys):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("dpselect.use.commands.files._new", full)
+    monkeypatch.setattr("dpselect.use.shell.files._new", full)
     assert command_line.run(select("-o", "report.json")) == 2
     out, err = capsys.readouterr()
     assert out == ""

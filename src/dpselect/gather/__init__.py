@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.gather.moments import Moments
-from dpselect.gather.stream import Progress
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.gather.sources.stream import Progress
+from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table
 
 

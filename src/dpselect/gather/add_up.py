@@ -13,13 +13,13 @@ from queue import SimpleQueue
 from threading import Event
 from typing import Any
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.gather.accumulate import Accumulator
-from dpselect.gather.arrow import batch_cells, check_schema, needed_names
-from dpselect.gather.grid import Cells
-from dpselect.gather.moments import Moments
-from dpselect.gather.persons import PersonAccumulator
-from dpselect.gather.stream import Reporter
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.gather.sources.arrow import batch_cells, check_schema, needed_names
+from dpselect.gather.sources.stream import Reporter
+from dpselect.gather.sums.accumulate import Accumulator
+from dpselect.gather.sums.grid import Cells
+from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.persons import PersonAccumulator
 
 MOST_THREADS = 8
 MOST_COLUMNS = 64

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.tuning import check_rows_are_persons
-from dpselect.assume.variables import Categorical
+from dpselect.assume.models.tuning import check_rows_are_persons
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical
 from dpselect.errors import DataError
-from dpselect.gather.grid import Cells
-from dpselect.gather.moments import Moments
+from dpselect.gather.sums.grid import Cells
+from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import table_cells
 
 Counts = NDArray[np.int64]

@@ -8,19 +8,19 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.variables import Categorical
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical
 from dpselect.errors import DataError
-from dpselect.gather.accumulate import checked
 from dpselect.gather.add_up import add_up_here, checked_cells
-from dpselect.gather.arrays import array_cells, pieces
-from dpselect.gather.arrow import check_schema, needed_names
-from dpselect.gather.clusters import cluster_moments
-from dpselect.gather.grid import Cells
-from dpselect.gather.moments import Moments
-from dpselect.gather.moments_file import load_moments, moments_files
-from dpselect.gather.open import open_stream
-from dpselect.gather.stream import Kind, Kinds, Progress, Reporter
+from dpselect.gather.clusters.cluster import cluster_moments
+from dpselect.gather.saved.moments_file import load_moments, moments_files
+from dpselect.gather.sources.arrays import array_cells, pieces
+from dpselect.gather.sources.arrow import check_schema, needed_names
+from dpselect.gather.sources.open import open_stream
+from dpselect.gather.sources.stream import Kind, Kinds, Progress, Reporter
+from dpselect.gather.sums.accumulate import checked
+from dpselect.gather.sums.grid import Cells
+from dpselect.gather.sums.moments import Moments
 
 
 def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Progress], None] | None = None) -> Moments:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.sensitivity import certified_range, loss_sensitivity, profile_change, profile_rounding, round_up
+from dpselect.assume.lemmas.sensitivity import (
+    certified_range,
+    loss_sensitivity,
+    profile_change,
+    profile_rounding,
+    round_up,
+)
 from dpselect.minimize.losses import Losses
 from dpselect.penalize.scores import Scores
 

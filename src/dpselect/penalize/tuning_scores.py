@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.candidates import CandidateList
-from dpselect.assume.sensitivity import MAXIMUM_ROWS, certified_range, loss_range, score_rounding
-from dpselect.gather.moments import Moments
-from dpselect.minimize.all import minimize_all
+from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, certified_range, loss_range, score_rounding
+from dpselect.assume.models.candidates import CandidateList
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.gather.sums.moments import Moments
+from dpselect.minimize.minimize import minimize_all
 from dpselect.penalize.scores import Scores
 
 

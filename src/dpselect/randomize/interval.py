@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.sensitivity import Neighbors
+from dpselect.assume.study.neighbors import Neighbors
 from dpselect.gather.responses import Beyond, Counts
 from dpselect.penalize.scores import Scores
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpselect.assume.sensitivity import profile_shift
+from dpselect.assume.lemmas.sensitivity import profile_shift
 from dpselect.errors import AssumptionError, DataError
 from dpselect.randomize.opendp_door import check_epsilon, invoke, number_measurement, scale_within
 

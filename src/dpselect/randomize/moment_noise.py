@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dpselect.assume.gaussian_price import discrete_is_within, largest_mu
-from dpselect.assume.moment_layout import MomentLayout
-from dpselect.assume.moment_sensitivity import MomentScale, NoiseKind, balance, moment_scale
+from dpselect.assume.lemmas.gaussian_price import discrete_is_within, largest_mu
+from dpselect.assume.lemmas.moment_layout import MomentLayout
+from dpselect.assume.lemmas.moment_sensitivity import MomentScale, NoiseKind, balance, moment_scale
 from dpselect.errors import AssumptionError
 from dpselect.randomize.opendp_door import check_epsilon, invoke, opendp
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.moment_layout import MomentLayout
-from dpselect.assume.moment_sensitivity import GRID_BITS, WEIGHT_BITS, MomentScale
-from dpselect.gather.moments import Moments
+from dpselect.assume.lemmas.moment_layout import MomentLayout
+from dpselect.assume.lemmas.moment_sensitivity import GRID_BITS, WEIGHT_BITS, MomentScale
+from dpselect.gather.sums.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, draw
 
 LARGEST = 2**62

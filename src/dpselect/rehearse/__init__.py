@@ -1,9 +1,9 @@
 """What would happen: exact probabilities and simulations, for the custodian's eyes only."""
 
-from dpselect.rehearse.planning import plan, plan_study
-from dpselect.rehearse.probabilities import losses, probabilities
-from dpselect.rehearse.supposed import suppose, suppose_sample
-from dpselect.rehearse.theorems import Problem, pcls_bound, pcpl_bound
+from dpselect.rehearse.check.probabilities import losses, probabilities
+from dpselect.rehearse.paper.theorems import Problem, pcls_bound, pcpl_bound
+from dpselect.rehearse.plan.plan import plan, plan_study
+from dpselect.rehearse.plan.supposed import suppose, suppose_sample
 
 __all__ = [
     "Problem",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
-from dpselect.assume.moment_layout import MomentLayout, moment_layout
-from dpselect.assume.moment_sensitivity import NoiseKind
+from dpselect.assume.lemmas.moment_layout import MomentLayout, moment_layout
+from dpselect.assume.lemmas.moment_sensitivity import NoiseKind
+from dpselect.assume.models.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
-from dpselect.gather.moments import Moments
+from dpselect.gather.sums.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, moment_noise
 from dpselect.randomize.noisy_moments import noisy_moments
-from dpselect.release.coefficients import Coefficients, coefficients_from
-from dpselect.release.intervals import IntervalKind, check_kind, check_level
-from dpselect.release.ledger import Ledger
-from dpselect.release.records import Charge
+from dpselect.release.coefficients.coefficients import Coefficients, coefficients_from
+from dpselect.release.coefficients.intervals import IntervalKind, check_kind, check_level
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge
 from dpselect.release.select import software_version
 
 

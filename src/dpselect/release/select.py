@@ -6,16 +6,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from dpselect.assume.budget import float_below
-from dpselect.assume.candidates import columns_of
-from dpselect.assume.recipe import Recipe
+from dpselect.assume.models.budget import float_below
+from dpselect.assume.models.candidates import columns_of
+from dpselect.assume.models.recipe import Recipe
 from dpselect.errors import AssumptionError, DataError
 from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.least_loss import noisy_least_loss
-from dpselect.release.ledger import Ledger
-from dpselect.release.records import Charge, Receipt
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge, Receipt
 from dpselect.release.selection import Selection
 
 

@@ -9,13 +9,13 @@ from decimal import Decimal
 from operator import index
 from typing import Any
 
-from dpselect.assume.assumptions import INTERCEPT, Assumptions
-from dpselect.assume.budget import Guarantee, plain
-from dpselect.assume.candidates import CandidateList, Candidates, SubsetRule, mask_of
-from dpselect.assume.recipe import Recipe
+from dpselect.assume.models.budget import Guarantee, plain
+from dpselect.assume.models.candidates import CandidateList, Candidates, SubsetRule, mask_of
+from dpselect.assume.models.recipe import Recipe
+from dpselect.assume.study.assumptions import INTERCEPT, Assumptions
 from dpselect.errors import DataError
 from dpselect.release.html_table import html_table
-from dpselect.release.records import Receipt
+from dpselect.release.ledger.records import Receipt
 
 FORMAT = "dpselect selection 1"
 

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Guarantee, Price, exact_epsilon, float_below
-from dpselect.assume.models import candidates_for
-from dpselect.assume.penalty import balanced_penalty
-from dpselect.assume.sensitivity import loss_range
-from dpselect.assume.tuning import DEFAULT_TUNING, Tuning, check_rows_are_persons, tuned_assumptions
+from dpselect.assume.lemmas.sensitivity import loss_range
+from dpselect.assume.models.budget import Guarantee, Price, exact_epsilon, float_below
+from dpselect.assume.models.penalty import balanced_penalty
+from dpselect.assume.models.subsets import candidates_for
+from dpselect.assume.models.tuning import DEFAULT_TUNING, Tuning, check_rows_are_persons, tuned_assumptions
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError
-from dpselect.gather.moments import Moments
 from dpselect.gather.responses import Beyond
+from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import of_these
 from dpselect.penalize.scores import Scores
 from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.interval import edges, interval_scores, intervals
-from dpselect.release.ledger import Ledger
-from dpselect.release.records import Charge, Receipt
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge, Receipt
 
 RADII = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 """Radii to choose from, in units of the response's half range."""

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Budget, Price, exact_delta, exact_epsilon
-from dpselect.assume.candidates import Candidates, columns_of
-from dpselect.assume.models import Model, Subsets, candidates_for
-from dpselect.assume.moment_sensitivity import NoiseKind
-from dpselect.assume.penalty import Penalty
-from dpselect.assume.recipe import Mechanism, Method
+from dpselect.assume.lemmas.moment_sensitivity import NoiseKind
+from dpselect.assume.models.budget import Budget, Price, exact_delta, exact_epsilon
+from dpselect.assume.models.candidates import Candidates, columns_of
+from dpselect.assume.models.penalty import Penalty
+from dpselect.assume.models.recipe import Mechanism, Method
+from dpselect.assume.models.subsets import Model, Subsets, candidates_for
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError, BudgetExceeded, DataError
-from dpselect.release.coefficients import Coefficients
+from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.coefficients.intervals import IntervalKind
 from dpselect.release.estimate import plan_estimate, release_estimate
-from dpselect.release.intervals import IntervalKind
-from dpselect.release.ledger import Ledger
-from dpselect.release.records import Charge
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge
 from dpselect.release.selection import Selection
-from dpselect.use.analysis import moments_of, select
+from dpselect.use.select import moments_of, select
 
 FORMAT = "dpselect analysis 1"
 

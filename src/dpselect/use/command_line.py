@@ -8,7 +8,7 @@ from importlib import import_module
 
 import click
 
-from dpselect.use.commands.failures import explain
+from dpselect.use.shell.failures import explain
 
 COMMANDS = {
     "demo": "One real data set, end to end, ending in a report to open.",

@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.assumptions import INTERCEPT, Assumptions
-from dpselect.assume.models import Subsets
-from dpselect.assume.sensitivity import Neighbors
-from dpselect.assume.variables import Numeric
+from dpselect.assume.models.subsets import Subsets
+from dpselect.assume.study.assumptions import INTERCEPT, Assumptions
+from dpselect.assume.study.neighbors import Neighbors
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError
 from dpselect.release.selection import Selection
-from dpselect.use.analysis import select
 from dpselect.use.complaints import quoting_nothing
+from dpselect.use.select import select
 
 try:
     from sklearn.base import BaseEstimator

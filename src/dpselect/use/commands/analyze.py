@@ -8,19 +8,19 @@ from typing import Any
 
 import click
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.budget import Budget, exact_delta, exact_epsilon
+from dpselect.assume.models.budget import Budget, exact_delta, exact_epsilon
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError
+from dpselect.release.coefficients.intervals import INTERVALS
 from dpselect.release.estimate import plan_estimate
-from dpselect.release.intervals import INTERVALS
-from dpselect.report.document import Document, today
-from dpselect.report.estimate_facts import estimate_facts
-from dpselect.report.page import report_page
-from dpselect.report.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
+from dpselect.report.public.document import Document, today
+from dpselect.report.public.estimate_facts import estimate_facts
+from dpselect.report.public.page import report_page
+from dpselect.report.public.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
 from dpselect.use.analyze import SPLIT, analyze
-from dpselect.use.commands.files import require_writable, write_text
-from dpselect.use.commands.ledgers import Till, analyst
-from dpselect.use.commands.options import (
+from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.ledgers import Till, analyst
+from dpselect.use.shell.options import (
     CSV,
     EPSILON,
     JSON,
@@ -33,10 +33,10 @@ from dpselect.use.commands.options import (
     TOTALS,
     YES,
 )
-from dpselect.use.commands.settings import Settings
-from dpselect.use.commands.sources import Rows
-from dpselect.use.commands.study import read_study
-from dpselect.use.commands.terminal import answer_json, heading, pairs, show_table, waiting
+from dpselect.use.shell.settings import Settings
+from dpselect.use.shell.sources import Rows
+from dpselect.use.shell.study import read_study
+from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, waiting
 
 
 @click.command(

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from dpselect.assume.budget import exact_delta, exact_epsilon, plain
+from dpselect.assume.models.budget import exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError
-from dpselect.release.ledger import Ledger
-from dpselect.release.records import Record
-from dpselect.use.commands.ledgers import Till, beside
-from dpselect.use.commands.options import JSON, QUIET
-from dpselect.use.commands.terminal import answer_json, heading, pairs, show_table, tell
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Record
+from dpselect.use.shell.ledgers import Till, beside
+from dpselect.use.shell.options import JSON, QUIET
+from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
 
 
 @click.command(

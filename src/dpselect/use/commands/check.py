@@ -6,21 +6,21 @@ from typing import Any
 
 import click
 
-from dpselect.assume.assumptions import Assumptions
-from dpselect.assume.recipe import make_recipe
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
-from dpselect.gather.moments import Moments
+from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import table_cells
-from dpselect.rehearse.fit import Fit, measure_fit
-from dpselect.rehearse.preview import Preview, curve_steps, model_names, preview
-from dpselect.report.check_text import WATERMARK, advice, fit_rows
-from dpselect.report.custodian import custodian_page
-from dpselect.use.commands.files import require_writable, write_text
-from dpselect.use.commands.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
-from dpselect.use.commands.settings import Settings
-from dpselect.use.commands.sources import Rows
-from dpselect.use.commands.study import read_study
-from dpselect.use.commands.terminal import answer_json, counting, heading, show_table, tell, waiting
+from dpselect.rehearse.check.fit import Fit, measure_fit
+from dpselect.rehearse.check.preview import Preview, curve_steps, model_names, preview
+from dpselect.report.custodian.page import custodian_page
+from dpselect.report.custodian.remarks import WATERMARK, advice, fit_rows
+from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
+from dpselect.use.shell.settings import Settings
+from dpselect.use.shell.sources import Rows
+from dpselect.use.shell.study import read_study
+from dpselect.use.shell.terminal import answer_json, counting, heading, show_table, tell, waiting
 
 
 @click.command(

@@ -7,28 +7,28 @@ from typing import Any
 
 import click
 
-from dpselect.assume.recipe import make_recipe
-from dpselect.assume.study_file import write_assumptions
-from dpselect.assume.variables import Numeric
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.study.study_file import write_assumptions
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DpselectError
-from dpselect.gather.moments import Moments
+from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table, table_cells
-from dpselect.rehearse.fit import Fit, measure_fit
-from dpselect.rehearse.preview import Preview, curve_steps, model_names, preview
-from dpselect.release.coefficients import Coefficients
-from dpselect.release.ledger import Ledger
+from dpselect.rehearse.check.fit import Fit, measure_fit
+from dpselect.rehearse.check.preview import Preview, curve_steps, model_names, preview
+from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection
-from dpselect.report.check_text import WATERMARK, advice, fit_rows
-from dpselect.report.custodian import custodian_page
-from dpselect.report.document import Document, today
-from dpselect.report.page import report_page
-from dpselect.report.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
-from dpselect.use.analysis import select
+from dpselect.report.custodian.page import custodian_page
+from dpselect.report.custodian.remarks import WATERMARK, advice, fit_rows
+from dpselect.report.public.document import Document, today
+from dpselect.report.public.page import report_page
+from dpselect.report.public.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
 from dpselect.use.analyze import estimate
-from dpselect.use.commands.demo_data import ASSUMPTIONS, LABEL, SOURCE, load_rows
-from dpselect.use.commands.files import write_text
-from dpselect.use.commands.ledgers import analyst
-from dpselect.use.commands.terminal import counting, heading, pairs, show_table
+from dpselect.use.select import select
+from dpselect.use.shell.demo_data import ASSUMPTIONS, LABEL, SOURCE, load_rows
+from dpselect.use.shell.files import write_text
+from dpselect.use.shell.ledgers import analyst
+from dpselect.use.shell.terminal import counting, heading, pairs, show_table
 
 EPSILON, DELTA = "4", "1e-6"
 

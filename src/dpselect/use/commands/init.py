@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from dpselect.errors import DpselectError
-from dpselect.use.commands.files import require_writable, write_text
-from dpselect.use.commands.options import CSV, DATA, QUIET
-from dpselect.use.commands.sources import column_kinds, csv_form, source_of
-from dpselect.use.commands.study import new_study
+from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.options import CSV, DATA, QUIET
+from dpselect.use.shell.sources import column_kinds, csv_form, source_of
+from dpselect.use.shell.study import new_study
 
 
 @click.command(

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from dpselect.rehearse.simulate import SEED
-from dpselect.report.paper import NAMES, PaperRun, run_figure
-from dpselect.use.commands.options import JSON, QUIET
-from dpselect.use.commands.terminal import answer_json, heading, sharing, show_table
+from dpselect.rehearse.simulate.tables import SEED
+from dpselect.report.paper.pages import NAMES, PaperRun, run_figure
+from dpselect.use.shell.options import JSON, QUIET
+from dpselect.use.shell.terminal import answer_json, heading, sharing, show_table
 
 
 @click.command(

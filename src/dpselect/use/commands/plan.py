@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from dpselect.assume.budget import exact_delta, exact_epsilon
+from dpselect.assume.models.budget import exact_delta, exact_epsilon
 from dpselect.errors import AssumptionError
-from dpselect.rehearse.planning import Plan, plan_study
-from dpselect.report.paper_figures import save_figure
-from dpselect.report.plan_figure import plan_figure
-from dpselect.use.commands.files import require_writable
-from dpselect.use.commands.options import EPSILON, JSON, QUIET, STUDY
-from dpselect.use.commands.study import read_study
-from dpselect.use.commands.terminal import answer_json, heading, pairs, sharing, show_table
+from dpselect.rehearse.plan.plan import Plan, plan_study
+from dpselect.report.paper.figures import save_figure
+from dpselect.report.paper.plan_figure import plan_figure
+from dpselect.use.shell.files import require_writable
+from dpselect.use.shell.options import EPSILON, JSON, QUIET, STUDY
+from dpselect.use.shell.study import read_study
+from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
 
 
 @click.command(

@@ -8,11 +8,11 @@ import click
 
 from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
-from dpselect.report.text import selection_lines
-from dpselect.use.analysis import select
-from dpselect.use.commands.files import require_writable, write_text
-from dpselect.use.commands.ledgers import Till, analyst
-from dpselect.use.commands.options import (
+from dpselect.report.public.text import selection_lines
+from dpselect.use.select import select
+from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.ledgers import Till, analyst
+from dpselect.use.shell.options import (
     CSV,
     DELTA,
     EPSILON,
@@ -26,10 +26,10 @@ from dpselect.use.commands.options import (
     TOTALS,
     YES,
 )
-from dpselect.use.commands.settings import Settings
-from dpselect.use.commands.sources import Rows
-from dpselect.use.commands.study import read_study
-from dpselect.use.commands.terminal import answer_json, heading, pairs, waiting
+from dpselect.use.shell.settings import Settings
+from dpselect.use.shell.sources import Rows
+from dpselect.use.shell.study import read_study
+from dpselect.use.shell.terminal import answer_json, heading, pairs, waiting
 
 
 @click.command(

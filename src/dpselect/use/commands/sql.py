@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from dpselect.gather.sql import aggregate_query
-from dpselect.use.commands.files import require_writable, write_text
-from dpselect.use.commands.options import STUDY
-from dpselect.use.commands.study import read_study
+from dpselect.gather.saved.sql import aggregate_query
+from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.options import STUDY
+from dpselect.use.shell.study import read_study
 
 
 @click.command(

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from dpselect.errors import DataError
-from dpselect.release.ledger import Ledger
-from dpselect.report.verify import check_report
-from dpselect.use.commands.options import JSON, QUIET
-from dpselect.use.commands.terminal import answer_json, tell, visible
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.report.verify.verify import check_report
+from dpselect.use.shell.options import JSON, QUIET
+from dpselect.use.shell.terminal import answer_json, tell, visible
 
 
 @click.command(

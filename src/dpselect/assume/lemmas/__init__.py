@@ -1,0 +1,1 @@
+"""Public. Every sensitivity and price, each once, with its proof."""

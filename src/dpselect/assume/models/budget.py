@@ -1,0 +1,117 @@
+"""Public. Prices as exact decimals: no binary rounding between what a person states and what a ledger adds up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from dpselect.assume.study.neighbors import Neighbors, check_neighbors
+from dpselect.errors import AssumptionError
+
+Price = Decimal | float | int | str
+MOST_DIGITS = 40
+"""A price has no more digits than this, so that its parts and sums are exact in `EXACT`."""
+
+EXACT = Context(prec=200)
+"""Python's own context rounds, to nearest and to a precision that any program may change: a price it touched could grow."""
+
+_TWELVE_DIGITS = Context(prec=12, rounding=ROUND_DOWN)
+
+
+def exact_decimal(value: Price, what: str) -> Decimal:
+    """The decimal that a person wrote: 0.1 is one tenth, not the nearest double."""
+    if isinstance(value, bool) or value is None:
+        raise AssumptionError(f"{what} is {value!r}; it must be a number.")
+    try:
+        decimal = value if isinstance(value, Decimal) else Decimal(str(value))
+    except InvalidOperation:
+        raise AssumptionError(f"{what} is {value!r}; it must be a number.") from None
+    if not decimal.is_finite():
+        raise AssumptionError(f"{what} is {value}; it must be a finite number.")
+    if len(decimal.as_tuple().digits) > MOST_DIGITS:
+        raise AssumptionError(f"{what} has more than {MOST_DIGITS} digits; round it.")
+    return decimal
+
+
+def exact_epsilon(value: Price, what: str = "epsilon") -> Decimal:
+    """A positive exact epsilon."""
+    epsilon = exact_decimal(value, what)
+    if not Decimal("1e-9") <= epsilon <= Decimal("1e9"):
+        raise AssumptionError(f"{what} is {value}; it must be between 1e-9 and 1e9 (0.1 to 10 is usual).")
+    return epsilon
+
+
+def exact_delta(value: Price, what: str = "delta", *, positive: bool = False) -> Decimal:
+    """An exact delta in [0, 1/2), or in (0, 1/2) where one is needed."""
+    delta = exact_decimal(value, what)
+    if not 0 <= delta < Decimal("0.5") or (positive and not delta >= Decimal("1e-100")):
+        allowed = "above 0 and below 0.5" if positive else "at least 0 and below 0.5"
+        raise AssumptionError(f"{what} is {value}; it must be {allowed} (1e-6 is usual).")
+    return delta
+
+
+def float_below(value: Decimal) -> float:
+    """The nearest double that does not exceed the decimal: what a sampler may spend."""
+    nearest = float(value)
+    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > Fraction(value) else nearest
+
+
+def plain(value: Decimal) -> str:
+    """The decimal as people write it: 1, 0.5, 1e-06."""
+    normal = value.normalize(EXACT)
+    return f"{normal:f}" if -5 < normal.adjusted() < 12 else f"{normal:e}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """Public. What was promised: (epsilon, delta)-differential privacy for tables that are neighbours.
+
+    Formal guarantee: for all neighbouring tables D, D' and every set A of outcomes,
+    P(outcome of D in A) <= exp(epsilon) P(outcome of D' in A) + delta.
+    """
+
+    epsilon: Decimal
+    delta: Decimal
+    neighbors: Neighbors
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", exact_delta(self.delta))
+        check_neighbors(self.neighbors)
+
+    def __str__(self) -> str:
+        price = f"epsilon={plain(self.epsilon)}" + (f", delta={plain(self.delta)}" if self.delta else "")
+        return f"{price}, {self.neighbors}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the decimals as strings, so that nothing is rounded."""
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta), "neighbors": self.neighbors}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Public. A whole price, and how it is divided.
+
+    `Budget(1).split(1, 1)` is two halves that add up to the whole exactly.
+    """
+
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", exact_delta(self.delta))
+
+    def split(self, *shares: Price) -> tuple[Decimal, ...]:
+        """Parts of epsilon in proportion to `shares`, adding up to epsilon exactly."""
+        weights = [exact_decimal(share, "A share of the budget") for share in shares]
+        if not (len(weights) > 0 and all(weight > 0 for weight in weights)):
+            raise AssumptionError("The shares of a budget must be positive numbers.")
+        whole = reduce(EXACT.add, weights)
+        # Twelve digits a part, so that the last part, the rest, has few as well.
+        parts = [_TWELVE_DIGITS.divide(EXACT.multiply(self.epsilon, weight), whole) for weight in weights[:-1]]
+        return (*parts, reduce(EXACT.subtract, parts, self.epsilon))

@@ -1,0 +1,1 @@
+"""Public. What a person states: variables, terms, bounds, neighbours, study files."""

@@ -1,0 +1,117 @@
+"""Public. Formulas for people who think in them: "price ~ size + C(county) + size:year", through formulaic's parser.
+
+Only the parser is used. A formula is turned into terms whose columns and bounds follow from the assumptions; no formula ever
+meets a row, so none can drop rows, learn a scale or print a level that it has not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.terms import Term
+from dpselect.assume.study.variables import Categorical, Numeric, Variable
+from dpselect.errors import AssumptionError
+
+LEARNING = ("scale", "center", "standardize", "poly", "bs", "cs", "cc", "cr", "te", "hashed", "lag")
+ALLOWED = "allowed are names, C(name), I(name**2), and + - : * / ** ( ) between them"
+
+
+def from_formula(formula: str, variables: Iterable[Variable], **settings: Any) -> Assumptions:
+    """Assumptions whose terms are those of a formula. Variables that the formula does not use are left out.
+
+    Example: `from_formula("price ~ size + C(county) + size:year", [Numeric("price", 0, 1e6), Numeric("size", 0, 3000), ...])`.
+    A product is that of the scaled factors, and a category stands for its dummies without the reference, also in products;
+    "- 1" or "0 +" leave the intercept out. `settings` are those of `Assumptions`.
+    """
+    known = {variable.name: variable for variable in variables}
+    left, right = _parsed(formula)
+    response = _response(left, known)
+    intercept, terms = _terms(right, known, response)
+    used = {name for term in terms for name in term}
+    if response.name in used:
+        raise AssumptionError(f"The response {response.name!r} is also on the right side of the formula; take it out.")
+    settings.setdefault("intercept", "always" if intercept else "none")
+    if (settings["intercept"] == "none") == intercept:
+        raise AssumptionError("The formula and intercept disagree: write '0 +' exactly where intercept is 'none'.")
+    predictors = [variable for variable in known.values() if variable.name in used]
+    return Assumptions(response, predictors, terms=terms, **settings)
+
+
+def with_formula(formula: Any, values: dict[str, Any]) -> Assumptions:
+    """The assumptions of a study file that has a formula beside its variables."""
+    if "terms" in values:
+        raise AssumptionError("A study has both a formula and terms; give one or the other.")
+    stated = Assumptions.from_dict({**values, "intercept": "always"})
+    settings = {key: value for key, value in values.items() if key not in ("response", "predictors")}
+    return from_formula(formula, [stated.response, *stated.predictors], **settings)
+
+
+def _parsed(formula: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    if not isinstance(formula, str):
+        raise AssumptionError(f"The formula is {formula!r}; it must be a string such as 'price ~ size'.")
+    try:
+        from formulaic import Formula
+    except ImportError:
+        raise AssumptionError("Formulas need the package formulaic: pip install 'dpselect[formulas]'.") from None
+    try:
+        parsed = Formula(formula)
+        left, right = list(parsed.lhs), list(parsed.rhs)
+        assert all(hasattr(term, "factors") for term in (*left, *right))
+    except Exception:  # the parser's messages are coloured and of several lines
+        raise AssumptionError(f"The formula {formula!r} cannot be read as 'response ~ terms'; {ALLOWED}.") from None
+    return left, right
+
+
+def _response(left: Sequence[Any], known: dict[str, Variable]) -> Numeric:
+    names = [str(factor.expr) for term in left for factor in term.factors]
+    variable = known.get(names[0]) if len(names) == 1 else None
+    if not isinstance(variable, Numeric):
+        raise AssumptionError(
+            f"The left side of the formula is {' + '.join(names)!r}; it must be the name of one numeric variable."
+        )
+    return variable
+
+
+def _terms(right: Sequence[Any], known: dict[str, Variable], response: Numeric) -> tuple[bool, list[Term]]:
+    intercept, terms = False, []
+    for term in right:
+        names = [name for factor in term.factors for name in _names(str(factor.expr), factor.eval_method.value, known)]
+        if names:
+            terms.append(tuple(names))
+        else:
+            intercept = True
+    return intercept, terms
+
+
+def _names(expression: str, how: str, known: dict[str, Variable]) -> Term:
+    """The variables that a factor multiplies: none for 1, one for a name or C(name), several for a power."""
+    if how == "literal" and expression == "1":
+        return ()
+    category = re.fullmatch(r"C\(\s*`?([^`,()]+?)`?\s*\)", expression)
+    power = re.fullmatch(r"I\(\s*`?([^`,()*]+?)`?\s*\*\*\s*([2-4])\s*\)", expression)
+    name = category[1] if category else power[1] if power else expression
+    if how == "python" and not (category or power):
+        _refuse(expression)
+    if name not in known:
+        raise AssumptionError(
+            f"The formula names {name!r}, which is not among the variables: state its bounds or levels."
+        )
+    if category and not isinstance(known[name], Categorical):
+        raise AssumptionError(f"The formula has C({name}), and {name!r} has no levels: state it as Categorical.")
+    return (name,) * (int(power[2]) if power else 1)
+
+
+def _refuse(expression: str) -> None:
+    function = expression.partition("(")[0].strip()
+    if function in LEARNING:
+        raise AssumptionError(
+            f"The formula has {function}(...), which learns from the rows before any privacy is paid for: state a variable "
+            "with public bounds instead."
+        )
+    raise AssumptionError(
+        f"The formula has {expression!r}, whose bounds do not follow from the variables'; {ALLOWED}: store what it computes as "
+        "a column and state its bounds."
+    )

@@ -1,0 +1,24 @@
+"""Private. Which sources stay where they are, and what is sent to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.gather.clusters.dask_frames import dask_moments
+from dpselect.gather.clusters.spark import spark_moments
+from dpselect.gather.sources.source import Database, parse_address
+from dpselect.gather.sums.moments import Moments
+
+
+def cluster_moments(source: Any) -> Callable[[Assumptions], Moments] | None:
+    """How to gather from a cluster's data frame or table; None for anything else."""
+    if isinstance(source, str):
+        source = parse_address(source) or source
+    package = type(source).__module__.partition(".")[0]
+    if package == "pyspark" or (isinstance(source, Database) and source.engine == "spark"):
+        return lambda assumptions: spark_moments(source, assumptions)
+    if package in ("dask", "dask_expr"):
+        return lambda assumptions: dask_moments(source, assumptions)
+    return None

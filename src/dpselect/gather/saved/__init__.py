@@ -1,0 +1,1 @@
+"""Private. Sums that were made elsewhere: SQL answers and moments files."""

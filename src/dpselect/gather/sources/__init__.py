@@ -1,0 +1,1 @@
+"""Private. Where rows live: arrays, frames, files, databases, as streams of batches."""

@@ -1,0 +1,108 @@
+"""Private. NumPy arrays to cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Variable
+from dpselect.errors import AssumptionError, DataError
+from dpselect.gather.sources.stream import BATCH
+from dpselect.gather.sums.grid import Cells
+
+
+def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArray[np.float64], list[str]]:
+    """A matrix and the names of its columns: those given, a data frame's own, or x0, x1, ..."""
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        names = frame.columns if names is None else names
+        table = _frame_array(frame)
+    matrix = numeric_array(table, "The predictors")
+    if matrix.ndim != 2:
+        raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
+    if names is None:
+        names = [f"x{j}" for j in range(matrix.shape[1])]
+    if len(names) != matrix.shape[1]:
+        raise AssumptionError(f"There are {len(names)} names and another number of columns in X; give one a column.")
+    return matrix, [str(name) for name in names]
+
+
+def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cells:
+    """Cells of a matrix whose columns are the predictors as stated, and of a vector, the response."""
+    if assumptions.person is not None:
+        raise DataError(f"Arrays have no column of persons {assumptions.person!r}: use a data frame.")
+    matrix = numeric_array(predictors, "The predictors")
+    vector = numeric_array(response, "The response")
+    if matrix.ndim != 2:
+        raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
+    if vector.ndim != 1:
+        raise DataError(f"The response has {vector.ndim} dimension(s); give one number a record.")
+    if matrix.shape[1] != len(assumptions.predictors):
+        raise DataError(
+            f"The table has another number of columns than the {len(assumptions.predictors)} predictors that are stated: "
+            "give one row a record, and state each column."
+        )
+    if len(matrix) != len(vector):
+        raise DataError("The predictors and the response have different numbers of rows; give one response a record.")
+    cells = {variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(assumptions.predictors)}
+    cells[assumptions.response.name] = _cells(vector, assumptions.response)
+    return cells
+
+
+def pieces(cells: Cells) -> Iterator[Cells]:
+    """The same cells, some rows at a time; nothing is copied."""
+    rows = max(map(len, cells.values()))
+    for start in range(0, rows, BATCH):
+        yield {name: values[start : start + BATCH] for name, values in cells.items()}
+
+
+def numeric_array(values: Any, what: str) -> NDArray[np.float64]:
+    """Doubles; strings, objects, dates and complex numbers are refused by type, before any value is looked at."""
+    masked = isinstance(values, np.ma.MaskedArray)
+    array = _as_array(values)
+    if array is None:
+        raise DataError(f"{what} cannot be made into an array: give rows of equal length.")
+    if array.dtype.kind not in "biuf":
+        # Not dtype.name, which tells how long the longest text is.
+        kind = array.dtype.type.__name__.rstrip("_")
+        raise DataError(f"{what} have the type {kind!r}; give numbers (integers, floats or booleans).")
+    with np.errstate(all="ignore"):
+        doubles = array.astype(np.float64)
+    if masked:
+        doubles[np.ma.getmaskarray(values)] = np.nan
+    return doubles
+
+
+def _frame_array(frame: nw.DataFrame[Any]) -> NDArray[Any]:
+    try:
+        return frame.to_numpy()
+    except Exception as error:  # the library's own message may quote a cell
+        failed = type(error).__name__
+    raise DataError(f"The predictors cannot be made into an array ({failed}): give each column one type.")
+
+
+def _as_array(values: Any) -> NDArray[Any] | None:
+    """An array, or None where NumPy refuses; its sentence may quote a cell, so it is forgotten here."""
+    try:
+        return np.asarray(values)
+    except Exception:
+        return None
+
+
+def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[Any]:
+    return level_places(values, variable) if isinstance(variable, Categorical) else values
+
+
+def level_places(values: NDArray[np.float64], variable: Categorical) -> NDArray[np.int64]:
+    """The place of each number among levels that are whole numbers, -1 where it is none of them."""
+    places = np.full(len(values), -1)
+    for place, level in enumerate(variable.levels):
+        if isinstance(level, str):
+            raise DataError(f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame.")
+        places[values == level] = place
+    return places

@@ -1,0 +1,179 @@
+"""Private. Arrow record batches to cells: the one form that frames, files, databases and clusters are turned into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric, Variable
+from dpselect.errors import DataError
+from dpselect.gather.sources.arrays import level_places
+from dpselect.gather.sums.grid import Cells
+
+EXACT_DIGITS = 15
+"""A decimal of so many digits is a whole double over a power of ten, so that one division rounds it correctly."""
+
+
+def needed_names(assumptions: Assumptions) -> list[str]:
+    """The columns to read, and no others."""
+    person = [] if assumptions.person is None else [assumptions.person]
+    return [*(variable.name for variable in assumptions.predictors), assumptions.response.name, *person]
+
+
+def check_schema(schema: Any, assumptions: Assumptions) -> None:
+    """Refuse missing, doubled and mistyped columns by the schema alone, before a row is looked at."""
+    for name in needed_names(assumptions):
+        found = schema.names.count(name)
+        if found != 1:
+            reason = "is not in the table" if found == 0 else "is in the table more than once"
+            raise DataError(f"The column {name!r} {reason}: correct the assumptions or the table.")
+    for variable in (*assumptions.predictors, assumptions.response):
+        _check_type(schema.field(variable.name).type, variable)
+    if assumptions.person is not None:
+        _check_person(schema.field(assumptions.person).type, assumptions.person)
+
+
+def _check_person(kind: Any, name: str) -> None:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (is_text(kind) or pa.types.is_integer(kind)):
+        raise DataError(
+            f"The column of persons {name!r} has the type {kind}: store persons as whole numbers or as text."
+        )
+
+
+def _check_type(kind: Any, variable: Variable) -> None:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_null(kind):
+        return
+    wanted = "a number"
+    if isinstance(variable, Categorical):
+        as_text = isinstance(variable.levels[0], str)
+        if is_text(kind) if as_text else is_number(kind):
+            return
+        wanted = "text, as its levels are" if as_text else "a whole number, as its levels are"
+        hint = "state the levels as text" if is_text(kind) else "state the levels as whole numbers or store it as text"
+    elif is_number(kind):
+        return
+    elif pa.types.is_temporal(kind):
+        hint = "store a date as a number, such as days since a fixed day"
+    else:
+        hint = "store it as a number, or state its levels"
+    raise DataError(f"The column {variable.name!r} has the type {kind}, and {wanted} is needed: {hint}.")
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type is a number for us: integers, floats, decimals and booleans are."""
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def batch_cells(batch: Any, assumptions: Assumptions) -> Cells:
+    """Cells of a record batch whose schema was checked."""
+    cells = {
+        variable.name: _cells(batch.column(variable.name), variable)
+        for variable in (*assumptions.predictors, assumptions.response)
+    }
+    if assumptions.person is not None:
+        cells[assumptions.person] = _persons(batch.column(assumptions.person), assumptions.person)
+    return cells
+
+
+def _cells(array: Any, variable: Variable) -> NDArray[Any]:
+    if isinstance(variable, Numeric):
+        return _doubles(array)
+    if isinstance(variable.levels[0], str):
+        return _text_places(array, variable)
+    return level_places(_doubles(array), variable)
+
+
+def _persons(array: Any, name: str) -> NDArray[Any]:
+    """Whole numbers or text; each row must have a person, for one without could not be bounded.
+
+    An empty cell of a text file is blank text, not NULL, so blank text is no person either.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    blank = False
+    if is_text(array.type):
+        array = pc.cast(array, pa.large_string())
+        # Not pc.if_else: on slices of text it gave wrong bytes before pyarrow 24, and so wrong persons.
+        blank = pc.any(pc.equal(pc.utf8_trim_whitespace(array), "")).as_py()
+    if array.null_count or blank:
+        raise DataError(f"The column of persons {name!r} has missing cells: give every row its person.")
+    keys: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return keys
+
+
+def _doubles(array: Any) -> NDArray[np.float64]:
+    """The nearest double of every cell, NaN for NULL."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_decimal(array.type):
+        return _decimal_doubles(array)
+    if pa.types.is_boolean(array.type):
+        array = pc.cast(array, pa.uint8())
+    if not pa.types.is_float64(array.type):
+        array = pc.cast(array, pa.float64(), safe=False)
+    if array.null_count:
+        array = pc.fill_null(array, float("nan"))
+    values: NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _decimal_doubles(array: Any) -> NDArray[np.float64]:
+    """Decimals correctly rounded, as every database does it; Arrow's own cast is often off by one in the last bit."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_decimal128(kind) and kind.precision <= EXACT_DIGITS and 0 <= kind.scale <= EXACT_DIGITS:
+        # The low half of each 128-bit number holds all of it, as a signed whole number.
+        halves = np.frombuffer(array.buffers()[1] or b"", dtype=np.int64)[2 * array.offset :: 2][: len(array)]
+        values: NDArray[np.float64] = halves / 10.0**kind.scale
+        if array.null_count:
+            values[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
+        return values
+    return _doubles(pc.cast(pc.cast(array, pa.string()), pa.float64()))
+
+
+def _text_places(array: Any, variable: Categorical) -> NDArray[np.int64]:
+    """The place of each cell's level, -1 where it is none of them; text is compared to the letter."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        # The categories once, then the cells by their index.
+        known = _text_places(array.dictionary, variable)
+        indices = pc.fill_null(pc.cast(array.indices, pa.int64()), len(known)).to_numpy(zero_copy_only=False)
+        places: NDArray[np.int64] = np.append(known, -1)[indices]
+        return places
+    if pa.types.is_null(array.type):
+        return np.full(len(array), -1)
+    levels = pa.array(list(variable.levels), pa.large_string())
+    found = pc.index_in(pc.cast(array, pa.large_string()), value_set=levels)
+    places = pc.cast(pc.fill_null(found, -1), pa.int64()).to_numpy(zero_copy_only=False)
+    return places

@@ -1,0 +1,214 @@
+"""Private. Parquet and Arrow files: one, several, or a folder whose subfolders are named after a column's values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from glob import glob
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from dpselect.errors import DataError
+from dpselect.gather.sources.stream import PART, Kinds, Stream, batch_rows, one_sentence
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+    ".csv": "csv",
+    ".tsv": "csv",
+}
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
+TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+BUFFER = 1 << 18
+"""Bytes of each column that are read from the disk at a time."""
+
+
+def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The files meant by paths, patterns and folders, sorted by name; names that start with . or _ are not data."""
+    found: list[str] = []
+    for each in paths:
+        path = os.fspath(each)
+        matches = (
+            sorted(glob(path, recursive=True)) if any(c in path for c in "*?[") and not os.path.exists(path) else [path]
+        )
+        if not matches or not os.path.exists(matches[0]):
+            raise DataError(
+                f"There is no file {path!r}: check the path, or give a database as postgresql://... or duckdb:..."
+            )
+        for match in matches:
+            found += _folder_files(match) if os.path.isdir(match) else [match]
+    return found
+
+
+def _folder_files(folder: str) -> list[str]:
+    hidden = (".", "_")
+    inside = [path for path in Path(folder).rglob("*") if path.is_file()]
+    data = [path for path in inside if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)]
+    if not data:
+        raise DataError(f"The folder {folder!r} holds no data files: give a folder of Parquet, Arrow or CSV files.")
+    return sorted(map(str, data))
+
+
+def format_of(files: Sequence[str]) -> str:
+    """The one format of some files, by their names."""
+    formats = set()
+    for file in files:
+        path = Path(file)
+        name = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+        if name.suffix.lower() not in FORMATS:
+            raise DataError(
+                f"The format of {file!r} cannot be told by its name: known are {', '.join(FORMATS)} and .duckdb; use Csv(path) "
+                "for other text."
+            )
+        formats.add(FORMATS[name.suffix.lower()])
+    if len(formats) > 1:
+        raise DataError(f"The files mix the formats {' and '.join(sorted(formats))}: give one format at a time.")
+    return formats.pop()
+
+
+def file_stream(files: Sequence[str], root: str | None, kinds: Kinds) -> Stream:
+    """Parquet or Arrow files as one table; below `root`, folders named column=value are columns."""
+    kind = format_of(files)
+
+    def parts(names: Sequence[str]) -> Iterator[Iterator[Any]]:
+        for file in files:
+            folders = _folder_values(file, root, kinds)
+            for content, groups in _row_groups(file, kind):
+                yield _read_part(file, kind, content, groups, folders, names)
+
+    def read(names: Sequence[str]) -> Iterator[Any]:
+        return chain.from_iterable(parts(names))
+
+    with _reader(files[0], kind, _open(files[0], kind)) as reader:
+        return Stream(_with_folders(_schema(reader), _folder_values(files[0], root, kinds)), read, parts=parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Content:
+    """Private. A file, opened once for all its parts: if another takes its name meanwhile, this one is read to the end.
+
+    Opened by name for every part, it could be half the old and half the new file, with a row twice.
+    """
+
+    handle: Any
+    metadata: Any = None
+
+
+def _row_groups(file: str, kind: str) -> Iterator[tuple[_Content, Sequence[int] | None]]:
+    """The row groups of a Parquet file, some at a time; an Arrow file is one part."""
+    content = _open(file, kind)
+    if kind != "parquet":
+        yield content, None
+        return
+    metadata = content.metadata
+    together, rows = [], 0
+    for group in range(metadata.num_row_groups):
+        together.append(group)
+        rows += metadata.row_group(group).num_rows
+        if rows >= PART:
+            yield content, together
+            together, rows = [], 0
+    if together or not metadata.num_row_groups:  # its columns are checked even if it has no rows
+        yield content, together
+
+
+def _read_part(
+    file: str,
+    kind: str,
+    content: _Content,
+    groups: Sequence[int] | None,
+    folders: Mapping[str, Any],
+    names: Sequence[str],
+) -> Iterator[Any]:
+    """A part of one file, with its own types: none is squeezed into those of the first."""
+    import pyarrow as pa
+
+    with _reader(file, kind, content) as reader:
+        own = _schema(reader).names
+        for name in names:
+            if own.count(name) + (name not in own and name in folders) != 1:
+                raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
+        with one_sentence(f"{file!r} cannot be read to its end as {TITLES[kind]}: it may be damaged or cut short"):
+            for batch in _batches(content, reader, groups, [name for name in names if name in own]):
+                columns = [
+                    batch.column(name) if name in own else pa.repeat(folders[name], batch.num_rows) for name in names
+                ]
+                yield pa.RecordBatch.from_arrays(columns, list(names))
+
+
+def _open(file: str, kind: str) -> _Content:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _opening(file, kind):
+        if kind != "parquet":
+            return _Content(pa.memory_map(file))
+        handle = pa.OSFile(file)  # its reads at a place may come from several threads at once
+        return _Content(handle, pq.read_metadata(handle))
+
+
+def _reader(file: str, kind: str, content: _Content) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _opening(file, kind):
+        if kind != "parquet":
+            return pa.ipc.open_file(content.handle)
+        # Arrow's default for Parquet fetches whole row groups ahead: five times the memory, and no faster from a disk.
+        return pq.ParquetFile(content.handle, metadata=content.metadata, pre_buffer=False, buffer_size=BUFFER)
+
+
+def _opening(file: str, kind: str) -> AbstractContextManager[None]:
+    return one_sentence(f"{file!r} cannot be opened as {TITLES[kind]}: it may be damaged, cut short or something else")
+
+
+def _schema(reader: Any) -> Any:
+    return reader.schema_arrow if hasattr(reader, "schema_arrow") else reader.schema
+
+
+def _batches(content: _Content, reader: Any, groups: Sequence[int] | None, names: Sequence[str]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if hasattr(reader, "iter_batches"):
+        # Without pyarrow's threads: parts are read side by side already.
+        yield from reader.iter_batches(
+            batch_rows(len(names)), row_groups=groups, columns=list(names), use_threads=False
+        )
+        return
+    # An Arrow file that is compressed would be unpacked whole, so it is opened again for the needed columns.
+    needed = pa.ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(name) for name in names])
+    with pa.ipc.open_file(content.handle, options=needed) as narrow:
+        for i in range(narrow.num_record_batches):
+            yield narrow.get_batch(i)
+
+
+def _folder_values(file: str, root: str | None, kinds: Kinds) -> dict[str, Any]:
+    """What the folders above a file say: text, unless the assumptions call the column a number ("01" is not 1)."""
+    import pyarrow as pa
+
+    parts = Path(file).relative_to(root).parts[:-1] if root is not None else ()
+    found = {}
+    for part in parts:
+        name, equals, text = part.partition("=")
+        if equals:
+            name, value = unquote(name), None if text == NO_VALUE else unquote(text)
+            kind = pa.float64() if kinds.get(name) == "number" else pa.string()
+            with one_sentence(
+                f"A folder named after {name!r} does not hold a number: rename it, or state its levels as text"
+            ):
+                found[name] = pa.scalar(value, pa.string()).cast(kind)
+    return found
+
+
+def _with_folders(schema: Any, folders: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.schema([*schema, *((name, value.type) for name, value in folders.items() if name not in schema.names)])

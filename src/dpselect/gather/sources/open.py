@@ -1,0 +1,104 @@
+"""Private. From whatever a person calls a table to a stream of record batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dpselect.gather.sources.arrow import is_number, is_text
+from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
+from dpselect.gather.sources.files import file_stream, format_of, listed_files
+from dpselect.gather.sources.frames import frame_stream
+from dpselect.gather.sources.source import Csv, Database, is_path, parse_address
+from dpselect.gather.sources.stream import BATCH, Kinds, Stream, one_sentence
+from dpselect.gather.sources.text_files import csv_stream
+
+
+def open_stream(source: Any, kinds: Kinds | None = None) -> Stream:
+    """Open a table without reading a row. `kinds` says what columns hold where the source itself only looks like it."""
+    kinds = kinds or {}
+    if isinstance(source, str) and (address := parse_address(source)) is not None:
+        source = address
+    if isinstance(source, Database):
+        return duckdb_stream(source) if source.engine == "duckdb" else postgres_stream(source, kinds)
+    if isinstance(source, Csv):
+        return csv_stream(listed_files([source.path]), source, kinds)
+    if is_path(source):
+        return _path_stream(source if isinstance(source, list) else [source], kinds)
+    return _memory_stream(source, kinds)
+
+
+def _path_stream(paths: Sequence[str | os.PathLike[str]], kinds: Kinds) -> Stream:
+    files = listed_files(paths)
+    if format_of(files) == "csv":
+        tabs = ".tsv" in os.path.basename(files[0]).lower()
+        return csv_stream(files, Csv(files[0], delimiter="\t" if tabs else ","), kinds)
+    root = os.fspath(paths[0]) if len(paths) == 1 and os.path.isdir(paths[0]) else None
+    return file_stream(files, root, kinds)
+
+
+def _memory_stream(source: Any, kinds: Kinds) -> Stream:
+    """Data frames and Arrow tables; streams and datasets of Arrow, read once and never held whole."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if isinstance(source, ds.Dataset):
+        reader = source.scanner
+
+        def scan(names: Sequence[str]) -> Iterator[Any]:
+            with one_sentence("The Arrow dataset cannot be read to its end: a file may be damaged"):
+                yield from reader(columns=list(names), batch_size=BATCH).to_batches()
+
+        return Stream(source.schema, scan)
+    if _is_stream(source):
+        with one_sentence("The Arrow stream cannot be opened: it may have been read before"):
+            batches = pa.RecordBatchReader.from_stream(source)
+
+        def drain(names: Sequence[str]) -> Iterator[Any]:
+            with one_sentence("The Arrow stream broke off while it was read"):
+                for batch in batches:
+                    yield batch.select(list(names))
+
+        return Stream(batches.schema, drain)
+    return frame_stream(source, kinds)
+
+
+def _is_stream(source: Any) -> bool:
+    import pyarrow as pa
+
+    module = type(source).__module__.partition(".")[0].lstrip("_")
+    return isinstance(source, pa.RecordBatchReader) or (module == "duckdb" and hasattr(source, "__arrow_c_stream__"))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """Public. The name of a column and what it holds, by its type alone."""
+
+    name: str
+    kind: Literal["number", "text", "boolean", "date", "other"]
+    type: str
+
+
+def read_schema(source: Any) -> tuple[ColumnType, ...]:
+    """The columns of a table, by name and type; no row is summed and no value is kept. For a CSV file the types are a guess.
+
+    Example: `read_schema("houses.parquet")`.
+    """
+    with open_stream(source) as stream:
+        return tuple(ColumnType(field.name, _kind(field.type), str(field.type)) for field in stream.schema)
+
+
+def _kind(kind: Any) -> Literal["number", "text", "boolean", "date", "other"]:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if is_number(kind):
+        return "number"
+    if is_text(kind):
+        return "text"
+    return "date" if pa.types.is_temporal(kind) else "other"

@@ -1,0 +1,1 @@
+"""Private. Exact sums of rows on the grid."""

@@ -1,0 +1,1 @@
+"""Exact chances of every outcome of a mechanism."""

@@ -1,0 +1,1 @@
+"""What to expect, from public facts alone."""

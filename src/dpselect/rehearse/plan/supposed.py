@@ -1,0 +1,160 @@
+"""Public. What is supposed about rows nobody has seen: effects and noise, or a public or synthetic sample that is like them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.errors import AssumptionError
+from dpselect.rehearse.paper.one_table import criterion_choice, paper_table
+from dpselect.rehearse.simulate.settings import Setting, draw
+from dpselect.rehearse.simulate.tables import clipped_products
+
+Array = NDArray[np.float64]
+
+DRAWN = 1000
+"""Up to this many rows a table is drawn row by row; longer ones by the normal law of their sums of products."""
+PILOT = 20_000
+MOST_COLUMNS = 12
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Supposed:
+    """Public. Where supposed rows come from: an artificial setting, or the rows of a sample, drawn again and again.
+
+    The response is in the units of its bounds, with the middle of the bounds at 0. `words` says what is supposed.
+    """
+
+    words: str
+    truth: int
+    width: int
+    setting: Setting | None = None
+    sample: tuple[Array, Array] | None = None
+
+    def __repr__(self) -> str:
+        return f"Supposed({self.words!r})"
+
+    def rows(self, count: int, seed: np.random.SeedSequence) -> tuple[Array, Array]:
+        """So many rows."""
+        if self.setting is not None:
+            return draw(self.setting.with_rows(count), seed)
+        assert self.sample is not None
+        chosen = np.random.default_rng(seed).integers(0, len(self.sample[1]), count)
+        return self.sample[0][chosen], self.sample[1][chosen]
+
+
+def suppose(width: int, r: float, effects: Sequence[float] | None = None, deviation: float | None = None) -> Supposed:
+    """Uniform independent columns with these effects and normal noise, in units of the response.
+
+    Left out, the effects are equal ones of about the root of the number of columns, and explain half the variance of a
+    response whose standard deviation is half its bound; the noise is the other half.
+    """
+    if effects is None:
+        if not 1 <= width <= 10_000:
+            raise AssumptionError(f"There are {width} columns; a plan needs at least 1.")
+        shown = min(width, MOST_COLUMNS)
+        active = max(1, round(math.sqrt(shown)))
+        each = r * math.sqrt(3 / (8 * active))
+        effects = [each] * active + [0.0] * (shown - active)
+    elif len(effects) > MOST_COLUMNS:
+        raise AssumptionError(
+            f"There are {len(effects)} effects; a plan takes at most {MOST_COLUMNS}: leave out idle columns."
+        )
+    spread = r / math.sqrt(8) if deviation is None else deviation
+    setting = Setting("supposed", DRAWN, tuple(float(effect) for effect in effects), deviation=spread)
+    listed = ", ".join(three_digits(effect) for effect in setting.effects)
+    words = f"uniform columns with effects {listed}; normal noise of standard deviation {three_digits(spread)}"
+    if width > len(effects):
+        words += f"; {width - len(effects)} more idle columns are left out, and lower the chances a little"
+    return Supposed(words, setting.truth, setting.width, setting=setting)
+
+
+def three_digits(value: float) -> str:
+    """A number as people read it, to three digits: 1,230,000 and not 1.23e+06."""
+    return f"{float(f'{value:.3g}'):,.15g}"
+
+
+def suppose_sample(X: Array, y: Array, truth: Sequence[int] | None = None) -> Supposed:
+    """Rows like those of a public or synthetic sample: X in [-1, 1], y with the middle of its bounds at 0.
+
+    The right model is `truth` (column numbers), or BIC's choice in the sample.
+    """
+    if not (X.ndim == 2 and len(X) == len(y) and len(y) > X.shape[1] > 0 and X.shape[1] <= MOST_COLUMNS):
+        raise AssumptionError(
+            f"A sample needs more rows than columns, one response a row, and at most {MOST_COLUMNS} columns."
+        )
+    matrix = np.clip(np.asarray(X, np.float64), -1, 1)
+    vector = np.asarray(y, np.float64)
+    if truth is None:
+        table = paper_table("sample", [str(j) for j in range(matrix.shape[1])], matrix, vector)
+        right, how = criterion_choice(table, math.log(len(vector))), "BIC's choice in it"
+    else:
+        right, how = sum(1 << j for j in set(truth)), "the model given"
+    words = f"rows like the {len(vector):,} of a sample; right is {how}"
+    return Supposed(words, right, matrix.shape[1], sample=(matrix, vector))
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Drawn:
+    """Public. Tables of supposed rows, ready to be clipped in different ways: the same rows each time."""
+
+    supposed: Supposed
+    rows: int
+    tables: tuple[tuple[Array, Array], ...]
+
+    def products(self, lower: float, upper: float) -> Array:
+        """Sums of products (tables, d+1, d+1) with the response clipped to the bounds and scaled to [-1, 1]."""
+        middle, half = (lower + upper) / 2, (upper - lower) / 2
+        return np.array([clipped_products(X, (y - middle) / half, -1.0, 1.0) for X, y in self.tables])
+
+    def quantiles(self, outside: float) -> tuple[float, float]:
+        """The response's quantiles in the first tables: what bought bounds would be, but for their noise."""
+        y = np.concatenate([y for _, y in self.tables[:10]])
+        low, high = np.quantile(y, [outside, 1 - outside])
+        return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class DrawnSums(Drawn):
+    """Public. As `Drawn`, for long tables: one pilot table, and the sums over n rows by their normal law."""
+
+    normals: Array
+
+    def products(self, lower: float, upper: float) -> Array:
+        """A sum over n independent rows is nearly normal: n times the mean, with n times the covariance of a row."""
+        mean, root = _row_law(self.supposed, lower, upper)
+        sums = self.rows * mean + math.sqrt(self.rows) * (self.normals @ root.T)
+        width = self.supposed.width + 1
+        first, second = np.triu_indices(width)
+        full = np.zeros((len(sums), width, width))
+        full[:, first, second] = sums
+        full[:, second, first] = sums
+        return full
+
+
+@lru_cache(maxsize=32)
+def _row_law(supposed: Supposed, lower: float, upper: float) -> tuple[Array, Array]:
+    """The mean of a row's products and a root of their covariance."""
+    X, y = supposed.rows(PILOT, np.random.SeedSequence(PILOT))
+    middle, half = (lower + upper) / 2, (upper - lower) / 2
+    table = np.column_stack([X, np.clip((y - middle) / half, -1.0, 1.0)])
+    first, second = np.triu_indices(table.shape[1])
+    each = table[:, first] * table[:, second]
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(each, rowvar=False)))
+    return each.mean(axis=0), vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def draw_supposed(supposed: Supposed, rows: int, count: int, seed: int) -> Drawn:
+    """Draw `count` tables of `rows` rows."""
+    root = np.random.SeedSequence(seed)
+    if rows <= DRAWN:
+        return Drawn(supposed, rows, tuple(supposed.rows(rows, each) for each in root.spawn(count)))
+    width = supposed.width + 1
+    normals = np.random.default_rng(root).standard_normal((count, width * (width + 1) // 2))
+    pilot = supposed.rows(PILOT, np.random.SeedSequence(PILOT))
+    return DrawnSums(supposed, rows, (pilot,), normals)

@@ -1,0 +1,1 @@
+"""Tables made up for experiments; no real row, and NumPy's generator."""

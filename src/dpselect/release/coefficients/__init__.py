@@ -1,0 +1,1 @@
+"""Public. From noisy moments to coefficients with intervals."""

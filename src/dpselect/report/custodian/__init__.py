@@ -1,0 +1,1 @@
+"""Private. Pages for the custodian's eyes only."""

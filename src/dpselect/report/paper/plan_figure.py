@@ -1,0 +1,62 @@
+"""A plan as two curves: the chance of the right model over epsilon and over n, with the plan's own point marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpselect.rehearse.plan.plan import Plan
+from dpselect.report.paper.figures import INK, SETTINGS
+
+LINE, POINT, GOAL = "#0072B2", "#D55E00", "#009E73"
+
+
+def plan_figure(plan: Plan) -> Any:
+    """A matplotlib figure; `save_figure` writes it."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    facts = plan.facts
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(8.4, 3.9), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        _draw(left, plan.by_epsilon, (facts.epsilon, plan.recommended.chance), plan.epsilon_needed, plan.wanted)
+        _draw(right, plan.by_rows, (facts.rows, plan.recommended.chance), plan.rows_needed, plan.wanted)
+        left.set_xlabel(f"epsilon, at n = {facts.rows:,}")
+        right.set_xlabel(f"rows n, at epsilon = {facts.epsilon:g}")
+        left.set_ylabel("chance of the right model")
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+        figure.suptitle(
+            f"{_wrapped(plan.verdict)}\n{_wrapped('Supposed: ' + plan.supposed + '.')}", fontsize=9, color=INK
+        )
+    return figure
+
+
+def _draw(
+    panel: Any, points: Sequence[tuple[float, float]], here: tuple[float, float], needed: float | None, wanted: float
+) -> None:
+    panel.axhline(wanted, color=GOAL, ls="--", lw=1, label=f"wanted: {wanted:g}")
+    panel.plot(
+        *zip(*points, strict=True),
+        color=LINE,
+        lw=1.8,
+        marker="o",
+        ms=3,
+        label="best of the recommended and a few typical settings",
+    )
+    panel.plot(*here, color=POINT, marker="D", ms=8, ls="", label="this plan", zorder=5)
+    if needed is not None:
+        panel.axvline(needed, color=GOAL, ls=":", lw=1)
+        shown = f"{needed:,}" if isinstance(needed, int) else f"{needed:.2g}"
+        panel.annotate(f"needed: about {shown} ", (needed, 0.93), fontsize=8, color=GOAL, ha="right")
+    panel.set_xscale("log")
+    panel.xaxis.set_major_formatter(lambda value, place: f"{value:,.10g}")
+    panel.set_ylim(-0.02, 1.04)
+    panel.grid(color="#DDDDDD", lw=0.6)
+
+
+def _wrapped(text: str, width: int = 125) -> str:
+    from textwrap import fill
+
+    return fill(text, width)

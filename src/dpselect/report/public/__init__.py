@@ -1,0 +1,1 @@
+"""Public. Releases as text, JSON and pages; imports nothing private."""

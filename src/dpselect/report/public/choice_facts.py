@@ -1,0 +1,136 @@
+"""Public. From a document to the facts on its page: every sentence and number that the public report shows."""
+
+from __future__ import annotations
+
+import math
+
+from dpselect.assume.models.budget import plain
+from dpselect.assume.models.subsets import variables_of
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric, Variable
+from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.ledger.records import Receipt
+from dpselect.release.selection import Selection
+from dpselect.report.public.document import Document
+from dpselect.report.public.estimate_facts import estimate_facts
+from dpselect.report.public.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
+from dpselect.report.public.numbers import MINUS, listed, number
+from dpselect.report.public.words import METHOD_NAMES, choice_note, factor_text, guarantee_sentence, guarantee_symbols
+
+
+def facts_of(document: Document) -> Facts:
+    """The facts of a report."""
+    selection, guarantee = document.selection, document.guarantee
+    assumptions = selection.assumptions
+    chosen = set(variables_of([assumptions.columns[j] for j in selection.columns]))
+    return Facts(
+        title=document.title or f"What explains {assumptions.response.name}?",
+        response=_variable(assumptions.response, chosen=True),
+        predictors=tuple(_variable(each, chosen=each.name in chosen) for each in assumptions.predictors),
+        formula=selection.formula,
+        summary=_summary(assumptions, chosen),
+        note=choice_note(selection.range),
+        settings=_settings(assumptions),
+        choice=_choice(selection),
+        estimate=estimate_facts(document.coefficients) if document.coefficients else None,
+        guarantee=GuaranteeFact(
+            epsilon=plain(guarantee.epsilon),
+            delta=plain(guarantee.delta),
+            factor=factor_text(guarantee.epsilon),
+            neighbors=guarantee.neighbors,
+            per_person=assumptions.person is not None,
+            sentence=guarantee_sentence(guarantee, assumptions.max_rows_per_person),
+            symbols=guarantee_symbols(guarantee),
+        ),
+        charges=tuple(_charge(release) for release in document.releases),
+        left=_left(document.releases[-1].receipt),
+        assumptions_hash=assumptions.hash,
+        fingerprint=document.fingerprint,
+        release=document.to_json(),
+        made=document.made,
+        version=selection.version,
+    )
+
+
+def _variable(variable: Variable, *, chosen: bool) -> VariableFact:
+    if isinstance(variable, Numeric):
+        statement = f"{number(variable.lower, 6)} to {number(variable.upper, 6)}"
+    else:
+        shown = [str(level) for level in variable.levels]
+        statement = f"one of {', '.join(shown)} (reference {variable.reference})"
+    return VariableFact(name=variable.name, statement=statement, chosen=chosen)
+
+
+def _summary(assumptions: Assumptions, chosen: set[str]) -> str:
+    names = [each.name for each in assumptions.predictors]
+    inside, outside = [n for n in names if n in chosen], [n for n in names if n not in chosen]
+    count = len(names)
+    if not inside:
+        return f"None of the {count} variables was chosen."
+    text = f"Of {count} variables, {listed(inside)} {'was' if len(inside) == 1 else 'were'} chosen"
+    return f"{text}; {listed(outside)} {'was' if len(outside) == 1 else 'were'} not." if outside else f"{text}."
+
+
+def _settings(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
+    intercept = {"always": "in every model", "candidate": "competes like a variable", "none": "in no model"}
+    missing = {
+        "error": "none allowed",
+        "midpoint": "replaced by the middle of the bounds",
+        "zero-row": "the row counts for nothing",
+    }
+    neighbors = {
+        "replace-one": "one record replaced by another; the number of rows is public",
+        "add-remove-one": "one record added or removed; the number of rows is secret",
+    }
+    person = () if assumptions.person is None else (("Persons", _persons(assumptions)),)
+    return (
+        ("Intercept", intercept[assumptions.intercept]),
+        ("Missing cells", missing[assumptions.missing]),
+        *person,
+        ("Neighbouring tables", f"{assumptions.neighbors}: {neighbors[assumptions.neighbors]}"),
+        (
+            "Radius",
+            f"{number(assumptions.radius or 0.0)} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])",
+        ),
+    )
+
+
+def _persons(assumptions: Assumptions) -> str:
+    return f"named by {assumptions.person}; {assumptions.max_rows_per_person:,} rows of each count at most"
+
+
+def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
+    recipe = selection.recipe
+    penalties = sorted(set(recipe.penalties))
+    penalty = number(penalties[0]) if len(penalties) == 1 else f"{number(penalties[0])} to {number(penalties[-1])}"
+    unit = "squared units of the response" if recipe.method == "pcls" else f"units of {MINUS}2 log-likelihood"
+    exact = "exact sampling by OpenDP"
+    spread = "infinite: the choice was uniform" if math.isinf(selection.range) else number(selection.range)
+    return (
+        ("Score", METHOD_NAMES[recipe.method]),
+        ("Candidates", f"{recipe.candidates.count:,} models"),
+        ("Penalty a column", f"{penalty} {unit}"),
+        ("Drawn by", f"{recipe.mechanism}, {exact}"),
+        ("Sensitivity paid for", f"range {spread}"),
+        ("Rows", "secret" if recipe.rows is None else f"{recipe.rows:,}"),
+    )
+
+
+def _charge(release: Selection | Coefficients) -> ChargeFact:
+    receipt = release.receipt
+    if isinstance(release, Selection):
+        what, how = "which model", f"{release.recipe.method}, {release.recipe.mechanism}"
+    else:
+        what, how = "its coefficients", f"{release.noisy.noise.scale.noise} noise on the moments"
+    return ChargeFact(
+        what=what,
+        how=how,
+        epsilon=plain(release.guarantee.epsilon),
+        delta=plain(release.guarantee.delta),
+        record=str(receipt.index) if receipt else "not charged to a ledger",
+        hash=receipt.hash if receipt else "",
+    )
+
+
+def _left(receipt: Receipt | None) -> str:
+    return str(receipt.left) if receipt else ""

@@ -1,0 +1,97 @@
+"""Public. A report as a JSON document: the releases themselves, from which every page is made and checked again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from typing import Any, Self
+
+from dpselect.assume.models.budget import EXACT, Guarantee
+from dpselect.assume.study.assumptions import canonical_json
+from dpselect.errors import DataError
+from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.selection import Selection
+
+FORMAT = "dpselect report 1"
+
+
+def today() -> str:
+    """The date as a report carries it: 2026-11-15."""
+    return datetime.now(UTC).date().isoformat()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """Public. The releases of one study, with a title and a date."""
+
+    title: str
+    made: str
+    selection: Selection
+    coefficients: Coefficients | None = None
+
+    def __post_init__(self) -> None:
+        if self.selection.recipe.bounds_epsilon:
+            raise DataError(
+                "The bounds of this selection were bought from the rows, and a report of the selection alone would leave their "
+                "price out: publish what select_tuned returned, or select with bounds that were stated."
+            )
+
+    @property
+    def releases(self) -> tuple[Selection | Coefficients, ...]:
+        """All that was released, in the order of their charges."""
+        return (self.selection,) if self.coefficients is None else (self.selection, self.coefficients)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The price of all releases together: the sums of their epsilons and deltas."""
+        parts = [release.guarantee for release in self.releases]
+        return Guarantee(
+            epsilon=reduce(EXACT.add, (part.epsilon for part in parts)),
+            delta=reduce(EXACT.add, (part.delta for part in parts)),
+            neighbors=parts[0].neighbors,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "format": FORMAT,
+            "title": self.title,
+            "made": self.made,
+            "selection": self.selection.to_dict(),
+            "coefficients": self.coefficients.to_dict() if self.coefficients else None,
+        }
+
+    def to_json(self) -> str:
+        """The document as people keep it: report.json."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the document in canonical JSON; white space and the order of keys do not change it."""
+        return fingerprint(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """The inverse of `to_dict`; the bare JSON of a selection is taken as well."""
+        try:
+            if values["format"] != FORMAT:
+                return cls(title="", made="", selection=Selection.from_dict(values))
+            estimate = values["coefficients"]
+            return cls(
+                title=values["title"],
+                made=values["made"],
+                selection=Selection.from_dict(values["selection"]),
+                coefficients=Coefficients.from_dict(estimate) if estimate else None,
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as problem:
+            if isinstance(problem, DataError):
+                raise
+            raise DataError("This is not a dpselect report: it lacks what a report must have, or was edited.") from None
+
+
+def fingerprint(values: Any) -> str:
+    """SHA-256 of plain values in canonical JSON."""
+    return hashlib.sha256(canonical_json(values).encode()).hexdigest()

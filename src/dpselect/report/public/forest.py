@@ -1,0 +1,102 @@
+"""Public. The forest plot: each effect with its interval, on one axis in the response's units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpselect.report.public.facts import CoefficientFact, IntervalFact
+from dpselect.report.public.numbers import number, ticks
+from dpselect.report.public.svg import element, label, line, picture
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Public. A linear map from values to places."""
+
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def at(self, value: float) -> float:
+        """The place of a value, held inside the picture."""
+        inside = min(max(value, self.low), self.high)
+        return self.left + (inside - self.low) / (self.high - self.low) * (self.right - self.left)
+
+
+Effects = Sequence[tuple[str, IntervalFact]]
+
+
+def forest_plot(coefficients: Sequence[CoefficientFact], unit: str, *, narrow: bool = False) -> str:
+    """An SVG of every coefficient that has an effect; empty if none has one."""
+    shown = [(each.name, each.effect) for each in coefficients if each.effect is not None]
+    if not shown:
+        return ""
+    room = 24.0 + 7.6 * max(len(_short(name)) for name, _ in shown)
+    width, left, row = (360.0, 14.0, 46.0) if narrow else (720.0, max(room, 90.0), 34.0)
+    axis = Axis(*_span(shown), left, width - 16.0)
+    top, bottom = 10.0, 10.0 + row * len(shown)
+    parts = [_grid(axis, top, bottom, narrow), line(axis.at(0), top, axis.at(0), bottom, "zero")]
+    for place, (name, effect) in enumerate(shown):
+        parts.append(_row(name, effect, axis, (top + row * place, row), narrow))
+    parts.append(label((axis.left + axis.right) / 2, bottom + 38, f"change in {unit}", "axis-name", "middle"))
+    return picture(width, bottom + 48, _title(shown, unit), parts, "narrow" if narrow else "wide")
+
+
+def _ends(effect: IntervalFact) -> list[float]:
+    return [end for end in (effect.lower, effect.upper, effect.wide_lower, effect.wide_upper) if end is not None]
+
+
+def _span(shown: Effects) -> tuple[float, float]:
+    """An axis that holds zero and every interval, unless one interval is wild: then the others stay readable."""
+    ends = [abs(end) for _, effect in shown for end in _ends(effect)]
+    finite = sorted(end for end in ends if math.isfinite(end))
+    limit = min(finite[-1], 4 * finite[len(finite) // 2]) if finite else 1.0
+    values = [0.0, *(effect.value for _, effect in shown)]
+    values += [min(max(end, -limit), limit) for _, effect in shown for end in _ends(effect)]
+    low, high = min(values), max(values)
+    room = 0.04 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def _short(name: str, most: int = 32) -> str:
+    """A name that fits beside the axis; the table and the alternative text have it whole."""
+    return name if len(name) <= most else f"{name[: most - 8]}…{name[-7:]}"
+
+
+def _grid(axis: Axis, top: float, bottom: float, narrow: bool) -> str:
+    parts = []
+    for value in ticks(axis.low, axis.high, 5 if narrow else 8):
+        parts.append(line(axis.at(value), top, axis.at(value), bottom, "grid"))
+        parts.append(label(axis.at(value), bottom + 18, number(value), "tick", "middle"))
+    return "".join(parts)
+
+
+def _row(name: str, effect: IntervalFact, axis: Axis, place: tuple[float, float], narrow: bool) -> str:
+    top, height = place
+    middle = top + (height - 12 if narrow else height / 2)
+    text = _short(name)
+    parts = [label(axis.left, top + 16, text) if narrow else label(axis.left - 14, middle + 4, text, anchor="end")]
+    if effect.wide_lower is not None and effect.wide_upper is not None:
+        parts.append(_whisker(axis, (effect.wide_lower, effect.wide_upper), middle, "outer"))
+    parts.append(_whisker(axis, (effect.lower, effect.upper), middle, "interval"))
+    parts.append(element("circle", cx=axis.at(effect.value), cy=middle, r=5, class_="point"))
+    return "".join(parts)
+
+
+def _whisker(axis: Axis, ends: tuple[float, float], middle: float, kind: str) -> str:
+    """A line with a cap at each end that lies inside the picture."""
+    parts = [line(axis.at(ends[0]), middle, axis.at(ends[1]), middle, kind)]
+    parts += [
+        line(axis.at(end), middle - 5, axis.at(end), middle + 5, kind) for end in ends if axis.low <= end <= axis.high
+    ]
+    return "".join(parts)
+
+
+def _title(shown: Effects, unit: str) -> str:
+    each = "; ".join(
+        f"{name} {number(effect.value)} ({number(effect.lower)} to {number(effect.upper)})" for name, effect in shown
+    )
+    return f"Change in {unit} from one bound of each variable to the other, with intervals: {each}."

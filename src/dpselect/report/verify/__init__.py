@@ -1,0 +1,1 @@
+"""Public. Checking a release as a stranger would."""

@@ -1,0 +1,1 @@
+"""What the commands share: options, files, the terminal, failures."""

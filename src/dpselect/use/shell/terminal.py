@@ -1,0 +1,125 @@
+"""What a person sees: answers on stdout, everything else on stderr, colours and bars only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from dpselect.gather.sources.stream import Progress as Reading
+
+WIDTH = 110
+
+
+def on_terminal() -> bool:
+    """Whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def tell(message: str) -> None:
+    """A remark that is no part of the answer."""
+    click.echo(message, err=True)
+
+
+def answer_json(values: Any) -> None:
+    """The whole answer as JSON."""
+    click.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def visible(text: str) -> str:
+    """Text whose control characters are written out: a label in a ledger could otherwise hide or forge a line on a screen."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def heading(text: str) -> str:
+    """A line that opens something."""
+    return click.style(visible(text), bold=True)
+
+
+def pairs(rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
+    """Aligned names and values."""
+    listed = list(rows)
+    width = max((len(name) for name, _ in listed), default=0)
+    return "\n".join(
+        f"{' ' * indent}{click.style(name.ljust(width), dim=True)}  {visible(value)}" for name, value in listed
+    )
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
+    """A table; the columns at the places `numbers` stand to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    for place, name in enumerate(columns):
+        number = place in numbers
+        table.add_column(name, justify="right" if number else "left", no_wrap=number, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    console.print(table)
+
+
+@contextmanager
+def waiting(what: str, quiet: bool = False) -> Iterator[None]:
+    """A spinner on a terminal while something takes its time; nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
+def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Reading], None] | None]:
+    """The same while rows are read, with their number and speed where `counts` allows it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+
+        def tell_progress(progress: Reading) -> None:
+            if counts:
+                status.update(f"{what}: {progress.rows:,} rows, {progress.rows_per_second:,.0f} a second")
+
+        yield tell_progress
+
+
+@contextmanager
+def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal for work in known steps; what it yields is called at each step."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda name: progress.advance(task)
+
+
+@contextmanager
+def sharing(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+    """A bar on a terminal for work that reports the share that is done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda share: progress.update(task, completed=share)

@@ -1,0 +1,96 @@
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpselect.assume.models.budget import Budget, Guarantee, exact_delta, exact_epsilon, float_below, plain
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+from dpselect.errors import AssumptionError
+
+
+def test_a_tenth_is_a_tenth():
+    assert exact_epsilon(0.1) == Decimal("0.1") == exact_epsilon("0.1") == exact_epsilon(Decimal("0.1"))
+    assert exact_epsilon(1) == 1
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, -math.inf, "x", None, True, 1e10, "nan", [1]])
+def test_an_epsilon_that_is_no_price_is_refused(value):
+    with pytest.raises(AssumptionError, match="epsilon is"):
+        exact_epsilon(value)
+
+
+@pytest.mark.parametrize("value", [-1e-9, 0.5, 1, math.nan, "x"])
+def test_a_delta_that_is_no_chance_is_refused(value):
+    with pytest.raises(AssumptionError, match="delta is"):
+        exact_delta(value)
+
+
+def test_a_needed_delta_may_not_be_zero():
+    assert exact_delta(0) == 0
+    with pytest.raises(AssumptionError, match="above 0"):
+        exact_delta(0, positive=True)
+
+
+@settings(derandomize=True)
+@given(st.decimals(Decimal("1e-9"), Decimal("1e9"), places=12))
+def test_the_double_that_is_spent_never_exceeds_the_decimal_that_is_charged(value):
+    spent = float_below(value)
+    assert Fraction(spent) <= Fraction(value)
+    assert math.nextafter(spent, math.inf) > value or Fraction(spent) == Fraction(value)
+
+
+@settings(derandomize=True)
+@given(st.decimals(Decimal("1e-6"), Decimal("1e6"), places=9), st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_the_parts_of_a_budget_add_up_exactly(epsilon, shares):
+    parts = Budget(epsilon).split(*shares)
+    assert sum(map(Fraction, parts)) == Fraction(epsilon)
+    assert all(
+        float(p) == pytest.approx(float(epsilon) * s / sum(shares), rel=1e-9)
+        for p, s in zip(parts, shares, strict=True)
+    )
+
+
+@pytest.mark.parametrize("shares", [(), (0, 1), (-1, 2)])
+def test_shares_must_be_positive(shares):
+    with pytest.raises(AssumptionError, match="positive"):
+        Budget(1).split(*shares)
+
+
+def test_a_guarantee_reads_like_a_sentence():
+    pure = Guarantee(epsilon=Decimal("1.0"), delta=Decimal(0), neighbors="replace-one")
+    assert str(pure) == "epsilon=1, replace-one"
+    approximate = Guarantee(epsilon=0.5, delta=1e-6, neighbors="replace-one")
+    assert str(approximate) == "epsilon=0.5, delta=1e-6, replace-one"
+    assert pure.to_dict() == {"epsilon": "1.0", "delta": "0", "neighbors": "replace-one"}
+    with pytest.raises(AssumptionError, match="neighbors"):
+        Guarantee(epsilon=1, delta=0, neighbors="twins")
+
+
+@pytest.mark.parametrize(("value", "text"), [("1.50", "1.5"), ("100", "100"), ("1e-9", "1e-9"), ("0.001", "0.001")])
+def test_decimals_print_as_people_write_them(value, text):
+    assert plain(Decimal(value)) == text
+
+
+@pytest.mark.parametrize("precision", [3, 28])
+@pytest.mark.parametrize("epsilon", ["0.9996", "0.123456789", "0." + "9" * 40])
+def test_no_setting_of_pythons_decimals_makes_a_price_grow(precision, epsilon):
+    study = Assumptions(Numeric("y", 0, 1), [Numeric("x", 0, 1)])
+    with localcontext() as context:
+        context.prec = precision
+        for method, delta in (("pcls", 0), ("pcpl", "1e-6")):
+            recipe = make_recipe(study, rows=9, epsilon=epsilon, delta=delta, method=method)
+            parts = Fraction(recipe.bound_epsilon), Fraction(recipe.choice_epsilon)
+            spent = float_below(recipe.bound_epsilon), float_below(recipe.choice_epsilon)
+            assert sum(parts) == Fraction(epsilon)
+            assert sum(map(Fraction, spent)) <= Fraction(epsilon)
+            assert str(recipe.guarantee).startswith(f"epsilon={epsilon}")
+
+
+def test_a_price_of_endless_digits_is_refused():
+    with pytest.raises(AssumptionError, match="more than 40 digits"):
+        Budget("0." + "3" * 41)

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpselect.assume.models.candidates import CandidateList, SubsetRule, all_subsets, columns_of, mask_of
+from dpselect.errors import AssumptionError
+
+
+def brute_force(rule: SubsetRule) -> list[int]:
+    """All candidates of a rule by trying every set of terms, in the order of the set read as a binary number."""
+    found = []
+    for code in range(2 ** len(rule.terms)):
+        chosen = [term for t, term in enumerate(rule.terms) if code >> t & 1]
+        size = sum(term.bit_count() for term in chosen)
+        mask = rule.always | sum(chosen)
+        if (rule.max_size is None or size <= rule.max_size) and (mask or rule.empty):
+            found.append(mask)
+    return found
+
+
+@st.composite
+def rules(draw):
+    sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=6))
+    width, terms = 0, []
+    for size in sizes:
+        terms.append(((1 << size) - 1) << width)
+        width += size
+    always = draw(st.sampled_from([0, 1 << width]))
+    width += int(always > 0)
+    max_size = draw(st.one_of(st.none(), st.integers(1, 10)))
+    empty = draw(st.booleans())
+    possible = always or empty or max_size is None or max_size >= min(sizes)
+    return SubsetRule(width, tuple(terms), always, max_size, empty or not possible)
+
+
+@settings(derandomize=True)
+@given(rules())
+def test_a_rule_counts_walks_and_indexes_what_brute_force_lists(rule):
+    expected = brute_force(rule)
+    assert rule.count == len(rule) == len(expected)
+    assert list(rule) == expected
+    assert rule.masks().tolist() == expected
+    assert [rule.index(mask) for mask in expected] == list(range(len(expected)))
+    assert [rule[i] for i in range(len(expected))] == [columns_of(mask) for mask in expected]
+    assert rule.sizes().tolist() == [mask.bit_count() for mask in expected]
+    assert rule.largest() == max(mask.bit_count() for mask in expected)
+
+
+@settings(derandomize=True)
+@given(rules(), st.integers(0, 2**20))
+def test_what_is_no_candidate_has_no_place(rule, mask):
+    if mask not in brute_force(rule):
+        with pytest.raises(ValueError, match=r"columns|candidate"):
+            rule.index(mask)
+
+
+def test_all_subsets_are_the_masks_in_integer_order():
+    assert list(all_subsets(3)) == [1, 2, 3, 4, 5, 6, 7]
+    assert list(all_subsets(3, empty=True)) == list(range(8))
+    assert all_subsets(3).is_full_lattice
+    assert not SubsetRule(3, (1, 2, 4), max_size=2).is_full_lattice
+    assert not SubsetRule(3, (3, 4)).is_full_lattice
+
+
+def test_at_most_four_of_forty_columns_are_102_090_and_never_stored():
+    rule = SubsetRule(40, tuple(1 << j for j in range(40)), max_size=4)
+    assert rule.count == 102_090
+    assert rule.mask(102_089) == 0b1111 << 36
+    assert rule.index(1 << 39 | 1) == list(rule.masks()).index(1 << 39 | 1)
+
+
+def test_more_candidates_than_can_be_listed_can_still_be_counted_and_indexed():
+    rule = all_subsets(100)
+    assert rule.count == 2**100 - 1
+    assert rule.mask(2**99) == 2**99 + 1
+    assert rule.index(2**99 + 1) == 2**99
+    with pytest.raises(AssumptionError, match="max_size"):
+        rule.masks()
+
+
+def test_more_than_64_columns_are_refused_where_masks_are_listed():
+    rule = SubsetRule(70, tuple(1 << j for j in range(70)), max_size=1)
+    with pytest.raises(AssumptionError, match="70 columns"):
+        rule.masks()
+
+
+def test_negative_places_count_from_the_end():
+    assert all_subsets(3)[-1] == (0, 1, 2)
+    with pytest.raises(IndexError):
+        all_subsets(3)[7]
+
+
+def test_a_list_keeps_its_order():
+    listed = CandidateList(4, (0b1010, 0b1, 0))
+    assert [listed[i] for i in range(3)] == [(1, 3), (0,), ()]
+    assert listed.index(1) == 1
+    assert listed.masks().dtype == np.uint64
+    assert listed.describe()["models"] == [[1, 3], [0], []]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: CandidateList(2, ()), "empty"),
+        (lambda: CandidateList(2, (4,)), "outside"),
+        (lambda: CandidateList(2, (1, 2, 1)), "twice"),
+        (lambda: SubsetRule(2, (1, 1)), "of its own"),
+        (lambda: CandidateList(2, (1, -1)), "outside"),
+        (lambda: SubsetRule(2, (1,), always=4), "always in is outside"),
+        (lambda: SubsetRule(2, (1,), always=-1), "always in is outside"),
+        (lambda: SubsetRule(2, (4,)), "inside"),
+        (lambda: SubsetRule(2, (-1,)), "inside"),
+        (lambda: SubsetRule(2, (0,)), "of its own"),
+        (lambda: SubsetRule(2, (1, 2), max_size=-1), "max_size is -1"),
+        (lambda: SubsetRule(2, (1, 2), max_size=0), "No candidate"),
+        (lambda: SubsetRule(0, ()), "No candidate"),
+    ],
+)
+def test_impossible_candidates_are_refused_in_one_sentence(make, message):
+    with pytest.raises(AssumptionError, match=message):
+        make()
+
+
+@given(st.sets(st.integers(0, 80)))
+def test_masks_and_columns_are_inverse(columns):
+    assert columns_of(mask_of(sorted(columns))) == tuple(sorted(columns))

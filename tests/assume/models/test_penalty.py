@@ -1,0 +1,85 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpselect.assume.lemmas.sensitivity import profile_change, profile_shift
+from dpselect.assume.models.candidates import all_subsets
+from dpselect.assume.models.penalty import balanced_penalty, candidate_penalties, column_penalties, default_penalty
+from dpselect.assume.study.paper_setting import plain_assumptions
+from dpselect.errors import AssumptionError
+
+
+def test_criteria_are_what_they_are_known_for():
+    assert column_penalties("aic", 2, None).tolist() == [2, 2]
+    assert column_penalties("bic", 2, 100).tolist() == [math.log(100)] * 2
+    assert column_penalties(3.5, 2, None).tolist() == [3.5, 3.5]
+    assert column_penalties([1, 2], 2, None).tolist() == [1, 2]
+
+
+def test_a_candidate_pays_for_each_of_its_columns():
+    candidates = all_subsets(3)
+    each = np.array([1.0, 10.0, 100.0])
+    assert candidate_penalties(each, candidates).tolist() == [1, 10, 11, 100, 101, 110, 111]
+    assert candidate_penalties(np.full(3, 2.0), candidates).tolist() == [2, 2, 4, 2, 4, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("penalty", "message"),
+    [
+        ("cp", "'aic' or 'bic'"),
+        (-1, "at least 0"),
+        (math.nan, "finite"),
+        (math.inf, "finite"),
+        ([1, 2, 3], "3 penalties for 2 columns"),
+        ([1, -2], "at least 0"),
+        (["a", "b"], "must be a number"),
+        (None, "must be a number"),
+    ],
+)
+def test_impossible_penalties_are_refused_in_one_sentence(penalty, message):
+    with pytest.raises(AssumptionError, match=message):
+        column_penalties(penalty, 2, 10)
+
+
+def test_bic_is_refused_where_the_number_of_rows_is_private():
+    with pytest.raises(AssumptionError, match="private"):
+        column_penalties("bic", 2, None)
+
+
+STUDY = plain_assumptions(list("abcdef"), r=2.5, R=2.5)
+SIX = all_subsets(6)
+
+
+def test_the_default_penalty_is_the_noise_times_log_two_columns():
+    # Range 8rR = 50 and half of r^2 for the sample: (50 + 3.125) log 12, with epsilon 1.
+    assert default_penalty(STUDY, SIX, 1.0, "pcls", 1000) == pytest.approx(53.125 * math.log(12), rel=1e-6)
+    assert default_penalty(STUDY, SIX, 1.0, "pcls", None) == pytest.approx(53.125 * math.log(12), rel=1e-6)
+
+
+def test_the_default_penalty_follows_the_units_of_the_response():
+    other = plain_assumptions(list("abcdef"), r=250, R=250)
+    for epsilon in (0.1, 1.0, 10.0):
+        ours = default_penalty(STUDY, SIX, epsilon, "pcls", 1000)
+        assert default_penalty(other, SIX, epsilon, "pcls", 1000) == pytest.approx(1e4 * ours)
+
+
+def test_with_it_models_with_idle_columns_weigh_less_than_the_right_one():
+    for count in (3, 63, 1023, 2**20 - 1):
+        columns = round(math.log2(count + 1))
+        idle = (1 + math.exp(-balanced_penalty(1.0, None, count))) ** columns - 1
+        assert idle < math.exp(0.5) - 1 < 1
+
+
+def test_the_penalty_grows_over_the_noise_with_plenty_of_rows_and_never_past_the_signal():
+    over_noise = [balanced_penalty(10.0, rows / 4, 63) / 10.0 for rows in (1000, 10_000, 10**6, 10**8)]
+    assert over_noise == sorted(over_noise)
+    assert over_noise[3] - over_noise[2] == pytest.approx(math.log(10))
+    assert balanced_penalty(1e6, 100.0, 63) == pytest.approx(100 / math.sqrt(6))
+
+
+def test_pcpl_s_default_is_above_the_noise_of_its_choice_and_bic_where_nothing_helps():
+    few, many = (default_penalty(STUDY, SIX, 0.5, "pcpl", rows, 1e-6) for rows in (50, 10_000))
+    assert few == pytest.approx(math.log(50))
+    scale = 2 * profile_change(10_000 / 4 - 8 * profile_shift(1e-6), 10_000, 4.0) / 0.5
+    assert math.log(12) * scale < many < 2 * math.log(12) * (scale + 2)

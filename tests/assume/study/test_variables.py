@@ -1,0 +1,58 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpselect.assume.study.variables import Categorical, Numeric, variable_from_dict
+from dpselect.errors import AssumptionError
+
+
+def test_a_number_knows_its_middle_and_half_width():
+    size = Numeric("size", 0, 3000)
+    assert (size.middle, size.half_width) == (1500, 1500)
+    assert size == Numeric("size", 0.0, np.float64(3000))
+
+
+def test_the_reference_is_the_first_level_unless_named():
+    assert Categorical("c", ["a", "b", "d"]).dummies == ("b", "d")
+    assert Categorical("c", ["a", "b", "d"], "b").dummies == ("a", "d")
+    assert Categorical("c", (3, 1)).reference == 3
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Numeric("", 0, 1), "non-empty"),
+        (lambda: Numeric(3, 0, 1), "non-empty"),
+        (lambda: Numeric("a", 1, 0), "below"),
+        (lambda: Numeric("a", 1, 1), "below"),
+        (lambda: Numeric("a", math.nan, 1), "finite"),
+        (lambda: Numeric("a", 0, math.inf), "finite"),
+        (lambda: Numeric("a", "x", 1), "must be a number"),
+        (lambda: Numeric("a", True, 2), "must be a number"),
+        (lambda: Numeric("a", None, 2), "must be a number"),
+        (lambda: Numeric("a", -1e308, 1e308), "other units"),
+        (lambda: Numeric("a", 0, 1e-200), "other units"),
+        (lambda: Categorical("c", "abc"), "list"),
+        (lambda: Categorical("c", 3), "list"),
+        (lambda: Categorical("c", ["a"]), "at least two"),
+        (lambda: Categorical("c", ["a", "a"]), "twice"),
+        (lambda: Categorical("c", ["a", 1]), "all strings"),
+        (lambda: Categorical("c", [True, False]), "all strings"),
+        (lambda: Categorical("c", ["a", "b"], "z"), "'z' is not a level"),
+        (lambda: variable_from_dict({"name": "a"}), "needs lower and upper"),
+        (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "levels": ["x", "y"]}), "both"),
+        (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "color": "red"}), "color"),
+        (lambda: variable_from_dict({"lower": 0}), "non-empty"),
+    ],
+)
+def test_impossible_statements_are_refused_in_one_sentence(make, message):
+    with pytest.raises(AssumptionError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "variable", [Numeric("a", -1.5, 2), Categorical("c", ["x", "y"], "y"), Categorical("k", [2, 7])]
+)
+def test_a_variable_survives_plain_values(variable):
+    assert variable_from_dict(variable.to_dict()) == variable

@@ -1,0 +1,109 @@
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.errors import DataError
+from dpselect.gather.sources.arrow import batch_cells, check_schema
+
+NUMBER = Assumptions(Numeric("y", -1, 1), [])
+TEXT = Assumptions(Numeric("y", -1, 1), [Categorical("c", ["a", "b"])])
+WHOLE = Assumptions(Numeric("y", -1, 1), [Categorical("c", [1, 2])])
+
+
+def cells(array: pa.Array, assumptions: Assumptions = NUMBER, name: str = "y") -> list[float]:
+    columns = {"y": pa.nulls(len(array), pa.float64()), name: array}
+    return batch_cells(pa.record_batch(columns), assumptions)[name].tolist()
+
+
+def hundred_decimals(digits: int, scale: int) -> list[Decimal | None]:
+    rng = np.random.default_rng(digits)
+    texts = ["".join(map(str, rng.integers(0, 10, size=digits))) for _ in range(100)]
+    return [None, *(Decimal(text).scaleb(-scale) * sign for text in texts for sign in (1, -1))]
+
+
+@pytest.mark.parametrize(
+    ("digits", "scale"), [(5, 2), (15, 0), (15, 3), (15, 15), (16, 8), (18, 6), (28, 10), (38, 38), (60, 20)]
+)
+def test_decimals_become_the_nearest_double(digits, scale):
+    values = hundred_decimals(min(digits, 28), scale)
+    kind = pa.decimal128(digits, scale) if digits <= 38 else pa.decimal256(digits, scale)
+    found = cells(pa.array(values, kind).slice(1))
+    assert found == [float(str(value)) for value in values[1:]]
+    assert np.isnan(cells(pa.array(values, kind))[0])
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.uint16(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.decimal128(9, 3)]
+)
+def test_numbers_of_every_type_are_read_and_null_is_missing(kind):
+    values = [Decimal(1), None, Decimal(3)] if pa.types.is_decimal(kind) else [1, None, 3]
+    one, gone, three = cells(pa.array(values, kind))
+    assert (one, three) == (1.0, 3.0) and np.isnan(gone)
+
+
+def test_booleans_are_zero_and_one():
+    assert cells(pa.array([True, False])) == [1.0, 0.0]
+
+
+def test_large_integers_round_to_the_nearest_double():
+    values = [2**53 + 1, 2**53 + 3, 2**63 - 1, -(2**63)]
+    assert cells(pa.array(values, pa.int64())) == [float(value) for value in values]
+    assert cells(pa.array([2**64 - 1], pa.uint64())) == [float(2**64 - 1)]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_levels_are_compared_to_the_letter(kind):
+    values = ["b", "a", "a ", "A", "", None, "b"]
+    assert cells(pa.array(values, kind), TEXT, "c") == [1, 0, -1, -1, -1, -1, 1]
+
+
+def test_a_dictionary_column_is_read_through_its_dictionary():
+    values = pa.array(["b", "z", None, "a"]).dictionary_encode()
+    assert cells(values, TEXT, "c") == [1, -1, -1, 0]
+    assert cells(values.slice(2), TEXT, "c") == [-1, 0]
+    with_null = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([None, "b"]))
+    assert cells(with_null, TEXT, "c") == [-1, 1, -1]
+    assert cells(pa.array([3, 2]).dictionary_encode(), WHOLE, "c") == [-1, 1]
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [1.0, 2.0, 1.5], [Decimal("1.0"), Decimal("2.0"), Decimal("7.5")]])
+def test_whole_levels_are_found_among_numbers_of_any_type(values):
+    assert cells(pa.array(values), WHOLE, "c") == [0, 1, -1]
+
+
+def test_a_column_of_nulls_is_missing_throughout():
+    assert cells(pa.nulls(2), TEXT, "c") == [-1, -1]
+    assert cells(pa.nulls(2), WHOLE, "c") == [-1, -1]
+    assert np.isnan(cells(pa.nulls(2))).all()
+
+
+@pytest.mark.parametrize(
+    ("assumptions", "name", "kind", "hint"),
+    [
+        (NUMBER, "y", pa.string(), "a number is needed"),
+        (NUMBER, "y", pa.date32(), "days since a fixed day"),
+        (NUMBER, "y", pa.timestamp("us"), "days since a fixed day"),
+        (NUMBER, "y", pa.list_(pa.float64()), "a number is needed"),
+        (NUMBER, "y", pa.binary(), "a number is needed"),
+        (NUMBER, "y", pa.dictionary(pa.int8(), pa.string()), "a number is needed"),
+        (TEXT, "c", pa.int64(), "state the levels as whole numbers"),
+        (TEXT, "c", pa.float64(), "state the levels as whole numbers"),
+        (WHOLE, "c", pa.string(), "state the levels as text"),
+        (WHOLE, "c", pa.date32(), "a whole number"),
+    ],
+)
+def test_a_type_that_cannot_be_read_is_refused_with_a_hint(assumptions, name, kind, hint):
+    fields = {"y": pa.float64(), "c": pa.string(), name: kind}
+    with pytest.raises(DataError, match=hint):
+        check_schema(pa.schema(list(fields.items())), assumptions)
+
+
+def test_a_column_that_is_absent_or_there_twice_is_refused():
+    with pytest.raises(DataError, match="'c' is not in the table"):
+        check_schema(pa.schema([("y", pa.float64())]), TEXT)
+    with pytest.raises(DataError, match="'y' is in the table more than once"):
+        check_schema(pa.schema([("y", pa.float64()), ("y", pa.float64())]), NUMBER)

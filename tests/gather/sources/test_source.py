@@ -1,0 +1,69 @@
+import pytest
+
+from dpselect.errors import DataError
+from dpselect.gather.sources.source import Database, parse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "engine", "table", "query"),
+    [
+        ("sales.duckdb?table=houses", "duckdb", "houses", None),
+        ("duckdb:///data/sales.bin?table=main.houses", "duckdb", "main.houses", None),
+        ("duckdb:?query=SELECT%201%20AS%20y", "duckdb", None, "SELECT 1 AS y"),
+        ("postgresql://reader@host:5433/base?table=public.t", "postgresql", "public.t", None),
+        ("postgres://host/base?query=SELECT+*+FROM+t", "postgresql", None, "SELECT * FROM t"),
+        ("spark:?table=sales.houses", "spark", "sales.houses", None),
+    ],
+)
+def test_an_address_with_a_table_or_a_query_is_a_database(text, engine, table, query):
+    found = parse_address(text)
+    assert (found.engine, found.table, found.query) == (engine, table, query)
+
+
+def test_the_driver_gets_its_own_options_and_no_others():
+    found = parse_address("postgresql://host/base?sslmode=require&table=t&connect_timeout=3")
+    assert found.uri == "postgresql://host/base?sslmode=require&connect_timeout=3"
+
+
+@pytest.mark.parametrize("text", ["table.parquet", "C:/data/x.csv", "/abs/x.parquet", "a?b.csv"])
+def test_anything_else_is_a_path(text):
+    assert parse_address(text) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "path"), [("duckdb:x.db", "x.db"), ("duckdb:///a/x", "/a/x"), ("y.ddb", "y.ddb"), ("duckdb:", "")]
+)
+def test_duckdb_paths(address, path):
+    assert Database(address, table="t").path == path
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://me:hunter2@host:5/b?password=hunter2&table=t", "postgres://me:hunter2@h:bad/b?table=t"]
+)
+def test_no_password_is_printed(address):
+    found = parse_address(address)
+    assert "hunter2" not in repr(found) + str(found) + found.place and "me" not in found.place
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"address": "x.duckdb"}, "either a table or a query"),
+        ({"address": "x.duckdb", "table": "t", "query": "SELECT 1"}, "either a table or a query"),
+        ({"address": "mysql://u:hunter2@h/b", "table": "t"}, "must be postgresql://"),
+        ({"address": "spark:", "query": "SELECT 1"}, "Spark needs a table"),
+    ],
+)
+def test_what_is_no_database_is_refused(arguments, sentence):
+    with pytest.raises(DataError, match=sentence) as caught:
+        Database(**arguments)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["mysql://me:hunter2@host/base?table=t", "s3://key:hunter2@bucket/x.parquet", "http://h/x.csv"]
+)
+def test_other_addresses_are_refused_by_their_first_word(address):
+    with pytest.raises(DataError, match=r"Rows cannot be read from '(mysql|s3|http)' addresses") as caught:
+        parse_address(address)
+    assert "hunter2" not in str(caught.value)

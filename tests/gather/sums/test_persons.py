@@ -1,0 +1,191 @@
+"""At most k rows of each person: the same rows in every order, batch and engine, chosen by that person's rows alone."""
+
+from collections import defaultdict
+from contextlib import closing
+from functools import reduce
+from operator import add
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.errors import AssumptionError, DataError
+from dpselect.gather import persons as persons_module
+from dpselect.gather.saved.answers import moments_from_answer
+from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.sums.persons import mixed
+from dpselect.gather.table import gather_table
+
+PRIME, MULTIPLIER, STEPS = 2**31 - 1, 1_583_458_089, 2**20
+
+
+def study(most: int, missing: str = "midpoint") -> Assumptions:
+    predictors = [Numeric("a", -1, 1), Categorical("c", ["u", "v"])]
+    return Assumptions(Numeric("y", -1, 1), predictors, missing=missing, person="who", max_rows_per_person=most)
+
+
+def rows_of(seed: int, count: int = 60, people: int = 12) -> list[dict]:
+    rng = np.random.default_rng(seed)
+    return [
+        {
+            "who": f"p{rng.integers(people)}",
+            "y": float(rng.choice([rng.normal(), 0.5])),
+            "a": float(rng.normal()) if rng.random() < 0.9 else None,
+            "c": "uvw"[rng.integers(3)],
+        }
+        for _ in range(count)
+    ]
+
+
+def arrow(listed: list[dict]) -> pa.Table:
+    kinds = {"who": pa.string(), "y": pa.float64(), "a": pa.float64(), "c": pa.string()}
+    return pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in kinds.items()})
+
+
+def slow_persons(listed: list[dict], assumptions: Assumptions, slow_moments):
+    """The same by loops: each row's own moments give its grid values, Python's sort the order."""
+    plain = Assumptions(assumptions.response, assumptions.predictors, missing=assumptions.missing)
+    by_person = defaultdict(list)
+    for row in listed:
+        _, xtx, xty, yty = slow_moments([row], plain)
+        values = [xtx[0][j] // STEPS for j in range(len(xtx))] + [xty[0] // STEPS]
+        number = 0
+        for value in values:
+            number = (number + value + STEPS) % PRIME * MULTIPLIER % PRIME
+        by_person[row["who"]].append((number, values, row))
+    most = assumptions.max_rows_per_person
+    kept = [row for rows in by_person.values() for *_, row in sorted(rows, key=lambda each: each[:2])[:most]]
+    _, xtx, xty, yty = slow_moments(kept, plain)
+    return most * len(by_person), xtx, xty, yty
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 100])
+def test_the_rows_that_count_are_those_of_the_slow_program(most, slow_moments):
+    for seed in range(5):
+        listed = rows_of(seed)
+        found = gather_table(arrow(listed), study(most)).integers()
+        assert found == slow_persons(listed, study(most), slow_moments)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 999), st.integers(1, 4), st.integers(1, 20), st.sampled_from(["midpoint", "zero-row"]))
+def test_order_and_batches_do_not_matter(seed, most, size, missing):
+    listed = rows_of(seed)
+    table = arrow(listed).take(np.random.default_rng(seed).permutation(len(listed)))
+    pieces = pa.concat_tables([table.slice(start, size) for start in range(0, len(table), size)])
+    assumptions = study(most, missing)
+    assert gather_table(pieces, assumptions).integers() == gather_table(arrow(listed), assumptions).integers()
+
+
+def test_what_a_person_adds_depends_on_that_person_alone():
+    """So replacing one leaves all others' rows as they are: the moments of a table are the sum of its persons' moments."""
+    for seed in range(5):
+        listed = rows_of(seed)
+        names = sorted({row["who"] for row in listed})
+        parts = [gather_table(arrow([row for row in listed if row["who"] == name]), study(2)) for name in names]
+        assert reduce(add, parts).integers() == gather_table(arrow(listed), study(2)).integers()
+        assert {part.n for part in parts} == {2}
+
+
+def test_rows_are_dropped_along_the_way_without_a_difference(monkeypatch):
+    listed = rows_of(3, count=400)
+    expected = gather_table(arrow(listed), study(2)).integers()
+    monkeypatch.setattr(persons_module, "PENDING", 10)
+    pieces = pa.concat_tables([arrow(listed).slice(start, 7) for start in range(0, 400, 7)])
+    assert gather_table(pieces, study(2)).integers() == expected
+
+
+@pytest.mark.parametrize("missing", ["midpoint", "zero-row"])
+def test_sql_keeps_the_same_rows(missing):
+    table, assumptions = arrow(rows_of(7)), study(2, missing)
+    with closing(duckdb.connect()) as connection:
+        connection.register("t", table)
+        found = connection.execute(aggregate_query(assumptions, "t", "duckdb"))
+        answer = dict(zip([column[0] for column in found.description], found.fetchone(), strict=True))
+    assert moments_from_answer(answer, assumptions).integers() == gather_table(table, assumptions).integers()
+
+
+def test_persons_may_be_numbers_text_or_categories(slow_moments):
+    listed = rows_of(1)
+    expected = gather_table(arrow(listed), study(2)).integers()
+    frame = arrow(listed).to_pandas()
+    for who in [
+        frame["who"].astype("category"),
+        frame["who"].str[1:].astype(int),
+        frame["who"].str[1:].astype("uint8"),
+    ]:
+        assert gather_table(frame.assign(who=who), study(2)).integers() == expected
+
+
+def test_one_row_a_person_is_the_plain_table():
+    listed = [{**row, "who": f"p{i}"} for i, row in enumerate(rows_of(1))]
+    plain = Assumptions(study(1).response, study(1).predictors, missing="midpoint")
+    assert gather_table(arrow(listed), study(1)).integers() == gather_table(arrow(listed), plain).integers()
+
+
+def test_the_order_of_rows_is_not_that_of_their_values():
+    values = np.stack([np.arange(1000), np.zeros(1000, dtype=int)], axis=1).astype(np.int32)
+    order = np.argsort(mixed(values))
+    assert abs(np.corrcoef(order, np.arange(1000))[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        ([None, "p1"], "'who' has missing cells"),
+        (["p1", " "], "'who' has missing cells"),
+        ([1.5, 2.5], "'who' has the type double"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "'who' has the type timestamp"),
+    ],
+)
+def test_persons_that_cannot_be_told_apart_are_refused(column, sentence):
+    frame = pd.DataFrame({"who": column, "y": [0.1, 0.2], "a": [0.1, 0.2], "c": ["u", "v"]})
+    with pytest.raises(DataError, match=sentence):
+        gather_table(frame, study(2))
+
+
+def test_a_table_without_persons_is_refused():
+    with pytest.raises(DataError, match="'who' is not in the table"):
+        gather_table(arrow(rows_of(1)).drop_columns("who"), study(2))
+    with pytest.raises(DataError, match="no column of persons"):
+        gather_table((np.zeros((1, 2)), np.zeros(1)), study(2))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"person": "who"},
+        {"max_rows_per_person": 2},
+        {"person": "y", "max_rows_per_person": 2},
+        {"person": "who", "max_rows_per_person": 0},
+        {"person": "who", "max_rows_per_person": 1.5},
+        {"person": "who", "max_rows_per_person": True},
+        {"person": "", "max_rows_per_person": 2},
+    ],
+)
+def test_statements_about_persons_that_cannot_be(wrong):
+    with pytest.raises(AssumptionError):
+        Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)], **wrong)
+
+
+def test_an_empty_cell_of_a_text_file_is_no_person(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("who,y,a,c\np1,0.5,0.5,u\n,0.5,0.5,u\n,0.1,0.5,v\n")
+    with pytest.raises(DataError, match="'who' has missing cells"):
+        gather_table(path, study(1))
+
+
+def test_blank_text_is_no_person_in_the_query_either():
+    table = arrow([{"who": who, "y": 0.5, "a": 0.5, "c": "u"} for who in ("p1", " ", "p2")])
+    with closing(duckdb.connect()) as connection:
+        connection.register("t", table)
+        found = connection.execute(aggregate_query(study(1), "t", "duckdb"))
+        answer = dict(zip([column[0] for column in found.description], found.fetchone(), strict=True))
+    with pytest.raises(DataError, match="'who' has missing cells"):
+        moments_from_answer(answer, study(1))

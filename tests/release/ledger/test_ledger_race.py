@@ -1,0 +1,137 @@
+"""Many spend from one ledger at once and are killed at random: never a charge too many, never a release without one."""
+
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from dpselect.errors import BudgetExceeded
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge
+
+SOURCE = Path(__file__).parents[2] / "src"
+ROOM = 100
+
+# A process that forks spenders, kills one every few milliseconds and replaces it, and lets the last ones finish.
+RACE = """
+import os, random, signal, sys, time
+from dpselect.errors import BudgetExceeded
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge
+if sys.argv[1].startswith("postgresql:"):
+    import psycopg  # once, before the forks
+
+place, folder, seed, spenders, kills = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+random.seed(seed)
+
+def spend():
+    try:
+        ledger = Ledger(place)
+        releases = os.open(f"{folder}/{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        while True:
+            receipt = ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.01", data=f"races in {place}"))
+            time.sleep(0.002)  # a kill is likely to fall between charge and release
+            os.write(releases, f"{receipt.index} {receipt.hash}\\n".encode())
+    except BudgetExceeded:
+        os._exit(0)
+    except BaseException as error:
+        os.write(2, repr(error).encode())
+        os._exit(1)
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        spend()
+    return child
+
+running = {fork() for _ in range(spenders)}
+killed = 0
+while running:
+    if killed < kills:
+        time.sleep(random.uniform(0.001, 0.03))
+        victim = random.choice(sorted(running))
+        os.kill(victim, signal.SIGKILL)
+    child, status = os.waitpid(victim if killed < kills else -1, 0)
+    running.discard(child)
+    if killed < kills:
+        killed += os.WIFSIGNALED(status)
+        running.add(fork())
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+        sys.exit("a spender failed")
+    if killed < kills and os.WIFEXITED(status):
+        kills = killed  # the budget is spent: let the others find out
+print(killed)
+"""
+
+
+def race(place, folder, *, seed, spenders=16, kills=60):
+    done = subprocess.run(
+        [sys.executable, "-c", RACE, str(place), str(folder), str(seed), str(spenders), str(kills)],
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 20  # so many were killed
+    return [line.split() for file in Path(folder).iterdir() for line in file.read_text().splitlines()]
+
+
+def test_processes_that_are_killed_at_random_never_overspend(shared, tmp_path):
+    ledger = Ledger(shared, epsilon=1)
+    folder = tmp_path / "releases"
+    folder.mkdir()
+    releases = race(shared, folder, seed=16)
+    ledger.verify()
+    records = {str(record.index): record.hash for record in Ledger(shared).records()}
+    assert len(records) == ROOM  # all room was used, not a charge more
+    assert (ledger.spent().epsilon, ledger.left().epsilon) == (1, 0)
+    assert len({index for index, _ in releases}) == len(releases)  # no charge paid for two releases
+    assert all(records[index] == hash_ for index, hash_ in releases)  # every release has its charge
+    assert len(releases) <= ROOM  # a kill between charge and release leaves the charge
+    if isinstance(shared, Path):
+        with contextlib.closing(sqlite3.connect(shared)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_threads_share_a_ledger(where):
+    ledger = Ledger(where, epsilon=1)
+    receipts, refusals = [], []
+
+    def spend():
+        try:
+            while True:
+                receipts.append(ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.01")))
+        except BudgetExceeded as refusal:
+            refusals.append(refusal)
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(receipts), len(refusals)) == (ROOM, 8)
+    assert {receipt.hash for receipt in receipts} == {record.hash for record in ledger.records()}
+    for receipt in receipts:
+        ledger.verify(receipt)
+
+
+def test_reading_goes_on_while_others_spend(shared):
+    ledger = Ledger(shared, epsilon=1)
+    reader, seen = Ledger(shared), []
+
+    def spend():
+        for _ in range(ROOM):
+            ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.01"))
+
+    thread = threading.Thread(target=spend)
+    thread.start()
+    while thread.is_alive():
+        seen.append(reader.spent().epsilon)
+    thread.join()
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 3

@@ -1,0 +1,95 @@
+"""Charges are frozen public values in exact decimals, and travel as JSON and as pickles."""
+
+import copy
+import pickle
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpselect.errors import AssumptionError
+from dpselect.release.ledger.prices import decimal_of, units_down, units_up
+from dpselect.release.ledger.records import Charge, Left, Receipt, Spent, canonical
+
+
+def charge(**more):
+    return Charge(**({"what": "select", "mechanism": "laplace", "epsilon": "0.5"} | more))
+
+
+@pytest.mark.parametrize("written", [0.1, "0.1", Decimal("0.1"), "1e-1"])
+def test_a_tenth_is_a_tenth_however_it_is_written(written):
+    assert charge(epsilon=written).epsilon == Decimal("0.1")
+    assert charge(epsilon=written).epsilon_units == 10**11
+
+
+def test_prices_are_rounded_up_to_a_unit():
+    tiny = charge(epsilon="1e-30", delta="1e-300")
+    assert (tiny.epsilon, tiny.delta) == (Decimal("1e-12"), Decimal("1e-18"))
+    assert charge(epsilon="0.3333333333333333").epsilon == Decimal("0.333333333334")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": -1},
+        {"epsilon": float("nan")},
+        {"epsilon": float("inf")},
+        {"epsilon": "much"},
+        {"epsilon": None},
+        {"epsilon": 2e9},
+        {"delta": 1.5},
+        {"delta": -1e-9},
+        {"count": 0},
+        {"count": 1.5},
+        {"count": True},
+        {"what": None},
+        {"data": 5},
+        {"parameters": {"rows": object()}},
+        {"parameters": {"rho": float("inf")}},
+    ],
+)
+def test_what_cannot_be_charged(wrong):
+    with pytest.raises(AssumptionError):
+        charge(**wrong)
+
+
+def test_a_charge_is_frozen_and_its_parameters_are_a_copy():
+    parameters = {"rows": 97, "rho": Decimal("0.1"), "levels": ("a", "b")}
+    made = charge(parameters=parameters)
+    parameters["rows"] = 98
+    assert dict(made.parameters) == {"rows": 97, "rho": "0.1", "levels": ["a", "b"]}
+    with pytest.raises(AttributeError):
+        made.epsilon = Decimal(0)
+    with pytest.raises(TypeError):
+        made.parameters["rows"] = 98
+
+
+def test_a_charge_travels():
+    made = charge(parameters={"rho": "0.1"}, delta=1e-6, data="prostate", count=2)
+    for again in (
+        pickle.loads(pickle.dumps(made)),
+        copy.deepcopy(made),
+        Charge.from_json(made.to_json()),
+    ):
+        assert again == made
+        assert hash(again) == hash(made)
+
+
+def test_amounts_are_plain_json():
+    left = Left(epsilon=Decimal("0.5"), delta=Decimal("1e-6"))
+    receipt = Receipt(index=1, hash="ab", epsilon=Decimal("0.25"), delta=Decimal(0), left=left)
+    assert canonical(receipt.to_json()) == (
+        '{"delta":"0","epsilon":"0.25","hash":"ab","index":1,"left":{"delta":"0.000001","epsilon":"0.5"}}'
+    )
+    spent = Spent(epsilon=Decimal(1), delta=Decimal("2e-7"), method="zCDP")
+    assert spent.to_json() == {"epsilon": "1", "delta": "2E-7", "method": "zCDP"}
+    assert (str(spent), str(left)) == ("epsilon=1, delta=2e-7", "epsilon=0.5, delta=1e-6")
+
+
+@given(st.decimals(0, 10**9, allow_nan=False, allow_infinity=False), st.sampled_from([12, 18]))
+def test_units_enclose_a_number_and_read_back_exactly(number, digits):
+    below, above = units_down(number, digits), units_up(number, digits)
+    assert decimal_of(below, digits) <= number <= decimal_of(above, digits)
+    assert above - below <= 1
+    assert units_up(decimal_of(above, digits), digits) == above

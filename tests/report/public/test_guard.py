@@ -1,0 +1,118 @@
+"""The two pages never mix: a private type that reaches the public template is an error, and so is one that says nothing."""
+
+import ast
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpselect
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+from dpselect.gather.table import gather_table
+from dpselect.rehearse.check.fit import Fit, VariableFit
+from dpselect.report import custodian, facts
+from dpselect.report.public.guard import require_public
+from dpselect.report.public.page import render_public
+
+ASSUMPTIONS = Assumptions(Numeric("y", -1, 1), [Numeric("x", -1, 1)])
+MOMENTS = gather_table((np.full((3, 1), 0.5), np.full(3, 0.25)), ASSUMPTIONS)
+
+GUARANTEE = facts.GuaranteeFact(
+    epsilon="1",
+    delta="0",
+    factor="2.72",
+    neighbors="replace-one",
+    per_person=False,
+    sentence="A sentence.",
+    symbols="P <= e P",
+)
+FACTS = facts.Facts(
+    title="What explains y?",
+    response=facts.VariableFact(name="y", statement="-1 to 1", chosen=True),
+    predictors=(facts.VariableFact(name="x", statement="-1 to 1", chosen=True),),
+    formula="y ~ 1 + x",
+    summary="Of 1 variable, x was chosen.",
+    note="The choice is random on purpose.",
+    settings=(("Intercept", "in every model"),),
+    choice=(("Score", "pcls"),),
+    estimate=None,
+    guarantee=GUARANTEE,
+    charges=(),
+    left="",
+    assumptions_hash="0" * 64,
+    fingerprint="1" * 64,
+    release="{}",
+    made="2026-11-15",
+    version="0.1.0",
+)
+
+
+@dataclass(frozen=True)
+class Silent:
+    """It does not say who may see it."""
+
+    value: int = 1
+
+
+PRIVATE = {
+    "moments": MOMENTS,
+    "fit": Fit(3, (VariableFit("x", 1, 0, 0),)),
+    "the custodian's facts": custodian.PrivateFacts("y", "3", (), (), "", "", (), ()),
+    "a curve": custodian.CurveFact("epsilon", "", "", ()),
+    "an array": np.zeros(3),
+    "a NumPy number": np.float64(0.5),
+    "a class that says nothing": Silent(),
+    "a list": [1, 2],
+    "a dictionary": {"rows": 3},
+}
+
+
+@pytest.mark.parametrize("value", PRIVATE.values(), ids=PRIVATE)
+@pytest.mark.parametrize("field", ["title", "estimate", "charges", "settings"])
+def test_a_private_type_does_not_reach_the_public_template(value, field):
+    inside = (value,) if field in ("charges", "settings") else value
+    with pytest.raises(TypeError, match="may not reach a public page") as refused:
+        render_public(dataclasses.replace(FACTS, **{field: inside}))
+    assert "0.5" not in str(refused.value)
+
+
+def test_public_facts_pass():
+    require_public(FACTS)
+    assert "y ~ 1 + x" in render_public(FACTS)
+
+
+def test_only_the_guarded_function_renders_the_public_template():
+    """No module but page.py names the public template, and there it stands behind the guard."""
+    package = Path(dpselect.__file__).parent
+    naming = [path.name for path in package.rglob("*.py") if "report.html.j2" in path.read_text(encoding="utf-8")]
+    assert naming == ["page.py"]
+    tree = ast.parse((package / "report" / "page.py").read_text(encoding="utf-8"))
+    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "render_public")
+    first = function.body[1]
+    assert ast.unparse(first) == "require_public(facts)"
+    assert ast.unparse(tree).count("'report.html.j2'") == 1
+
+
+def test_the_public_modules_import_no_rehearsal():
+    """What the public page is made of comes from releases; only the custodian's modules know rehearse and gather."""
+    folder = Path(dpselect.__file__).parent / "report"
+    public = (
+        "facts",
+        "gather_facts",
+        "document",
+        "page",
+        "forest",
+        "guard",
+        "numbers",
+        "svg",
+        "words",
+        "text",
+        "verify",
+    )
+    for name in public:
+        text = (folder / f"{name}.py").read_text(encoding="utf-8")
+        assert "dpselect.rehearse" not in text, name
+        assert "dpselect.gather" not in text, name

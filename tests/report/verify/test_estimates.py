@@ -1,0 +1,85 @@
+"""Released coefficients that were tampered with do not verify, in the file or on the page."""
+
+import copy
+import json
+from dataclasses import replace
+
+import pytest
+
+from dpselect.errors import DataError
+from dpselect.report.public.document import Document
+from dpselect.report.public.estimate_facts import estimate_facts
+from dpselect.report.public.numbers import number
+from dpselect.report.public.page import report_page
+from dpselect.report.verify.verify import check_report
+
+
+def failed(text):
+    return [check.what for check in check_report(text) if not check.holds]
+
+
+def test_a_true_report_holds(estimated):
+    assert failed(estimated.to_json()) == []
+    assert failed(report_page(estimated)) == []
+    assert Document.from_dict(json.loads(estimated.to_json())) == estimated
+
+
+def test_the_price_is_the_sum_of_both(estimated):
+    assert estimated.guarantee.epsilon == 8
+    assert sum(release.guarantee.epsilon for release in estimated.releases) == 8
+    assert len(estimated.releases) == 2
+
+
+EDITS = {
+    "a coefficient": (("terms", 1, "value"), lambda value: value * 1.01, "follow"),
+    "an interval made narrower": (("terms", 1, "lower"), lambda value: value + 0.01, "follow"),
+    "a noisy moment": (("noisy_moments", "values", 1), lambda value: value + 2**30, "follow"),
+    "less noise than the price buys": (("noisy_moments", "noise", "spread"), lambda value: value / 2, "noise"),
+    "a lower sensitivity": (("noisy_moments", "noise", "sensitivity"), lambda value: value // 2, "noise"),
+    "a lower price": (("guarantee", "epsilon"), lambda value: "2", "noise"),
+    "a term less": (("terms",), lambda value: value[:-1], "follow"),
+    "another model": (("columns",), lambda value: [0, 3, 4], "belong"),
+}
+
+
+@pytest.mark.parametrize(("path", "edit", "what"), EDITS.values(), ids=EDITS)
+def test_an_edited_one_does_not(estimated, path, edit, what):
+    values = copy.deepcopy(estimated.to_dict())
+    inner = values["coefficients"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = edit(inner[path[-1]])
+    try:
+        found = failed(json.dumps(values))
+    except DataError as refused:
+        found = [str(refused)]
+    assert any(what in each or "not a dpselect report" in each for each in found), found
+
+
+def test_an_edited_page_does_not(estimated):
+    page = report_page(estimated)
+    shown = number(estimated.coefficients.terms[1].value)
+    lie = page.replace(f">{shown} ", ">0.001 ", 1)
+    assert lie != page
+    assert failed(lie) == ["the page shows the release it carries"]
+
+
+def test_a_page_of_another_version_is_checked_by_its_numbers(estimated):
+    other = replace(estimated, selection=replace(estimated.selection, version="9.9"))
+    page = report_page(other).replace("Likelier are those", "More likely are those")
+    assert failed(page) == []
+    shown = number(estimated.coefficients.terms[1].value)
+    assert failed(page.replace(f">{shown} ", ">0.001 ")) == ["the page shows the release it carries"]
+
+
+def test_the_facts_of_an_estimate(estimated):
+    facts = estimate_facts(estimated.coefficients)
+    by_name = {each.name: each for each in facts.coefficients}
+    assert by_name["intercept"].effect is None
+    age = by_name["age"]
+    assert age.effect.value == pytest.approx(72 * age.coefficient.value)
+    assert age.coefficient.wide_lower <= age.coefficient.lower < age.coefficient.upper <= age.coefficient.wide_upper
+    assert facts.wide
+    alone = estimate_facts(estimated.coefficients.with_intervals(intervals="after-selection"))
+    assert not alone.wide
+    assert alone.coefficients[1].coefficient.wide_lower is None

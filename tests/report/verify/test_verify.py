@@ -1,0 +1,164 @@
+"""A report that was tampered with does not verify: each field that matters, one at a time."""
+
+import copy
+import json
+
+import pytest
+
+from dpselect.errors import DataError
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.report.public.document import Document
+from dpselect.report.public.page import report_page
+from dpselect.report.verify.verify import check_report, read_report, required_range
+from dpselect.use.analyze import analyze
+
+
+def failed(text, ledger=None):
+    return [check.what for check in check_report(text, ledger) if not check.holds]
+
+
+def edited(document, *path, value):
+    values = copy.deepcopy(document.to_dict())
+    inner = values
+    for key in path[:-1]:
+        inner = inner[key]
+    assert inner[path[-1]] != value
+    inner[path[-1]] = value
+    return json.dumps(values)
+
+
+def test_a_true_report_holds(document):
+    assert failed(document.to_json()) == []
+    assert failed(document.selection.to_json()) == []
+    assert failed(report_page(document)) == []
+
+
+EDITS = {
+    "a wider bound": (("selection", "recipe", "assumptions", "response", "upper"), 200.0, "hash"),
+    "another radius": (("selection", "recipe", "assumptions", "radius"), 1.0, "hash"),
+    "a smaller range": (("selection", "range"), 1.0, "range"),
+    "another model": (("selection", "columns"), [0, 3], "candidates"),
+    "a column that is none": (("selection", "columns"), [0, 9], "candidates"),
+    "another formula": (("selection", "formula"), "income ~ 1", "added or left out"),
+    "a price that does not add up": (("selection", "recipe", "bound_epsilon"), "6", "price"),
+    "a receipt that is too small": (("selection", "receipt", "epsilon"), "1", "receipt"),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "what"), EDITS.values(), ids=EDITS)
+def test_an_edited_report_does_not(document, path, value, what):
+    try:
+        found = failed(edited(document, *path, value=value))
+    except DataError as refused:
+        found = [str(refused)]
+    assert any(what in each for each in found) or "not a dpselect report" in found[0], found
+
+
+def test_a_smaller_epsilon_shows(document):
+    """A lower price with the same range is a lie that the receipt and the ledger's record tell."""
+    text = edited(document, "selection", "recipe", "guarantee", "epsilon", value="0.5")
+    ledger = Ledger(epsilon=10, delta="1e-5")
+    assert {"the receipt is for the price", "the ledger holds the charge"} <= set(failed(text, ledger))
+
+
+@pytest.fixture(scope="module")
+def whole(table, document):
+    """A report with coefficients, and the ledger that both were charged to."""
+    ledger = Ledger(epsilon=10, delta="1e-5")
+    result = analyze(table, document.selection.assumptions, epsilon=6, delta="1e-6", ledger=ledger)
+    return Document(title="", made="", selection=result.selection, coefficients=result.coefficients), ledger
+
+
+RECIPE, MOMENTS = ("selection", "recipe"), ("coefficients", "noisy_moments")
+LIES = {
+    "a lower price and receipt for the choice": [
+        ((*RECIPE, "guarantee", "epsilon"), "0.1"),
+        (("selection", "receipt", "epsilon"), "0.1"),
+    ],
+    "other neighbours for the choice": [((*RECIPE, "guarantee", "neighbors"), "add-remove-one")],
+    "other neighbours for the coefficients": [(("coefficients", "guarantee", "neighbors"), "add-remove-one")],
+    "a mechanism that composes better": [((*RECIPE, "mechanism"), "exponential")],
+    "fewer rows": [((*RECIPE, "rows"), 30)],
+    "no rows": [((*RECIPE, "rows"), None)],
+    "candidates over other columns": [((*RECIPE, "candidates", "width"), 9)],
+    "a smaller penalty": [((*RECIPE, "penalties", 0), 0.5)],
+    "the empty model among the candidates": [((*RECIPE, "candidates", "empty"), True)],
+    "the printed form of the bound": [((*RECIPE, "as_printed"), True)],
+    "a lower price of the noise": [((*MOMENTS, "noise", "epsilon"), 0.1)],
+    "a lower concentrated price": [((*MOMENTS, "noise", "rho"), 0.001)],
+    "a model that was not chosen": [(("coefficients", "selected"), False)],
+    "no caveats": [(("coefficients", "caveats"), [])],
+    "a smaller standard error": [(("coefficients", "terms", 0, "error"), 1e-3)],
+    "less noise": [(("coefficients", "terms", 0, "privacy_share"), 0.5)],
+    "a better fit": [(("coefficients", "residual_deviation"), 0.1)],
+    "more rows": [(("coefficients", "rows"), 1e6)],
+    "other scaled coefficients": [(("coefficients", "scaled", 0), 0.9)],
+    "half a column": [(("selection", "columns", 0), 0.5)],
+    "half a record": [(("selection", "receipt", "index"), 1.5)],
+    "a concentrated price in words": [((*MOMENTS, "noise", "rho"), "low")],
+}
+
+
+def test_a_true_report_with_coefficients_holds(whole):
+    document, ledger = whole
+    assert failed(document.to_json(), ledger) == []
+    assert failed(report_page(document), ledger) == []
+
+
+@pytest.mark.parametrize("lies", LIES.values(), ids=LIES)
+def test_a_lie_does_not_verify_even_with_the_true_ledger(whole, lies):
+    document, ledger = whole
+    values = copy.deepcopy(document.to_dict())
+    for path, value in lies:
+        inner = values
+        for key in path[:-1]:
+            inner = inner[key]
+        assert inner[path[-1]] != value
+        inner[path[-1]] = value
+    try:
+        assert failed(json.dumps(values), ledger) != []
+    except DataError as refused:
+        assert "not a dpselect report" in str(refused)
+
+
+def test_a_page_that_shows_another_price_does_not_verify(document):
+    page = report_page(document)
+    lie = page.replace("ε = 5", "ε = 0.1")
+    assert lie != page
+    assert failed(lie) == ["the page shows the release it carries"]
+
+
+def test_a_page_whose_visible_formula_was_edited_does_not_verify(document):
+    page = report_page(document)
+    formula = document.selection.formula
+    head, _, tail = page.partition('<p class="formula">')
+    lie = head + '<p class="formula">' + tail.replace(formula, "income ~ 1", 1)
+    assert failed(lie) == ["the page shows the release it carries"]
+
+
+def test_the_fingerprint_does_not_depend_on_white_space_or_order(document):
+    values = document.to_dict()
+    turned = json.dumps(dict(reversed(list(values.items()))))
+    assert read_report(turned)[0].fingerprint == document.fingerprint
+    assert failed(turned) == []
+
+
+def test_a_ledger_that_is_another_one_is_noticed(document):
+    other = Ledger(epsilon=10, delta="1e-5")
+    assert failed(document.to_json(), other) == ["the ledger holds the charge"]
+
+
+def test_the_range_is_computed_anew(document):
+    assert required_range(document.selection.recipe) == pytest.approx(document.selection.range, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", '{"format": "dpselect report 1"}', "<html></html>", "a,b\n1,2\n"]
+)
+def test_what_is_no_report_is_one_sentence(text):
+    with pytest.raises(DataError, match=r"not a dpselect|neither the JSON"):
+        check_report(text)
+
+
+def test_a_document_survives_its_file(document):
+    assert Document.from_dict(json.loads(document.to_json())) == document
