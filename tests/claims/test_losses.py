@@ -15,7 +15,7 @@ from sklearn.linear_model import lars_path_gram
 
 from dpselect.assume.models.candidates import CandidateList, columns_of
 from dpselect.gather.sums.moments import Moments
-from dpselect.minimize import all as everything
+from dpselect.minimize import minimize as everything
 from dpselect.minimize.minimize import minimize_all
 
 GRID = 2**20

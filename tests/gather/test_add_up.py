@@ -15,8 +15,8 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.gather import add_up as module
-from dpselect.gather import files
 from dpselect.gather.add_up import add_up, add_up_here
+from dpselect.gather.sources import files
 from dpselect.gather.sources.open import open_stream
 from dpselect.gather.sources.stream import Reporter, batch_rows
 from dpselect.gather.table import gather_table

@@ -12,7 +12,7 @@ from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.assume.models.candidates import CandidateList, SubsetRule, all_subsets
 from dpselect.errors import AssumptionError
 from dpselect.gather.sums.moments import Moments
-from dpselect.minimize import all as everything
+from dpselect.minimize import minimize as everything
 from dpselect.minimize.exact import exact_loss
 from dpselect.minimize.minimize import minimize_all
 

@@ -100,8 +100,8 @@ def test_rows_outside_the_bounds_are_clipped():
     far[0] = 1e300
     clipped = np.clip(far, -1, 1)
     settings = {"epsilon": 1, "r": 2, "R": 1, "phi": 3.0, "mechanism": "exponential"}
-    here = dpselect.rehearse.check.probabilities(far, Y * 1e3, **settings)
-    there = dpselect.rehearse.check.probabilities(clipped, np.clip(Y * 1e3, -2, 2), **settings)
+    here = dpselect.rehearse.probabilities(far, Y * 1e3, **settings)
+    there = dpselect.rehearse.probabilities(clipped, np.clip(Y * 1e3, -2, 2), **settings)
     assert np.array_equal(here, there)
 
 
@@ -175,7 +175,7 @@ def test_booleans_integers_and_all_floats_are_numbers(kind):
     table = (X > 0).astype(kind)
     same = (X > 0).astype(float)
     settings = {"epsilon": 1, "r": 4, "R": 1, "phi": 3.0, "mechanism": "exponential"}
-    here, there = (dpselect.rehearse.check.probabilities(each, Y, **settings) for each in (table, same))
+    here, there = (dpselect.rehearse.probabilities(each, Y, **settings) for each in (table, same))
     assert np.array_equal(here, there)
 
 

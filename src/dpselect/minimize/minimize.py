@@ -50,7 +50,7 @@ def minimize_all(
     2^-53 of itself. Once the public arguments have passed the door nothing here raises, whatever the rows were.
     `progress` hears a share of public work, never how many candidates needed the exact solver.
 
-    Tested: tests/minimize/test_all.py, tests/claims/test_losses.py
+    Tested: tests/minimize/test_minimize.py, tests/claims/test_losses.py
     """
     if not 0 <= radius <= LARGEST_RADIUS:
         raise AssumptionError(f"The radius is {radius:g}; it must be between 0 and 2^100: name a smaller one.")

@@ -2,8 +2,8 @@
 
 from dpselect.rehearse.check.probabilities import losses, probabilities
 from dpselect.rehearse.paper.theorems import Problem, pcls_bound, pcpl_bound
-from dpselect.rehearse.plan.plan import plan, plan_study
-from dpselect.rehearse.plan.supposed import suppose, suppose_sample
+from dpselect.rehearse.planning.plan import plan, plan_study
+from dpselect.rehearse.planning.supposed import suppose, suppose_sample
 
 __all__ = [
     "Problem",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import GRID, Numeric
 from dpselect.errors import AssumptionError
-from dpselect.gather import grid
+from dpselect.gather.sums import grid
 from dpselect.gather.sums.grid import Design
 from dpselect.gather.table import gather_table
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import AssumptionError, DataError
-from dpselect.gather import persons as persons_module
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.sums import persons as persons_module
 from dpselect.gather.sums.persons import mixed
 from dpselect.gather.table import gather_table
 

@@ -50,7 +50,7 @@ def test_losses_of_listed_candidates():
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
 def test_exponential_probabilities_are_a_softmax_of_the_scores(neighbors):
     settings = {"epsilon": 2.0, "r": 3.0, "R": 1.5, "phi": 12.0}
-    found = dpselect.rehearse.check.probabilities(X, Y, mechanism="exponential", neighbors=neighbors, **settings)
+    found = dpselect.rehearse.probabilities(X, Y, mechanism="exponential", neighbors=neighbors, **settings)
     scores = dpselect.rehearse.losses(X, Y, R=1.5, r=3.0) + 12.0 * SIZES
     logits = -2.0 * scores / loss_range(3.0, 1.5, neighbors)
     expected = np.exp(logits - logits.max())
@@ -61,7 +61,7 @@ def test_exponential_probabilities_are_a_softmax_of_the_scores(neighbors):
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "laplace"])
 def test_probabilities_add_up_to_one(method, mechanism):
     delta = 1e-3 if method == "pcpl" else None
-    found = dpselect.rehearse.check.probabilities(
+    found = dpselect.rehearse.probabilities(
         X, Y, method=method, epsilon=5, delta=delta, r=3, R=1, phi=5.0, mechanism=mechanism
     )
     assert found.sum() == pytest.approx(1, abs=1e-9)
@@ -80,12 +80,10 @@ def test_curves_are_the_probabilities_of_each_setting(method):
     moments, recipe = moments_and_recipe(method)
     settings = {"method": method, "r": 3, "R": 1.5, "delta": 1e-3 if method == "pcpl" else None}
     for row, phi in zip(by_penalty(moments, recipe, [0.0, 7.0, 50.0]), [0.0, 7.0, 50.0], strict=True):
-        assert row == pytest.approx(
-            dpselect.rehearse.check.probabilities(X, Y, epsilon=3, phi=phi, **settings), rel=1e-12
-        )
+        assert row == pytest.approx(dpselect.rehearse.probabilities(X, Y, epsilon=3, phi=phi, **settings), rel=1e-12)
     for row, epsilon in zip(by_epsilon(moments, recipe, ["0.5", 3]), [0.5, 3], strict=True):
         assert row == pytest.approx(
-            dpselect.rehearse.check.probabilities(X, Y, epsilon=epsilon, phi=7.0, **settings), rel=1e-12
+            dpselect.rehearse.probabilities(X, Y, epsilon=epsilon, phi=7.0, **settings), rel=1e-12
         )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.errors import AssumptionError, BudgetExceeded
-from dpselect.release import accounting, concentrated
+from dpselect.release.ledger import accounting, concentrated
 from dpselect.release.ledger.accounting import Price, Total, price_of, total_price
 from dpselect.release.ledger.concentrated import convert, guess
 from dpselect.release.ledger.ledger import Ledger

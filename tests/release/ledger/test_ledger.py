@@ -326,13 +326,13 @@ def test_a_text_that_is_no_record_is_reported(body, shared, tamper):
 
 
 def test_a_schema_is_brought_up_to_date_and_a_newer_one_is_refused(shared, tamper, monkeypatch):
-    from dpselect.release import postgres_ledger, sqlite_ledger
+    from dpselect.release.ledger import postgres, sqlite
 
     Ledger(shared, epsilon=3).charge(choice())
-    module = sqlite_ledger if isinstance(shared, os.PathLike) else postgres_ledger
+    module = sqlite if isinstance(shared, os.PathLike) else postgres
     step = "CREATE TABLE notes (text TEXT)"
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", (*module.MIGRATIONS, (step,) if module is sqlite_ledger else step))
+        patch.setattr(module, "MIGRATIONS", (*module.MIGRATIONS, (step,) if module is sqlite else step))
         ledger = Ledger(shared)
         ledger.charge(choice())
         ledger.verify()

@@ -1,4 +1,4 @@
-from dpselect.rehearse.plan.plan import plan
+from dpselect.rehearse.planning.plan import plan
 from dpselect.report.paper.figures import save_figure
 from dpselect.report.paper.plan_figure import plan_figure
 

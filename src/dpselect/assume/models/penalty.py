@@ -70,7 +70,7 @@ def default_penalty(
     price of the choice alone; n is used only where it is public.
 
     Source: ours; measured in docs/RESULTS.md.
-    Tested: tests/assume/test_penalty.py, tests/claims/test_paper_open_problem.py
+    Tested: tests/assume/models/test_penalty.py, tests/claims/test_paper_open_problem.py
     """
     if method == "pcpl":
         assert rows is not None
@@ -98,7 +98,7 @@ def balanced_penalty(noise: float, signal: float | None, count: int) -> float:
     `signal` is None where n is private, and then the first term is all.
 
     Source: ours; of the formulas tried, the one with the least loss against the best penalty (docs/RESULTS.md).
-    Tested: tests/assume/test_penalty.py
+    Tested: tests/assume/models/test_penalty.py
     """
     columns = math.log2(count + 1)
     penalty = noise * math.log(2 * columns)

@@ -84,7 +84,7 @@ class Design:
         agree to the last bit. The formula is monotone and takes a bound to an end of the grid (`Numeric` refuses bounds for
         which it would not), so clamping the result is clipping the value.
 
-        Tested: tests/gather/test_grid.py, tests/claims/test_same_integers.py
+        Tested: tests/gather/sums/test_grid.py, tests/claims/test_same_integers.py
         """
         if put_rows is not None:
             columns = tuple([cells[variable.name] for variable in self._numbers])

@@ -7,7 +7,7 @@ with rows of zeros, so that n is k times the number of persons and replacing a p
 one person therefore differ in k rows and no more, and every sensitivity is k times that of one row (`loss_sensitivity`,
 `loss_range`, `moment_scale`).
 
-Tested: tests/gather/test_persons.py
+Tested: tests/gather/sums/test_persons.py
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def selection_probabilities(
     `range` is the range of the scores' change, or an array of the leading shape of `values`. An infinite range makes the
     choice uniform; range 0 makes it uniform over the candidates of least score.
 
-    Tested: tests/rehearse/test_chances.py
+    Tested: tests/rehearse/chances/test_all.py
     """
     chances: Array = np.exp(log_selection_probabilities(values, range, epsilon, mechanism))
     return chances

@@ -34,7 +34,7 @@ def laplace_log_chances(distances: Array) -> Array:
     exp(-z) past the second one: only the kinks of the NEAR least distances matter, and only up to REACH past the second.
 
     Source: ours.
-    Tested: tests/rehearse/test_chances.py
+    Tested: tests/rehearse/chances/test_all.py
     """
     rows = distances.reshape(-1, distances.shape[-1])
     logs = np.full(rows.shape, -np.inf)

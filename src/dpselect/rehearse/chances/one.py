@@ -25,7 +25,7 @@ def chance_of(
     Right to an absolute 1e-9 for the exponential mechanism and permute-and-flip, and to 1e-3 for Laplace noise, whose
     integrand has kinks. Why it is enough: it is averaged over tables, which are only a sample.
 
-    Tested: tests/rehearse/test_chance_of.py
+    Tested: tests/rehearse/chances/test_one.py
     """
     if mechanism not in MECHANISMS:
         raise AssumptionError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")

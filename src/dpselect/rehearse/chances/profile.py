@@ -69,7 +69,7 @@ def profile_probabilities(
     distances change by a bounded factor on each of them. What lies within 2^-36 of the threshold is called uniform, as
     its limit is.
 
-    Tested: tests/rehearse/test_chances.py
+    Tested: tests/rehearse/chances/test_all.py
     """
     z, mass = _panels(bound.threshold)
     candidates = values.size

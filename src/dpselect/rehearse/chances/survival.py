@@ -33,7 +33,7 @@ def survival_integrals(p: Array) -> Array:
     exp(24 + 2N) (N/6)^(-2N) = exp(-48) for N = 40.
 
     Source: ours; the error bound is Trefethen, *Approximation Theory and Approximation Practice*, Theorem 19.3.
-    Tested: tests/rehearse/test_chances.py
+    Tested: tests/rehearse/chances/test_all.py
     """
     mass = p.sum(axis=-1, keepdims=True)
     length = np.minimum(1.0, DECAY / np.maximum(mass, 1.0))

@@ -144,7 +144,7 @@ def pcls_bound(
 ) -> UtilityBound:
     """Theorem 4.1, for Algorithm 1. `range` is 2 (r+R)^2 as printed unless a smaller one is given; c is the best unless given.
 
-    Tested: tests/rehearse/test_theorems.py, tests/claims/test_paper_theorems.py
+    Tested: tests/rehearse/paper/test_theorems.py, tests/claims/test_paper_theorems.py
     """
     p, log_n = problem, math.log(problem.rows)
     A = _largest_A(p, penalty / (2 * p.deviation**2 * log_n), c)
@@ -169,7 +169,7 @@ def pcpl_bound(
 ) -> UtilityBound:
     """Theorem 4.2, for Algorithm 2. `epsilon` is the whole price, half for the bound on the sensitivity (the paper's is a half).
 
-    Tested: tests/rehearse/test_theorems.py, tests/claims/test_paper_theorems.py
+    Tested: tests/rehearse/paper/test_theorems.py, tests/claims/test_paper_theorems.py
     """
     p, log_n, half = problem, math.log(problem.rows), epsilon / 2
     highest = p.rows * math.log1p(p.eigenvalue * p.effect**2 / (4 * p.deviation**2)) / (p.active + 0.5)

@@ -24,7 +24,7 @@ def spread(setting: Setting, count: int, reduce: Reduce, *, seed: int = SEED, jo
 
     Every table has generators of its own, spawned from the seed, so how tables are dealt to workers changes nothing.
 
-    Tested: tests/rehearse/test_simulate.py
+    Tested: tests/rehearse/simulate/test_tables.py
     """
     seeds = np.random.SeedSequence(seed).spawn(count)
     batches = [seeds[start : start + _BATCH] for start in range(0, count, _BATCH)]

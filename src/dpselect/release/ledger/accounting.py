@@ -187,7 +187,7 @@ def total_price(records: Iterable[Price], delta: int) -> Total:
     Not covered: prices that are themselves chosen in view of earlier releases, where a plan with c wins; with basic
     composition they are covered (L <= a on every path). docs/LEDGER.md says what to do.
 
-    Tested: tests/claims/test_ledger_prices.py, tests/release/test_accounting.py
+    Tested: tests/claims/test_ledger_prices.py, tests/release/ledger/test_accounting.py
     """
     everything = list(records)
     best = Total(sum(price.epsilon for price in everything), sum(price.delta for price in everything), "basic")

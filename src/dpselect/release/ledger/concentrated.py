@@ -17,7 +17,7 @@ def guess(rho: int, delta: int) -> float:
     golden section over log(alpha-1). No price rests on it.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010.
-    Tested: tests/release/test_accounting.py
+    Tested: tests/release/ledger/test_accounting.py
     """
     rate, need = rho / RHO_UNIT, math.log(DELTA_UNIT / delta)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpselect.rehearse.plan.plan import Plan
+from dpselect.rehearse.planning.plan import Plan
 from dpselect.report.paper.figures import INK, SETTINGS
 
 LINE, POINT, GOAL = "#0072B2", "#D55E00", "#009E73"

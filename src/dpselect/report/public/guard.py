@@ -14,7 +14,7 @@ def require_public(value: Any) -> None:
     A dataclass that says nothing, a private one, an array, moments, scores or a data frame is a programming error, and
     it is named by its type alone.
 
-    Tested: tests/report/test_guard.py
+    Tested: tests/report/public/test_guard.py
     """
     if type(value) in _PLAIN:
         return

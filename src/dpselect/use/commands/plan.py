@@ -8,7 +8,7 @@ import click
 
 from dpselect.assume.models.budget import exact_delta, exact_epsilon
 from dpselect.errors import AssumptionError
-from dpselect.rehearse.plan.plan import Plan, plan_study
+from dpselect.rehearse.planning.plan import Plan, plan_study
 from dpselect.report.paper.figures import save_figure
 from dpselect.report.paper.plan_figure import plan_figure
 from dpselect.use.shell.files import require_writable

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpselect.errors import AssumptionError
-from dpselect.rehearse.plan.supposed import draw_supposed, suppose, suppose_sample
+from dpselect.rehearse.planning.supposed import draw_supposed, suppose, suppose_sample
 from dpselect.rehearse.simulate.settings import Setting, draw
 from dpselect.rehearse.simulate.tables import clipped_products
 

@@ -10,8 +10,8 @@ from functools import cache
 from dpselect.assume.models.penalty import profile_penalty
 from dpselect.assume.models.recipe import MECHANISMS, Mechanism
 from dpselect.assume.models.tuning import DEFAULT_TUNING, tuning_share
-from dpselect.rehearse.plan.bench import Bench, Public, bench
-from dpselect.rehearse.plan.supposed import Drawn, Supposed, draw_supposed, three_digits
+from dpselect.rehearse.planning.bench import Bench, Public, bench
+from dpselect.rehearse.planning.supposed import Drawn, Supposed, draw_supposed, three_digits
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 RADII = (0.5, 1.0, 1.5, 2.0)

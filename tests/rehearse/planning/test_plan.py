@@ -7,8 +7,8 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import AssumptionError
 from dpselect.rehearse.paper.contest import with_stated_bounds
-from dpselect.rehearse.plan.plan import plan, plan_study, recommended
-from dpselect.rehearse.plan.supposed import suppose
+from dpselect.rehearse.planning.plan import plan, plan_study, recommended
+from dpselect.rehearse.planning.supposed import suppose
 from dpselect.rehearse.simulate.settings import FIRST
 
 

@@ -10,9 +10,9 @@ from dpselect.assume.models.subsets import Subsets, candidates_for
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.errors import AssumptionError
-from dpselect.rehearse.plan.bench import Public
-from dpselect.rehearse.plan.options import Option, Search
-from dpselect.rehearse.plan.supposed import Supposed, suppose
+from dpselect.rehearse.planning.bench import Public
+from dpselect.rehearse.planning.options import Option, Search
+from dpselect.rehearse.planning.supposed import Supposed, suppose
 from dpselect.rehearse.simulate.tables import SEED
 
 CLOSE = 0.97

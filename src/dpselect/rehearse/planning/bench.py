@@ -16,7 +16,7 @@ from dpselect.assume.study.neighbors import Neighbors
 from dpselect.errors import AssumptionError
 from dpselect.minimize.lattice import batch_losses
 from dpselect.rehearse.chances.one import chance_of
-from dpselect.rehearse.plan.supposed import Drawn
+from dpselect.rehearse.planning.supposed import Drawn
 from dpselect.rehearse.simulate.tables import sizes_of
 
 Array = NDArray[np.float64]
