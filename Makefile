@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo test test-fast check bench clean
+.PHONY: help demo test test-fast check house bench clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml constraints.txt setup.py $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
+$(STAMP): pyproject.toml constraints.txt setup.py $(C_FILES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
@@ -20,8 +21,12 @@ demo: $(STAMP)   ## the main job on real data, ending in a report to open
 check: $(STAMP)  ## format, lint, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+house: $(STAMP)  ## the counts of the house, into docs/ARCHITECTURE.md; fails where a limit is broken
+	$(BIN)/python tools/house.py
 
 test: check      ## all checks and all tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile

@@ -1,13 +1,15 @@
 """The compiled kernels, if there is a compiler: without one the install succeeds and their NumPy twins serve."""
 
+from pathlib import Path
+
 from setuptools import Extension, setup
 
 setup(
     ext_modules=[
         Extension(
             "dpselect.minimize._lattice",
-            sources=["src/dpselect/minimize/_lattice.c"],
-            depends=["src/dpselect/minimize/_lattice_kernel.h"],
+            sources=["src/dpselect/minimize/kernel/lattice.c"],
+            depends=sorted(map(str, Path("src/dpselect/minimize/kernel").glob("*.h"))),
             extra_compile_args=["-O3", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,

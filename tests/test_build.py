@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LATTICE = ROOT / "src/dpselect/minimize/_lattice.c"
+LATTICE = ROOT / "src/dpselect/minimize/kernel/lattice.c"
 GRID = ROOT / "src/dpselect/gather/sums/_grid.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 

@@ -1,7 +1,8 @@
-/* Doubles to grid integers in one pass: the compiled twin of the arithmetic in grid.py, which says what is computed and why.
+/* Doubles to grid integers in one pass: the compiled twin of the arithmetic in grid.py, which says
+ * what is computed and why.
  *
- * The difference, the product and the sum are rounded one by one, as everywhere: built without contraction (setup.py), and not
- * at all where doubles are computed with more digits than they have. Limited C API of Python 3.11. */
+ * The difference, the product and the sum are rounded one by one, as everywhere: built without contraction (setup.py),
+ * and not at all where doubles are computed with more digits than they have. Limited C API of Python 3.11. */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -22,9 +23,11 @@
 #define CLONES
 #endif
 
-/* floor((v - middle) * scale + 1/2), clamped to [-grid, grid]. Whether all values were finite; one that is no number gives -grid.
- * The clamp comes first, so that the number fits an int: both ends are whole, and the floor of a clamped number is the clamped floor. */
-CLONES static int put(const double *values, double middle, double scale, double grid, double *restrict out, Py_ssize_t count)
+/* floor((v - middle) * scale + 1/2), clamped to [-grid, grid]. Whether all values were finite; one that is no number
+ * gives -grid. The clamp comes first, so that the number fits an int: both ends are whole, and the floor of a clamped
+ * number is the clamped floor. */
+CLONES static int put(const double *values, double middle, double scale, double grid, double *restrict out,
+                      Py_ssize_t count)
 {
     uint64_t strange = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -41,7 +44,8 @@ CLONES static int put(const double *values, double middle, double scale, double 
 }
 
 /* The same for values that are not side by side, a handful at a time. */
-static int put_apart(const char *values, Py_ssize_t step, double middle, double scale, double grid, double *out, Py_ssize_t count)
+static int put_apart(const char *values, Py_ssize_t step, double middle, double scale, double grid, double *out,
+                     Py_ssize_t count)
 {
     enum { SOME = 512 };
     double together[SOME];
@@ -58,12 +62,13 @@ static int put_apart(const char *values, Py_ssize_t step, double middle, double 
 /* Of this machine's kind; NumPy puts "=" before what is not aligned. */
 static int is_double(const Py_buffer *view)
 {
-    return view->itemsize == 8 && view->format != NULL && (strcmp(view->format, "d") == 0 || strcmp(view->format, "=d") == 0);
+    return view->itemsize == 8 && view->format != NULL &&
+           (strcmp(view->format, "d") == 0 || strcmp(view->format, "=d") == 0);
 }
 
-/* Rows of values start .. stop of every column into the rows of `out`; the interpreter lock is let go of once for all. */
-static int put_all(const Py_buffer *columns, const Py_buffer *out, const double *middles, const double *scales, double grid,
-                   Py_ssize_t start, Py_ssize_t stop)
+/* Rows of values start .. stop of every column into the rows of `out`: one call, so that the lock is let go of once. */
+static int put_all(const Py_buffer *columns, const Py_buffer *out, const double *middles, const double *scales,
+                   double grid, Py_ssize_t start, Py_ssize_t stop)
 {
     int finite = 1;
     for (Py_ssize_t row = 0; row < out->shape[0]; row++) {
@@ -93,13 +98,18 @@ static PyObject *put_rows(PyObject *module, PyObject *args)
         return PyErr_NoMemory();
     Py_buffer *const out = views + count;
     for (; held < count + 3; held++) {
-        PyObject *const each = held < count ? PyTuple_GetItem(from, held) : held == count ? to : held == count + 1 ? middles : scales;
-        if (PyObject_GetBuffer(each, &views[held], PyBUF_FORMAT | (held == count ? PyBUF_STRIDED : PyBUF_STRIDED_RO)) < 0)
+        PyObject *const each = held < count        ? PyTuple_GetItem(from, held)
+                               : held == count     ? to
+                               : held == count + 1 ? middles
+                                                   : scales;
+        if (PyObject_GetBuffer(each, &views[held], PyBUF_FORMAT | (held == count ? PyBUF_STRIDED : PyBUF_STRIDED_RO)) <
+            0)
             goto finish;
     }
     int fits = start >= 0 && start <= stop && grid >= 0 && grid <= 0x1p30 && out->ndim == 2 && is_double(out) &&
                out->shape[0] == count && out->shape[1] == stop - start && (uintptr_t)out->buf % sizeof(double) == 0 &&
-               out->strides[0] % (Py_ssize_t)sizeof(double) == 0 && (out->strides[1] == sizeof(double) || stop - start <= 1);
+               out->strides[0] % (Py_ssize_t)sizeof(double) == 0 &&
+               (out->strides[1] == sizeof(double) || stop - start <= 1);
     for (Py_ssize_t i = 0; fits && i < count; i++)
         fits = views[i].ndim == 1 && is_double(&views[i]) && stop <= views[i].shape[0];
     for (Py_ssize_t i = count + 1; fits && i < count + 3; i++)
@@ -109,12 +119,8 @@ static PyObject *put_rows(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
         goto finish;
     }
-    Py_BEGIN_ALLOW_THREADS
-    finite = put_all(views, out, views[count + 1].buf, views[count + 2].buf, grid, start, stop);
-    Py_END_ALLOW_THREADS
-finish:
-    while (held)
-        PyBuffer_Release(&views[--held]);
+    Py_BEGIN_ALLOW_THREADS finite = put_all(views, out, views[count + 1].buf, views[count + 2].buf, grid, start, stop);
+    Py_END_ALLOW_THREADS finish : while (held) PyBuffer_Release(&views[--held]);
     PyMem_Free(views);
     return PyErr_Occurred() ? NULL : PyBool_FromLong(finite);
 }
