@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo test test-fast check house bench clean
+.PHONY: help demo test test-fast check house fuzz bench clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -33,6 +33,9 @@ test: check      ## all checks and all tests
 
 test-fast: check ## the same without Spark, PostgreSQL, the browser and the slow ones
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow'
+
+fuzz: $(STAMP)   ## changed inputs for every reader; more with: make fuzz INPUTS=100000 SEED=2
+	$(BIN)/python tests/fuzz --inputs $(or $(INPUTS),10000) --seed $(or $(SEED),1607)
 
 bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks
