@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,25 @@ def test_every_command_explains_itself_with_an_example(name, capsys):
     assert (code, err) == (0, "")
     assert "Example:" in out
     assert f"dpselect {name}" in out
+
+
+@pytest.mark.parametrize("name", ["leute.csv", "leute.txt"])
+def test_init_tells_how_a_file_is_written_and_the_next_command_says_it_too(place, capsys, name):
+    rows = (place / "people.csv").read_text().replace("north", "nörd").replace("south", "süd")
+    (place / name).write_bytes(rows.replace(",", ";").replace(".", ",").encode("latin-1"))
+    code, out, _ = run(capsys, "init", name, "--response", "income", "-o", "new.toml")
+    assert code == 0
+    form = "--encoding latin-1 --delimiter ';' --decimal ','"
+    assert f"written with {form}" in out
+    assert out.splitlines()[-1].endswith(f"dpselect check new.toml {name} {form}")
+    (place / "study.toml").write_text(STUDY.replace("north", "nörd").replace("south", "süd"))
+    assert run(capsys, "check", "study.toml", name, *shlex.split(form))[0] == 0
+
+
+def test_init_leaves_out_a_column_without_a_name(place, capsys):
+    (place / "indexed.csv").write_text(",income,age\n0,1,2\n1,2,3\n")
+    assert run(capsys, "init", "indexed.csv", "-o", "new.toml")[0] == 0
+    assert 'name = ""' not in (place / "new.toml").read_text()
 
 
 def test_from_a_csv_file_to_a_release(place, capsys):

@@ -113,7 +113,7 @@ MISTAKES = {
     "data is empty": (write("people.csv", ""), SELECT, ["people.csv", "empty"]),
     "a header and no rows": (write("people.csv", "income,age,region\n"), SELECT, ["no rows"]),
     "another data set": (write("people.csv", "price,size\n1,2\n3,4\n"), SELECT, ["'age'", "not in the table"]),
-    "wrong delimiter": (write("people.csv", DATA.replace(",", ";")), SELECT, ["single column", "--delimiter"]),
+    "wrong delimiter": (write("people.csv", DATA.replace(",", ";")), SELECT, ["'age'", "--delimiter ';'"]),
     "a level nobody stated": (
         write("people.csv", DATA.replace("south", "west")),
         SELECT,
@@ -128,15 +128,25 @@ MISTAKES = {
     "decimal commas": (
         write("people.csv", "income;age;region\n1,5;20;north\n2,5;30;south\n"),
         select("--delimiter", ";"),
-        ["'income'", "number"],
+        ["'income'", "number", "--decimal ','"],
     ),
-    "data in Latin-1": (write("people.csv", DATA.replace("south", "süd"), "latin-1"), SELECT, ["encoding"]),
+    "data in Latin-1": (write("people.csv", DATA.replace("south", "süd"), "latin-1"), SELECT, ["--encoding latin-1"]),
     "a short row": (write("people.csv", DATA + "1,2\n"), SELECT, ["people.csv", "unequal length"]),
     "a picture instead of a table": (write("people.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0"), SELECT, ["people.csv"]),
     "no such Parquet file in truth": (
         write("people.parquet", DATA),
         ["select", "study.toml", "people.parquet", "--epsilon", "1"],
         ["people.parquet"],
+    ),
+    "a delimiter for a workbook": (
+        nothing,
+        ["select", "study.toml", "people.xlsx", "--epsilon", "1", "--delimiter", ";"],
+        ["text files"],
+    ),
+    "two columns of one name": (
+        write("people.csv", "income,age,age\n1,2,3\n"),
+        ["init", "people.csv", "-o", "new.toml"],
+        ["'age'", "rename"],
     ),
     "delimiter of two characters": (nothing, select("--delimiter", "::"), ["delimiter", "one character"]),
     "unknown encoding": (nothing, select("--encoding", "latin-99"), ["latin-99", "latin-1"]),

@@ -175,9 +175,9 @@ def test_a_later_file_without_the_column_or_with_another_type_is_refused(tmp_pat
 
 
 def test_names_that_say_no_format_or_two_are_refused(tmp_path):
-    (tmp_path / "t.xlsx").write_text("")
+    (tmp_path / "t.doc").write_text("")
     with pytest.raises(DataError, match="cannot be told by its name"):
-        gather_table(tmp_path / "t.xlsx", STUDY)
+        gather_table(tmp_path / "t.doc", STUDY)
     pq.write_table(table(10), tmp_path / "1.parquet")
     shutil.copy(tmp_path / "1.parquet", tmp_path / "2.csv")
     with pytest.raises(DataError, match="mix the formats csv and parquet"):

@@ -13,6 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from dpselect.errors import DataError
+from dpselect.gather.sources.excel import SUFFIXES
+from dpselect.gather.sources.statistics_files import READERS
 from dpselect.gather.sources.stream import PART, Kinds, Stream, batch_rows, one_sentence
 
 FORMATS = {
@@ -23,6 +25,8 @@ FORMATS = {
     ".ipc": "ipc",
     ".csv": "csv",
     ".tsv": "csv",
+    **dict.fromkeys(READERS, "statistics"),
+    **dict.fromkeys(SUFFIXES, "excel"),
 }
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
@@ -69,6 +73,8 @@ def format_of(files: Sequence[str]) -> str:
                 "for other text."
             )
         formats.add(FORMATS[name.suffix.lower()])
+        if name != path and formats & {"statistics", "excel"}:
+            raise DataError(f"{file!r} is compressed, and only text files are read so: unpack it first.")
     if len(formats) > 1:
         raise DataError(f"The files mix the formats {' and '.join(sorted(formats))}: give one format at a time.")
     return formats.pop()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dpselect.errors import DataError
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
+from dpselect.gather.sources.excel import excel_stream, split_sheet
 from dpselect.gather.sources.files import file_stream, format_of, listed_files
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.source import Csv, Database, is_path, parse_address
-from dpselect.gather.sources.stream import BATCH, Kinds, Stream, one_sentence
+from dpselect.gather.sources.statistics_files import statistics_stream
+from dpselect.gather.sources.stream import BATCH, LABEL, LEVELS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text_files import csv_stream
 
 
@@ -31,12 +35,25 @@ def open_stream(source: Any, kinds: Kinds | None = None) -> Stream:
 
 
 def _path_stream(paths: Sequence[str | os.PathLike[str]], kinds: Kinds) -> Stream:
-    files = listed_files(paths)
-    if format_of(files) == "csv":
-        tabs = ".tsv" in os.path.basename(files[0]).lower()
-        return csv_stream(files, Csv(files[0], delimiter="\t" if tabs else ","), kinds)
+    path, sheet = split_sheet(os.fspath(paths[0]))
+    files = listed_files([path] if sheet is not None and len(paths) == 1 else paths)
+    kind = format_of(files)
+    if kind == "excel":
+        if len(files) > 1:
+            raise DataError("Several workbooks are not one table: give one at a time, or save them as CSV or Parquet.")
+        return excel_stream(files[0], sheet, kinds)
+    if kind == "statistics":
+        return statistics_stream(files, kinds)
+    if kind == "csv":
+        return csv_stream(files, plain_form(files[0]), kinds)
     root = os.fspath(paths[0]) if len(paths) == 1 and os.path.isdir(paths[0]) else None
     return file_stream(files, root, kinds)
+
+
+def plain_form(file: str) -> Csv:
+    """How a text file is read when nothing is stated about it."""
+    tabs = ".tsv" in os.path.basename(file).lower()
+    return Csv(file, delimiter="\t" if tabs else ",")
 
 
 def _memory_stream(source: Any, kinds: Kinds) -> Stream:
@@ -74,11 +91,16 @@ def _is_stream(source: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """Public. The name of a column and what it holds, by its type alone."""
+    """Public. The name of a column and what it holds, by its type alone.
+
+    `label` and `levels` (codes and their labels) are what the dictionary of a file of Stata, SPSS or SAS says, rows apart.
+    """
 
     name: str
     kind: Literal["number", "text", "boolean", "date", "other"]
     type: str
+    label: str = ""
+    levels: tuple[tuple[str | int, str], ...] = ()
 
 
 def read_schema(source: Any) -> tuple[ColumnType, ...]:
@@ -87,7 +109,16 @@ def read_schema(source: Any) -> tuple[ColumnType, ...]:
     Example: `read_schema("houses.parquet")`.
     """
     with open_stream(source) as stream:
-        return tuple(ColumnType(field.name, _kind(field.type), str(field.type)) for field in stream.schema)
+        return tuple(_column(field) for field in stream.schema)
+
+
+def _column(field: Any) -> ColumnType:
+    said = {
+        key.decode(): value.decode() for key, value in (field.metadata or {}).items() if key.startswith(b"dpselect:")
+    }
+    coded = json.loads(said.get(LEVELS, "[]"))
+    levels = tuple((code, text) for code, text in coded if isinstance(code, str | int))
+    return ColumnType(field.name, _kind(field.type), str(field.type), said.get(LABEL, ""), levels)
 
 
 def _kind(kind: Any) -> Literal["number", "text", "boolean", "date", "other"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ CELLS = 2**22
 """Cells of a batch of a file, at most: narrow tables are read in longer batches, wide ones in shorter."""
 PART = 524_288
 """Rows of a part, at least: beginning it must not count."""
+
+LABEL, LEVELS = "dpselect:label", "dpselect:levels"
+"""Under these words a field of a schema carries what the file's own dictionary says."""
 
 Kind = Literal["number", "text"]
 Kinds = Mapping[str, Kind]
@@ -46,6 +50,17 @@ class Stream:
     def in_parts(self, names: Sequence[str]) -> Iterator[Iterable[Any]]:
         """The batches in pieces, for threads: whoever takes a piece reads it, or it is one batch that was read here."""
         return ([batch] for batch in self.read(names)) if self.parts is None else self.parts(names)
+
+
+def dictionary(label: str, levels: Mapping[Any, str] | None = None) -> dict[str, str] | None:
+    """What a file says about a column apart from its rows, as an Arrow field carries it: a label, and labels of codes."""
+    coded = [[_plain(code), str(text)] for code, text in (levels or {}).items()]
+    said = {LABEL: label, LEVELS: json.dumps(coded) if coded else ""}
+    return {key: value for key, value in said.items() if value} or None
+
+
+def _plain(code: Any) -> Any:
+    return int(code) if isinstance(code, float) and code.is_integer() else code
 
 
 def batch_rows(columns: int) -> int:

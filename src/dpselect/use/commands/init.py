@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
 from dpselect.errors import DpselectError
+from dpselect.gather.sources.text_form import options_of
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.options import CSV, DATA, QUIET
-from dpselect.use.shell.sources import column_kinds, csv_form, source_of
+from dpselect.use.shell.sources import csv_form, guessed_form, named_columns, source_of
 from dpselect.use.shell.study import new_study
 
 
@@ -36,7 +38,9 @@ def command(data: str, output: str, response: str | None, force: bool, quiet: bo
     if Path(output).exists() and not force:
         raise DpselectError(f"{output!r} exists already; give another --output, or --force to overwrite it.")
     require_writable(output)
-    columns = column_kinds(source_of(data, csv_form(options)))
+    stated = csv_form(options)
+    form = guessed_form(data, stated)
+    columns = named_columns(source_of(data, form))
     text = new_study(columns, response)
     write_text(output, text)
     if quiet:
@@ -44,6 +48,7 @@ def command(data: str, output: str, response: str | None, force: bool, quiet: bo
         return
     places = sum(line.split("#")[0].count('"?"') for line in text.splitlines())
     click.echo(f'Wrote {output}: {len(columns)} columns, {places} open places marked "?".')
-    click.echo(
-        f"Now open {output}, state the bounds without looking at the rows, and run: dpselect check {output} {data}"
-    )
+    if form != stated:
+        click.echo(f"By its form, {data} is written with {options_of(form)}: say so whenever you give it.")
+    check = " ".join(["dpselect check", shlex.quote(output), shlex.quote(data), options_of(form)]).strip()
+    click.echo(f"Now open {output}, state the bounds without looking at the rows, and run: {check}")

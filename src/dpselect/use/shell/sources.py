@@ -13,13 +13,14 @@ from dpselect.errors import DataError
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.moments_file import moments_files
 from dpselect.gather.sources.arrow import check_schema
-from dpselect.gather.sources.open import open_stream, read_schema
+from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
+from dpselect.gather.sources.open import ColumnType, open_stream, plain_form, read_schema
 from dpselect.gather.sources.source import Csv, parse_address
+from dpselect.gather.sources.stream import one_sentence
+from dpselect.gather.sources.text_form import guess_form, stated_form
 from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table, kinds_of
 from dpselect.use.shell.terminal import reading
-
-KINDS = {"number": "number", "text": "text", "boolean": "number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,6 @@ class Rows:
         if self.engine == "spark":
             return  # a session takes many seconds to start; it is opened once, for the rows
         with open_stream(self.source, kinds_of(assumptions)) as stream:
-            names = stream.schema.names
-            if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-                raise DataError(
-                    "The table has a single column: state what stands between its cells, such as --delimiter ';'."
-                )
             check_schema(stream.schema, assumptions)
 
     @property
@@ -87,12 +83,41 @@ def csv_form(options: dict[str, Any]) -> dict[str, str]:
 
 def source_of(data: str, form: dict[str, str]) -> Any:
     """What `gather` takes, from a path or an address."""
+    if form and not _may_be_text(data):
+        options = " and ".join(f"--{name}" for name in form)
+        raise click.UsageError(f"{options} is for text files, and {label(data)!r} is none by its name: leave it out.")
     return Csv(data, **form) if form else data
 
 
-def column_kinds(source: Any) -> list[tuple[str, str]]:
-    """Names and kinds ("number", "text" or another type) of a source's columns."""
-    return [(column.name, KINDS.get(column.kind, column.type)) for column in read_schema(source)]
+def _may_be_text(data: str) -> bool:
+    """Whether a name leaves it open that this is a text file."""
+    bare = data.removesuffix(Path(data).suffix) if data.endswith(COMPRESSIONS) else data
+    return parse_address(data) is None and FORMATS.get(Path(bare).suffix.lower(), "csv") == "csv"
+
+
+def guessed_form(data: str, form: dict[str, str]) -> dict[str, str]:
+    """What was stated about a text file, and for the rest what its form looks like, where that is not the usual."""
+    if not (_may_be_text(data) and Path(data).is_file()):
+        return form
+    with one_sentence(f"{data!r} cannot be read as text: it may be damaged or something else"):
+        seems = guess_form(data)
+    usual = plain_form(data)
+    found = stated_form(seems, usual) | form
+    # A name that does not say what it is needs something stated, or it is not read as text.
+    known = (
+        Path(data.removesuffix(Path(data).suffix) if data.endswith(COMPRESSIONS) else data).suffix.lower() in FORMATS
+    )
+    return found if found or known else {"delimiter": seems.delimiter}
+
+
+def named_columns(source: Any) -> list[ColumnType]:
+    """The columns of a source that have a name; one that two columns share is refused, for no study could tell them apart."""
+    columns = [column for column in read_schema(source) if column.name.strip()]
+    names = [column.name for column in columns]
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"Two columns are named {name!r}: rename one of them in the table.")
+    return columns
 
 
 def label(data: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.study_file import read_assumptions
 from dpselect.errors import AssumptionError
+from dpselect.gather.sources.open import ColumnType
 
 OPEN = "?"
 
@@ -64,18 +65,18 @@ def _open_places(values: dict[str, Any]) -> Iterable[str]:
             yield f"{' and '.join(missing)} of {who}"
 
 
-def new_study(columns: Iterable[tuple[str, str]], response: str | None) -> str:
-    """The text of a study file with open places, from column names and kinds ("number", "text" or a type we cannot use)."""
+def new_study(columns: Iterable[ColumnType], response: str | None) -> str:
+    """The text of a study file with open places, from the names and kinds of columns."""
     listed = list(columns)
-    names = [name for name, _ in listed]
+    names = [column.name for column in listed]
     if response is not None and response not in names:
         raise AssumptionError(f"The column {response!r} is not in the table; it has {_some(names)}.")
     lines = [_HEAD, "[response]"]
     lines += [f"name = {_toml(response or OPEN)}" + ("" if response else _which_response(names))]
     lines += [f'lower = "{OPEN}"', f'upper = "{OPEN}"']
-    for name, kind in listed:
-        if name != response:
-            lines += ["", *_predictor(name, kind)]
+    for column in listed:
+        if column.name != response:
+            lines += ["", *_predictor(column)]
     return "\n".join(lines) + "\n"
 
 
@@ -83,13 +84,14 @@ def _which_response(names: list[str]) -> str:
     return f"  # one of {_some(names)}; then delete its [[predictors]] table below"
 
 
-def _predictor(name: str, kind: str) -> list[str]:
-    if kind == "number":
-        return ["[[predictors]]", f"name = {_toml(name)}", f'lower = "{OPEN}"', f'upper = "{OPEN}"']
-    if kind == "text":
+def _predictor(column: ColumnType) -> list[str]:
+    name = _toml(column.name)
+    if column.kind in ("number", "boolean"):
+        return ["[[predictors]]", f"name = {name}", f'lower = "{OPEN}"', f'upper = "{OPEN}"']
+    if column.kind == "text":
         hint = '  # all that can occur, such as ["north", "south"]; the first is the reference'
-        return ["[[predictors]]", f"name = {_toml(name)}", f'levels = ["{OPEN}"]{hint}']
-    return [f"# {_toml(name)} has the type {kind}, which cannot be used as it is: store it as a number or as text."]
+        return ["[[predictors]]", f"name = {name}", f'levels = ["{OPEN}"]{hint}']
+    return [f"# {name} has the type {column.type}, which cannot be used as it is: store it as a number or as text."]
 
 
 def _some(names: list[str]) -> str:

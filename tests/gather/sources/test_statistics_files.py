@@ -1,0 +1,147 @@
+"""Files that other programs write: the integers of the same rows as CSV, labels from the dictionary, one sentence otherwise."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.errors import DataError
+from dpselect.gather.sources import statistics_files
+from dpselect.gather.sources.open import open_stream, read_schema
+from dpselect.gather.table import gather_table
+
+pyreadstat = pytest.importorskip("pyreadstat", reason="No pyreadstat: pip install 'dpselect[statistics]'.")
+
+CODES = Assumptions(
+    Numeric("weeks", 0, 52),
+    [Numeric("age", 18, 35), Categorical("sex", [1, 2]), Categorical("town", ["Ulm", "Köln"])],
+    missing="midpoint",
+)
+WORDS = Assumptions(
+    Numeric("weeks", 0, 52), [Categorical("sex", ["male", "female"]), Numeric("age", 18, 35)], missing="midpoint"
+)
+PERSONS = Assumptions(
+    Numeric("weeks", 0, 52), [Numeric("age", 18, 35)], person="who", max_rows_per_person=2, missing="midpoint"
+)
+SEXES = {1: "male", 2: "female"}
+
+
+def frame(rows: int = 500) -> pd.DataFrame:
+    rng = np.random.default_rng(21)
+    return pd.DataFrame(
+        {
+            "weeks": rng.uniform(-3, 60, rows),
+            "age": np.where(rng.uniform(size=rows) < 0.1, np.nan, rng.normal(27, 5, rows)),
+            "sex": rng.integers(1, 4, rows).astype(float),
+            "town": rng.choice(["Ulm", "Köln", "Bonn"], rows),
+            "who": rng.integers(1, 200, rows).astype(float),
+            "born": pd.to_datetime(["1990-05-05"] * rows),
+        }
+    )
+
+
+def as_csv(folder: Path, words: bool = False) -> Path:
+    table = frame()
+    table["who"] = table["who"].astype(int)
+    if words:
+        table["sex"] = [SEXES.get(code, "unlabelled") for code in table["sex"]]
+    table.to_csv(folder / "t.csv", index=False)
+    return folder / "t.csv"
+
+
+def stata(folder: Path) -> Path:
+    """By pandas' own writer, which shares nothing with the reader."""
+    frame().to_stata(
+        folder / "t.dta",
+        write_index=False,
+        version=118,
+        value_labels={"sex": SEXES},
+        variable_labels={"age": "Age in years"},
+    )
+    return folder / "t.dta"
+
+
+def written_by(function: str, name: str):
+    def write(folder: Path) -> Path:
+        labels = {"variable_value_labels": {"sex": SEXES}} if function != "write_xport" else {}
+        getattr(pyreadstat, function)(frame(), folder / name, column_labels={"age": "Age in years"}, **labels)
+        return folder / name
+
+    return write
+
+
+FILES = {
+    "Stata, by pandas": stata,
+    "Stata": written_by("write_dta", "t.dta"),
+    "SPSS": written_by("write_sav", "t.sav"),
+    "SAS transport": written_by("write_xport", "t.xpt"),
+}
+
+
+@pytest.mark.parametrize("study", [CODES, PERSONS], ids=["codes", "persons"])
+@pytest.mark.parametrize("name", FILES)
+def test_the_integers_are_those_of_the_same_rows_as_csv(tmp_path, name, study):
+    assert gather_table(FILES[name](tmp_path), study).integers() == gather_table(as_csv(tmp_path), study).integers()
+
+
+@pytest.mark.parametrize("name", ["Stata, by pandas", "Stata", "SPSS"])
+def test_codes_are_read_as_their_labels_where_the_levels_are_stated_as_text(tmp_path, name):
+    found = gather_table(FILES[name](tmp_path), WORDS).integers()
+    assert found == gather_table(as_csv(tmp_path, words=True), WORDS).integers()
+
+
+def test_a_table_in_many_chunks_and_several_files(tmp_path, monkeypatch):
+    expected = gather_table(FILES["SPSS"](tmp_path), CODES)
+    monkeypatch.setattr(statistics_files, "CHUNK", 100)  # the last chunk is full
+    assert gather_table(tmp_path / "t.sav", CODES).integers() == expected.integers()
+    twice = gather_table([tmp_path / "t.sav", FILES["SPSS"](tmp_path)], CODES)
+    assert twice.integers() == (expected + expected).integers()
+
+
+def test_the_dictionary_is_told_and_no_range_is(tmp_path):
+    columns = {column.name: column for column in read_schema(FILES["SPSS"](tmp_path))}
+    assert columns["age"].label == "Age in years"
+    assert columns["sex"].levels == ((1, "male"), (2, "female"))
+    assert columns["town"].kind == "text"
+    assert columns["born"].kind == "date"
+
+
+@pytest.mark.parametrize("name", ["Stata", "SPSS"])
+def test_a_date_is_refused_by_its_type(tmp_path, name):
+    study = Assumptions(Numeric("weeks", 0, 52), [Numeric("born", 0, 10)])
+    with pytest.raises(DataError, match="days since a fixed day"):
+        gather_table(FILES[name](tmp_path), study)
+
+
+@pytest.mark.parametrize("name", ["t.dta", "t.sav", "t.sas7bdat", "t.xpt", "t.por"])
+def test_a_file_of_something_else_is_one_sentence(tmp_path, name):
+    (tmp_path / name).write_text("weeks,age\nsecret,41\n")
+    with pytest.raises(DataError, match="cannot be read as a file of") as caught:
+        gather_table(tmp_path / name, CODES)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = FILES["SPSS"](tmp_path)
+    monkeypatch.setattr(statistics_files, "CHUNK", 100)
+    with open_stream(path) as stream:
+        batches = stream.read(["age"])
+        next(batches)
+        os.utime(path, ns=(1, 1))
+        with pytest.raises(DataError, match="changed while it was read"):
+            next(batches)
+
+
+def test_the_missing_package_and_a_packed_file_are_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "t.sav.gz").write_bytes(b"")
+    with pytest.raises(DataError, match="unpack it first"):
+        gather_table(tmp_path / "t.sav.gz", CODES)
+    path = FILES["SPSS"](tmp_path)
+    monkeypatch.setitem(__import__("sys").modules, "pyreadstat", None)
+    with pytest.raises(DataError, match=r"dpselect\[statistics\]"):
+        gather_table(path, CODES)
