@@ -37,13 +37,17 @@ class Accumulator:
         """Add a batch of rows, of any length."""
         rows = len(cells[self._assumptions.response.name])
         for start in range(0, rows, CHUNK):
-            work = self._design.chunk(cells, start, min(start + CHUNK, rows))
-            products = (work @ work.T).astype(np.int64)
-            self._recent = products if self._recent is None else self._recent + products
-            self._chunks += 1
-            if self._chunks % CHUNKS_AT_ONCE == 0:
-                self._move()
-        self.rows += rows
+            stop = min(start + CHUNK, rows)
+            self.add_chunk(self._design.chunk(cells, start, stop), cells, start, stop)
+
+    def add_chunk(self, work: NDArray[np.float64], cells: Cells, start: int, stop: int) -> None:
+        """Add rows that are on the grid already, as a `Design` of these assumptions puts them there."""
+        products = (work @ work.T).astype(np.int64)
+        self._recent = products if self._recent is None else self._recent + products
+        self._chunks += 1
+        if self._chunks % CHUNKS_AT_ONCE == 0:
+            self._move()
+        self.rows += stop - start
 
     def _move(self) -> None:
         if self._recent is not None:

@@ -50,6 +50,8 @@ class Design:
                 self._others.append(column)
         self.order = np.array([*order, place[assumptions.response.name]])
         self._work = np.empty((len(self._numbers) + len(self._others), chunk))
+        self.left_out: NDArray[np.bool_] | None = None
+        """Which rows of the last chunk are zero because a cell is missing."""
 
     def __repr__(self) -> str:
         return "Design(values=<private>)"
@@ -73,8 +75,10 @@ class Design:
                 numbers[self._place[name]][rows] = 0
         for row, column in zip(work[len(self._numbers) :], self._others, strict=True):
             self._product(column, numbers, codes, row)
+        self.left_out = None
         if gone and self._missing == "zero-row":
-            work[:, np.logical_or.reduce(list(gone.values()))] = 0
+            self.left_out = np.logical_or.reduce(list(gone.values()))
+            work[:, self.left_out] = 0
         return work
 
     def _put_on_grid(self, cells: Cells, start: int, stop: int, out: Doubles) -> bool:

@@ -51,15 +51,18 @@ class PersonAccumulator:
 
     def add(self, cells: Cells) -> None:
         """Add a batch of rows, of any length."""
+        rows = len(cells[self._assumptions.response.name])
+        for start in range(0, rows, CHUNK):
+            stop = min(start + CHUNK, rows)
+            self.add_chunk(self._design.chunk(cells, start, stop), cells, start, stop)
+
+    def add_chunk(self, work: NDArray[np.float64], cells: Cells, start: int, stop: int) -> None:
+        """Add rows that are on the grid already, as a `Design` of these assumptions puts them there."""
         assert self._assumptions.person is not None
-        persons = cells[self._assumptions.person]
-        for start in range(0, len(persons), CHUNK):
-            stop = min(start + CHUNK, len(persons))
-            work = self._design.chunk(cells, start, stop)
-            self._values.append(work[self._design.order].T.astype(np.int32))
-            self._persons.append(self._coded(persons[start:stop]))
-        self.rows += len(persons)
-        self._waiting += len(persons)
+        self._values.append(work[self._design.order].T.astype(np.int32))
+        self._persons.append(self._coded(cells[self._assumptions.person][start:stop]))
+        self.rows += stop - start
+        self._waiting += stop - start
         if self._waiting > PENDING:
             self._drop()
             self._waiting = 0
