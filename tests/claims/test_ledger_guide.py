@@ -18,6 +18,6 @@ def test_the_code_of_the_guide_runs(tmp_path, monkeypatch):
 
 
 def test_the_rights_in_the_guide_are_the_tested_ones():
-    tested = (Path(__file__).parents[1] / "release" / "test_ledger_postgres.py").read_text(encoding="utf-8")
+    tested = (Path(__file__).parents[1] / "release" / "ledger" / "test_ledger_postgres.py").read_text(encoding="utf-8")
     for right in re.findall(r"^GRANT (\w+)", GUIDE, re.M):
         assert f"GRANT {right} ON" in tested

@@ -9,7 +9,7 @@ from operator import add
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.gather.add_up import add_up_here, checked_cells
 from dpselect.gather.clusters.cluster import cluster_moments
@@ -31,6 +31,7 @@ def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Prog
     paths; a database's address with a table ("postgresql://host/base?table=t", "spark:?table=t"); `Csv` or `Database`; or
     moments gathered before under the same assumptions, saved or not. `progress` is called with what was read so far.
     """
+    assumptions.require_bounds("Adding up moments")
     if isinstance(source, Moments):
         return of_these(source, assumptions)
     if saved := moments_files(source):
@@ -63,7 +64,8 @@ def table_parts(source: Any, assumptions: Assumptions) -> Generator[Iterable[Cel
 
 def kinds_of(assumptions: Assumptions) -> Kinds:
     """What each needed column holds."""
-    texts = {v.name for v in assumptions.predictors if isinstance(v, Categorical) and isinstance(v.levels[0], str)}
+    variables = (*assumptions.predictors, assumptions.response)
+    texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.levels[0], str)}
     kinds: dict[str, Kind] = {name: "text" if name in texts else "number" for name in needed_names(assumptions)}
     return kinds if assumptions.person is None else kinds | {assumptions.person: "text"}
 

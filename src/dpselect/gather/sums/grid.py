@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import Assumptions, Column, Factor
-from dpselect.assume.study.variables import GRID, Categorical, Numeric, Variable
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column, Factor
+from dpselect.assume.study.variables import GRID, Categorical, Variable
 from dpselect.errors import DataError
 
 put_rows: Callable[..., bool] | None = None
@@ -34,7 +35,7 @@ class Design:
     def __init__(self, assumptions: Assumptions, chunk: int) -> None:
         self._variables: tuple[Variable, ...] = (*assumptions.predictors, assumptions.response)
         self._missing = assumptions.missing
-        self._numbers = [variable for variable in self._variables if isinstance(variable, Numeric)]
+        self._numbers = [variable for variable in self._variables if not isinstance(variable, Categorical)]
         self._middles = np.array([variable.middle for variable in self._numbers], dtype=np.float64)
         self._scales = np.array([variable.scale for variable in self._numbers], dtype=np.float64)
         place = {variable.name: i for i, variable in enumerate(self._numbers)}
