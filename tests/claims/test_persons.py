@@ -38,7 +38,9 @@ def study(most: int | None, neighbors: str = "replace-one") -> Assumptions:
     return Assumptions(Numeric("y", -1, 1), predictors, neighbors=neighbors, person=person, max_rows_per_person=most)
 
 
-def scores_of(assumptions: Assumptions, method: Method = "pcls", penalty: float = 0.0, **settings) -> Scores | LocalScores:
+def scores_of(
+    assumptions: Assumptions, method: Method = "pcls", penalty: float = 0.0, **settings
+) -> Scores | LocalScores:
     generator = np.random.default_rng(4)
     accumulator = Accumulator(study(None))
     accumulator.add({name: generator.uniform(-1, 1, 300) for name in ("a", "b", "y")})

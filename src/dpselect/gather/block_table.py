@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError, DataError
 from dpselect.gather.add_up_blocks import BlockPlan, Gathered, add_up_blocks_here
 from dpselect.gather.saved.moments_file import moments_files
@@ -60,10 +59,8 @@ def _check(assumptions: Assumptions, blocks: int, partitions: int, moments: bool
             f"{blocks:,} blocks in {partitions} partition(s) of this study need more than {MOST_BYTES // 2**20} MB: use fewer, "
             "larger blocks."
         )
-    variables = (*assumptions.predictors, assumptions.response)
-    open_ones = [v.name for v in variables if isinstance(v, Numeric) and v.lower is None]
-    if moments and open_ones:
-        raise AssumptionError(f"Moments need bounds, and {', '.join(map(repr, open_ones))} has none: state them.")
+    if moments:
+        assumptions.require_bounds("Adding up moments")
 
 
 def _checked(gathered: Gathered, assumptions: Assumptions) -> Gathered:

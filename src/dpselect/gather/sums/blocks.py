@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study.assumptions import Assumptions, Intercept
-from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.gather.sums import block_kernel
 from dpselect.gather.sums.block_numpy import LOWEST, SLICES, Places, merge_bins
@@ -94,8 +93,7 @@ class BlockSums:
 
 def is_on_grid(assumptions: Assumptions) -> bool:
     """Whether every variable has bounds, so that all sums are of whole numbers."""
-    variables = (*assumptions.predictors, assumptions.response)
-    return all(variable.lower is not None for variable in variables if isinstance(variable, Numeric))
+    return not assumptions.unbounded
 
 
 def row_width(assumptions: Assumptions) -> int:

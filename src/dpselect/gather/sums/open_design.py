@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import Assumptions, Column
-from dpselect.assume.study.variables import GRID, Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column
+from dpselect.assume.study.variables import GRID, Categorical, Level, Variable
 from dpselect.errors import DataError
 from dpselect.gather.sums.grid import Cells, Doubles
 
@@ -27,7 +28,7 @@ class OpenDesign:
         self._missing = assumptions.missing
         self._response = assumptions.response.name
         self._columns = [column for column in assumptions.columns if column.factors]
-        self._open = {v.name for v in self._variables if isinstance(v, Numeric) and v.lower is None}
+        self._open = set(assumptions.unbounded)
         self.order = np.arange(len(self._columns) + 1)
         self._work = np.empty((len(self.order), chunk))
         self.left_out: NDArray[np.bool_] | None = None
@@ -48,7 +49,7 @@ class OpenDesign:
             values = {}
             for variable in self._variables:
                 own = cells[variable.name][start:stop]
-                gone = ~np.isfinite(own) if isinstance(variable, Numeric) else own < 0
+                gone = own < 0 if isinstance(variable, Categorical) else ~np.isfinite(own)
                 if gone.any():
                     self._refuse(variable.name)
                     if self._missing == "zero-row" or variable.name in self._open:
@@ -70,11 +71,9 @@ class OpenDesign:
                 "'midpoint' or 'zero-row'."
             )
 
-    def _entries(self, variable: object, own: NDArray[np.float64], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _entries(self, variable: Variable, own: NDArray[np.float64], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The grid's whole numbers, the cells themselves, or the places of a category's levels."""
-        if not isinstance(variable, Numeric):
-            return own
-        if variable.name in self._open:
+        if isinstance(variable, Categorical) or variable.name in self._open:
             return own
         grid = np.clip(np.floor((own - variable.middle) * variable.scale + 0.5), -GRID, GRID)
         return np.where(gone, 0.0, grid)
@@ -97,6 +96,7 @@ class OpenDesign:
         assert out is not None
         return out
 
-    def _place(self, name: str, level: object) -> int:
-        levels = next(v.levels for v in self._variables if v.name == name and not isinstance(v, Numeric))
-        return list(levels).index(level)  # type: ignore[arg-type]
+    def _place(self, name: str, level: Level) -> int:
+        return next(
+            list(v.levels).index(level) for v in self._variables if v.name == name and isinstance(v, Categorical)
+        )
