@@ -52,7 +52,7 @@ def private_values():
     local = make_recipe(public_n, Choice("pcpl"), rows=ROWS, epsilon=1, delta=1e-6)
     accumulator = Accumulator(STUDY)
     yield moments
-    yield moments + moments
+    yield moments + dpselect.gather(table(), STUDY)
     yield copy.copy(moments)
     yield minimize_all(moments, all_subsets(3), 1.0)
     yield penalize(minimize(moments, recipe), recipe)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import reduce
 from itertools import chain, islice
-from operator import add
 from queue import SimpleQueue
 from threading import Event
 from typing import Any, Protocol
@@ -18,7 +17,7 @@ from dpselect.gather.sources.arrow import batch_cells, check_schema, needed_name
 from dpselect.gather.sources.stream import Reporter
 from dpselect.gather.sums.accumulate import Accumulator
 from dpselect.gather.sums.grid import Cells
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, pooled
 from dpselect.gather.sums.persons import PersonAccumulator
 
 MOST_THREADS = 8
@@ -49,7 +48,7 @@ def add_up_here(parts: Iterable[Iterable[Cells]], assumptions: Assumptions, repo
         return add_up(reported(chain.from_iterable(parts), assumptions, report), assumptions)
     accumulators = [Accumulator(assumptions) for _ in range(thread_count(assumptions))]
     share_out(parts, accumulators, lambda: report(sum(each.rows for each in accumulators)))
-    moments = reduce(add, [each.partial() for each in accumulators])
+    moments = reduce(pooled, [each.partial() for each in accumulators])
     report(moments.n, done=True)
     return moments
 

@@ -21,7 +21,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import GRID
 from dpselect.gather.sums.accumulate import CHUNK, exact_products
 from dpselect.gather.sums.grid import Cells, Design
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, sound
 
 PRIME = 2**31 - 1
 MULTIPLIER = 1_583_458_089
@@ -94,7 +94,7 @@ class PersonAccumulator:
         values = self._values[0] if self._values else np.zeros((0, width), dtype=np.int32)
         names = tuple(column.name for column in self._assumptions.columns)
         n = self._assumptions.rows_per_person * len(self._codes)
-        return Moments(n, exact_products(values), names, self._assumptions.hash)
+        return sound(Moments(n, exact_products(values), names, self._assumptions.hash))
 
 
 def mixed(values: NDArray[np.int32]) -> NDArray[np.int64]:
