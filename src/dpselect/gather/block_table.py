@@ -66,7 +66,7 @@ def _check(assumptions: Assumptions, blocks: int, partitions: int, moments: bool
 def _checked(gathered: Gathered, assumptions: Assumptions) -> Gathered:
     sums, moments = gathered
     if moments is not None:
-        checked(moments, assumptions)
+        moments = checked(moments, assumptions)
     if sums.n == 0 and assumptions.neighbors == "replace-one":
         raise DataError("The table has no rows; give at least one.")
-    return gathered
+    return sums, moments

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
-from dpselect.assume.study.assumptions import Assumptions, canonical_json
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.canonical import canonical_json
 from dpselect.errors import DataError
 from dpselect.gather.sources.files import listed_files
 from dpselect.gather.sources.source import is_path

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
-from dpselect.assume.study.assumptions import Assumptions, Column
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column
 from dpselect.assume.study.variables import GRID
 
 UNIT = GRID**2
