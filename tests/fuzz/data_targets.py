@@ -102,7 +102,11 @@ def csv_seeds() -> list[bytes]:
 def study_seeds() -> list[bytes]:
     texts = [format_assumptions(study) for study in STUDIES]
     texts.append(texts[0].replace("[response]", 'formula = "y ~ a + C(c) + a:b"\n\n[response]', 1))
-    columns = [ColumnType("y", "number", "double"), ColumnType("c", "text", "string"), ColumnType("d", "date", "date32")]
+    columns = [
+        ColumnType("y", "number", "double"),
+        ColumnType("c", "text", "string"),
+        ColumnType("d", "date", "date32"),
+    ]
     texts.append(new_study(columns, None))
     return [text.encode() for text in texts]
 

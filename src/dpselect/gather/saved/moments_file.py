@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.canonical import canonical_json
+from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError
 from dpselect.gather.sources.files import listed_files
 from dpselect.gather.sources.source import is_path
@@ -149,4 +148,4 @@ def _are_texts(values: object) -> bool:
 
 def _checksum(values: dict[str, Any]) -> str:
     """Of everything else in the file: it tells damage, not a forger, who can compute it too."""
-    return hashlib.sha256(canonical_json(values).encode()).hexdigest()
+    return sha256_of(values)
