@@ -1,10 +1,15 @@
-"""Everything that dpselect raises on purpose.
+"""Everything that dpselect raises or warns of on purpose.
 
 DpselectError
 ├── AssumptionError   a public statement is missing, impossible or contradicts another
 ├── DataError         the table does not have the form that the assumptions describe
 ├── BudgetExceeded    the ledger refuses: what is asked costs more than what is left
 └── LedgerError       the ledger cannot be read, written or trusted
+    └── NoLedgerYet   there is nothing where the ledger should be; with totals it can be made
+
+DpselectWarning
+├── NoLedgerWarning   a release is charged to no ledger, so nothing adds it to the others
+└── TwoLedgersWarning one data set is charged to two ledgers, which know nothing of each other
 
 A message is one sentence that says what was asked, what is allowed and what to do. It quotes public values only: names,
 bounds, levels and prices stated by a person, never a cell, a count or a range that was read from rows.
@@ -29,3 +34,19 @@ class BudgetExceeded(DpselectError):
 
 class LedgerError(DpselectError):
     """The ledger cannot be read, written or trusted."""
+
+
+class NoLedgerYet(LedgerError):
+    """There is nothing where the ledger should be; with totals it can be made."""
+
+
+class DpselectWarning(UserWarning):
+    """The root of the warnings; what is done is allowed, and somebody should know."""
+
+
+class NoLedgerWarning(DpselectWarning):
+    """A release is charged to no ledger: nothing adds it up with what else was released from the same rows."""
+
+
+class TwoLedgersWarning(DpselectWarning):
+    """One data set is charged to two ledgers: together they may promise more than either allows."""

@@ -16,9 +16,9 @@ import pytest
 from dpselect.errors import LedgerError
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge
-from dpselect.release.ledger.sqlite import SqliteStore
+from dpselect.release.ledger.stores.sqlite import SqliteStore
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = Path(__file__).parents[3] / "src"
 
 
 def choice(epsilon="0.1", **more):

@@ -9,9 +9,9 @@ import pytest
 
 from dpselect.errors import AssumptionError, LedgerError
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.patience import Patience
-from dpselect.release.ledger.postgres import PostgresStore
 from dpselect.release.ledger.records import Charge
+from dpselect.release.ledger.stores.patience import Patience
+from dpselect.release.ledger.stores.postgres import PostgresStore
 
 pytestmark = pytest.mark.postgres
 pytest.importorskip("psycopg", reason="psycopg is not installed")

@@ -12,7 +12,7 @@ from dpselect.errors import BudgetExceeded
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = Path(__file__).parents[3] / "src"
 ROOM = 100
 
 # A process that forks spenders, kills one every few milliseconds and replaces it, and lets the last ones finish.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from operator import add
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
@@ -12,7 +13,7 @@ from dpselect.gather.sources.arrow import needed_names
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.stream import one_sentence
 from dpselect.gather.sums.accumulate import Accumulator
-from dpselect.gather.sums.moments import Moments, pooled
+from dpselect.gather.sums.moments import Moments
 
 
 def dask_moments(frame: Any, assumptions: Assumptions) -> Moments:
@@ -31,7 +32,7 @@ def dask_moments(frame: Any, assumptions: Assumptions) -> Moments:
     for answer in answers:
         if isinstance(answer, DpselectError):
             raise answer
-    return reduce(pooled, answers, Accumulator(assumptions).partial())
+    return reduce(add, answers, Accumulator(assumptions).partial())
 
 
 def _partition(frame: Any, assumptions: Assumptions) -> Moments | DpselectError:

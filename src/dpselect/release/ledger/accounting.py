@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -36,6 +37,12 @@ class Price:
         """The price of `count` such acts: all four amounts add up."""
         return Price(count * self.epsilon, count * self.delta, count * self.rho, count * self.delta_beside)
 
+
+PRICED_BY = ("bound_epsilon", "rho")
+"""The parameters of a charge that may decide its price; all others are facts for people."""
+
+LARGEST_EXPONENT = 400
+"""A number of a charge is not written with a larger power of ten, so that nobody can make a ledger compute for years."""
 
 Pricing = Callable[[Charge], Price]
 _PRICING: dict[str, Pricing] = {}
@@ -160,7 +167,7 @@ class Total:
     method: str
 
 
-def total_price(records: Iterable[Price], delta: int) -> Total:
+def total_price(records: Iterable[Price] | Counter[Price], delta: int) -> Total:
     """The least epsilon at which all records together are (epsilon, delta')-DP with delta' <= delta.
 
     A *plan* puts some records in a group Z and the others in N, and claims
@@ -189,9 +196,9 @@ def total_price(records: Iterable[Price], delta: int) -> Total:
 
     Tested: tests/claims/test_ledger_prices.py, tests/release/ledger/test_accounting.py
     """
-    everything = list(records)
-    best = Total(sum(price.epsilon for price in everything), sum(price.delta for price in everything), "basic")
-    for guessed, epsilon, rho, delta_z in sorted(_plans(everything, best, delta)):
+    kinds = [price.times(count) for price, count in Counter(records).items()]  # records are many, their kinds are few
+    best = Total(sum(price.epsilon for price in kinds), sum(price.delta for price in kinds), "basic")
+    for guessed, epsilon, rho, delta_z in sorted(_plans(kinds, best, delta)):
         room = best.epsilon - epsilon if best.delta <= delta else math.inf
         if not guessed - epsilon < room * (1 + 1e-6):
             break  # nor is any plan after it worth the milliseconds of its conversion
@@ -219,11 +226,14 @@ def _ratio(price: Price) -> Fraction | float:
 
 def _number(charge: Charge, name: str) -> Fraction | None:
     """A parameter that must be a non-negative number, exactly as it is written; None if it is not there."""
+    assert name in PRICED_BY
     value = charge.parameters.get(name)
     if value is None:
         return None
     try:
-        number = Fraction(Decimal(repr(value) if isinstance(value, float) else str(value)))
+        written = Decimal(repr(value) if isinstance(value, float) else str(value))
+        small = written.is_finite() and abs(written.adjusted()) <= LARGEST_EXPONENT
+        number = Fraction(written) if small or not written else Fraction(-1)
     except (ArithmeticError, ValueError):
         number = Fraction(-1)
     if not number >= 0:

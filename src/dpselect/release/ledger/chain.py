@@ -9,16 +9,16 @@ older copy or by a chain made anew; a receipt kept elsewhere does.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from dpselect.errors import LedgerError
 
-
-class NoLedgerYet(LedgerError):
-    """There is nothing where the ledger should be; with totals it can be made."""
+T = TypeVar("T")
+Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +49,54 @@ def mark_of_data(label: str) -> str:
     return f'"data":{json.dumps(label)}'
 
 
-def verify(contents: Contents, name: str) -> None:
-    """Raise LedgerError that names the first record of ledger `name` that was edited, removed or moved."""
+def verify(contents: Contents, name: str, read: Callable[[Row, Values], T], known: int = 0) -> list[T]:
+    """What `read` makes of each row; LedgerError names the first record of `name` that was edited, removed or moved.
+
+    All hashes are computed, in one pass. Only the texts of the rows from `known` on are read: those before were read
+    earlier, and a text that has the same hash is the same text.
+    """
     if not contents.rows:
-        raise _broken(name, 0, "was removed")
-    previous = ""
+        raise broken(name, 0, "was removed")
+    previous, found = "", []
     for place, row in enumerate(contents.rows):
         if row.index != place:
-            raise _broken(name, place, "was removed")
+            raise broken(name, place, "was removed")
         if row.hash != link(previous, row.body):
-            raise _broken(name, place, "was edited, or the one before it was")
-        if _index_in(row.body) != place:
-            raise _broken(name, place, "was moved")
+            raise broken(name, place, "was edited, or the one before it was")
+        if place >= known:
+            values = _values_in(row.body)
+            if values.get("index") != place:
+                raise broken(name, place, "was moved")
+            found.append(read(row, values))
         previous = row.hash
     if contents.count != len(contents.rows):
-        raise _broken(name, min(contents.count, len(contents.rows)), "was removed or added by another hand")
+        at = min(contents.count, len(contents.rows)) if isinstance(contents.count, int) else 0
+        raise broken(name, at, "was removed or added by another hand")
     if contents.head != previous:
-        raise _broken(name, contents.count - 1, "was replaced by another")
+        raise broken(name, contents.count - 1, "was replaced by another")
+    return found
 
 
-def _index_in(body: str) -> Any:
+def _values_in(body: Any) -> Values:
+    """What a record's text says; nothing if it is no text that this program could have written."""
     try:
-        values = json.loads(body)
-    except ValueError:
-        return None
-    return values.get("index") if isinstance(values, dict) else None
+        values = _DECODER.decode(body)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
-def _broken(name: str, index: int, how: str) -> LedgerError:
+def _finite(text: str) -> float | str:
+    """A number; as it is written where no double is so large, for one such parameter must not make a ledger unreadable."""
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite)
+
+
+def broken(name: str, index: int, how: str) -> LedgerError:
+    """What is said of a ledger whose record was tampered with."""
     which = "the opening record" if index == 0 else f"record {index}"
     return LedgerError(
         f"{name} cannot be trusted: {which} {how}; restore the file from a backup and check it against your receipts."

@@ -4,49 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, Protocol, Self, get_args
+from typing import Any, Self, get_args
 
-from dpselect.errors import AssumptionError, BudgetExceeded, LedgerError
+from dpselect.errors import AssumptionError, BudgetExceeded, LedgerError, NoLedgerYet, TwoLedgersWarning
 from dpselect.release.ledger.accounting import Price, price_of, total_price
-from dpselect.release.ledger.chain import Contents, NoLedgerYet, Row, verify
-from dpselect.release.ledger.entries import Composition, Terms, charge_row, opening_row, priced_record, terms_of
-from dpselect.release.ledger.patience import Announce, Patience
-from dpselect.release.ledger.postgres import PostgresStore
+from dpselect.release.ledger.chain import Contents, Row, verify
+from dpselect.release.ledger.entries import Composition, Tally, Terms, charge_row, opening_row, record_of
 from dpselect.release.ledger.prices import DELTA_DIGITS, EPSILON_DIGITS, Amount, amounts, decimal_of
 from dpselect.release.ledger.records import Charge, Left, Receipt, Record, Spent, total_units
-from dpselect.release.ledger.sqlite import SqliteStore
-
-
-class Store(Protocol):
-    """Public. Where the records of a ledger are kept; it keeps rows and knows nothing of their meaning."""
-
-    name: str  # opens a sentence: "The ledger 'budget.db'"
-    patience: Patience
-
-    def address(self) -> str | None:
-        """Where the ledger is, for people; None if in memory."""
-
-    def key(self) -> str:
-        """What opens the same ledger in another process; LedgerError if nothing may."""
-
-    def create(self, opening: Row) -> None:
-        """Make the ledger with its opening row, unless there is one already."""
-
-    def append(self, decide: Callable[[Contents], Row]) -> Row:
-        """Let `decide` make the next row from all rows, and write it, in one exclusive and durable transaction."""
-
-    def read(self) -> Contents:
-        """Everything as of one moment, without being in a writer's way."""
-
-    def others_with(self, label: str) -> list[str]:
-        """Other ledgers nearby that hold records for the data set `label`."""
-
-
-class TwoLedgersWarning(UserWarning):
-    """One data set is charged to two ledgers: together they may promise more than either allows."""
+from dpselect.release.ledger.stores.patience import Announce, Patience
+from dpselect.release.ledger.stores.store import store_at
 
 
 class Ledger:
@@ -79,28 +49,29 @@ class Ledger:
         announce: Announce | None = None,
     ) -> None:
         patience = Patience(limit=wait) if announce is None else Patience(limit=wait, announce=announce)
-        self._store = _store(path, patience)
+        self._store = store_at(path, patience)
         self._labels = {""}  # the data sets for which other ledgers were looked for
-        self._seen = (0, "")  # the longest chain that this object has met: number of records, last hash
+        self._tally = Tally()  # the longest chain that this object has met
         if epsilon is None and (delta or self._store.address() is None):
             raise AssumptionError("State epsilon as well, to create a ledger.")
         if composition not in get_args(Composition):
             raise AssumptionError(f"composition is {composition!r}; it must be 'smaller' or 'basic'.")
         wanted = None if epsilon is None else Terms(*total_units(epsilon, delta), composition)
         try:
-            opened = self._contents()
+            _, opened = self._read()
         except NoLedgerYet:
             if wanted is None:
                 raise
             self._store.create(opening_row(wanted))
-            opened = self._contents()
-        self._terms = terms_of(opened.rows[0], self._store.name)
+            _, opened = self._read()
+        assert opened.terms is not None
+        self._terms = opened.terms
         if wanted is not None and wanted != self._terms:
             raise LedgerError(
                 f"{self._store.name} has the totals {self._terms}, not {wanted}; "
                 "open it without totals, or give another path."
             )
-        self._warn_of_others({record.data for record in self.records()})
+        self._warn_of_others(opened.labels)
 
     @property
     def path(self) -> str | None:
@@ -125,40 +96,43 @@ class Ledger:
             LedgerError: the ledger cannot be read, written or trusted.
         """
         self._warn_of_others({record.data})
-        price, seen = price_of(record), self._seen
-        prices: list[Price] = []
+        price, before = price_of(record), self._tally
+        found: list[Tally] = []
 
         def decide(contents: Contents) -> Row:
-            prices[:] = [each for _, each in self._trusted(contents, seen)]
-            if not self._fits([*prices, price]):
+            found[:] = [before.extended(contents, self._store.name)]
+            if not self._fits(found[0].prices + Counter([price])):
                 raise _Refused
             return charge_row(record, contents.count, contents.head)
 
         try:
             row = self._store.append(decide)
         except _Refused:
-            raise self._exceeded(f"{record.what} ({record.mechanism})", [price], prices) from None
-        self._seen = (row.index + 1, row.hash)
+            raise self._exceeded(f"{record.what} ({record.mechanism})", Counter([price]), found[0].prices) from None
+        prices = found[0].prices + Counter([price])
+        self._met(Tally(row.index + 1, row.hash, self._terms, prices, found[0].labels | {record.data}))
         return Receipt(
             index=row.index,
             hash=row.hash,
             epsilon=decimal_of(price.epsilon, EPSILON_DIGITS),
             delta=decimal_of(price.delta, DELTA_DIGITS),
-            left=self._left([*prices, price]),
+            left=self._left(prices),
         )
 
     def check(self, *records: Charge) -> None:
         """Raise BudgetExceeded if these charges together would be refused as things stand; nothing is written.
 
-        A first look before work of several steps. `charge` decides, as others may spend in between.
+        A first look before work of several steps. `charge` decides, as others may spend in between. LedgerError if nothing
+        could be charged at all, since the ledger can only be read.
         """
-        prices, asked = [price for _, price in self._records()], [price_of(record) for record in records]
-        if not self._fits([*prices, *asked]):
+        self._store.require_chargeable()
+        prices, asked = self._read()[1].prices, Counter(price_of(record) for record in records)
+        if not self._fits(prices + asked):
             raise self._exceeded(" and ".join(record.what for record in records), asked, prices)
 
     def spent(self) -> Spent:
         """What the records cost together."""
-        total = total_price([price for _, price in self._records()], self._terms.conversion_delta)
+        total = total_price(self._read()[1].prices, self._terms.conversion_delta)
         return Spent(
             epsilon=decimal_of(total.epsilon, EPSILON_DIGITS),
             delta=decimal_of(total.delta, DELTA_DIGITS),
@@ -167,11 +141,19 @@ class Ledger:
 
     def left(self) -> Left:
         """What a charge may cost: a charge of at most this is accepted."""
-        return self._left([price for _, price in self._records()])
+        return self._left(self._read()[1].prices)
+
+    def left_after(self, index: int) -> Left:
+        """What was left when record `index` had just been charged; its receipt says the same."""
+        contents, _ = self._read()
+        rows = contents.rows[: index + 1]
+        return self._left(Tally().extended(Contents(rows, len(rows), rows[-1].hash), self._store.name).prices)
 
     def records(self) -> tuple[Record, ...]:
         """All charges, the oldest first."""
-        return tuple(record for record, _ in self._records())
+        contents, _ = self._read()
+        name = self._store.name
+        return tuple(verify(contents, name, lambda row, values: record_of(row, values, name), known=1))
 
     def verify(self, receipt: Receipt | None = None) -> None:
         """Raise LedgerError that names the first record that was edited, removed or moved.
@@ -179,7 +161,7 @@ class Ledger:
         With a receipt: also if the ledger no longer holds the record that the receipt is for. Only that shows that a
         whole ledger was replaced by an older copy or made anew.
         """
-        contents = self._contents()
+        contents, _ = self._read()
         if receipt is None:
             return
         if not (0 < receipt.index < contents.count and contents.rows[receipt.index].hash == receipt.hash):
@@ -203,7 +185,7 @@ class Ledger:
     def __sklearn_clone__(self) -> Self:
         return self
 
-    def _warn_of_others(self, labels: set[str]) -> None:
+    def _warn_of_others(self, labels: AbstractSet[str]) -> None:
         """Warn, once for each label, of another ledger that holds records for the same data set."""
         for label in sorted(labels - self._labels):
             self._labels.add(label)
@@ -215,41 +197,35 @@ class Ledger:
                     stacklevel=4,
                 )
 
-    def _contents(self) -> Contents:
-        seen = self._seen
+    def _read(self) -> tuple[Contents, Tally]:
+        """All that is there now, verified, and its tally."""
+        before = self._tally  # before the rows are read: another thread may add some in between
         contents = self._store.read()
-        self._trusted(contents, seen)
-        self._seen = (contents.count, contents.head)
-        return contents
+        tally = before.extended(contents, self._store.name)
+        self._met(tally)
+        return contents, tally
 
-    def _records(self) -> list[tuple[Record, Price]]:
-        return [priced_record(row, self._store.name) for row in self._contents().rows[1:]]
+    def _met(self, tally: Tally) -> None:
+        """Remember the longest chain; another thread may have met a longer one in between."""
+        if tally.count > self._tally.count:
+            self._tally = tally
 
-    def _trusted(self, contents: Contents, seen: tuple[int, str]) -> list[tuple[Record, Price]]:
-        """The records and prices of contents that are whole and continue what this object has seen before."""
-        name, (count, head) = self._store.name, seen
-        verify(contents, name)
-        if count > contents.count or (count and contents.rows[count - 1].hash != head):
-            raise LedgerError(f"{name} was replaced by an older or another one since it was opened; restore it.")
-        return [priced_record(row, name) for row in contents.rows[1:]]
-
-    def _fits(self, prices: list[Price]) -> bool:
+    def _fits(self, prices: Counter[Price]) -> bool:
         """Basic composition is looked at first: where it is enough, the lock is not held for a conversion."""
-        if sum(price.epsilon for price in prices) <= self._terms.epsilon:
-            if sum(price.delta for price in prices) <= self._terms.delta:
-                return True
+        if _sum(prices)[0] <= self._terms.epsilon and _sum(prices)[1] <= self._terms.delta:
+            return True
         total = total_price(prices, self._terms.conversion_delta)
         return total.epsilon <= self._terms.epsilon and total.delta <= self._terms.delta
 
-    def _exceeded(self, what: str, asked: list[Price], prices: list[Price]) -> BudgetExceeded:
-        epsilon, delta = sum(price.epsilon for price in asked), sum(price.delta for price in asked)
-        verb = "ask" if len(asked) > 1 else "asks"
+    def _exceeded(self, what: str, asked: Counter[Price], prices: Counter[Price]) -> BudgetExceeded:
+        epsilon, delta = _sum(asked)
+        verb = "ask" if asked.total() > 1 else "asks"
         return BudgetExceeded(
             f"{what} {verb} for {_amounts(epsilon, delta)}, but the ledger has {self._left(prices)} left of {self._terms}; "
             "ask for less, or have the data owner open a new ledger."
         )
 
-    def _left(self, prices: list[Price]) -> Left:
+    def _left(self, prices: Counter[Price]) -> Left:
         total = total_price(prices, self._terms.conversion_delta)
         return Left(
             epsilon=decimal_of(self._terms.epsilon - total.epsilon, EPSILON_DIGITS),
@@ -261,16 +237,14 @@ class _Refused(Exception):
     """The charge does not fit; said in full outside the transaction."""
 
 
-def _store(path: str | os.PathLike[str] | None, patience: Patience) -> Store:
-    if path is None or path == ":memory:":
-        return SqliteStore(None, patience)
-    if isinstance(path, str) and path.startswith(("postgresql://", "postgres://")):
-        return PostgresStore(path, patience)
-    return SqliteStore(Path(path).absolute(), patience)
-
-
 def _reopen(path: str, wait: float) -> Ledger:
     return Ledger(path, wait=wait)
+
+
+def _sum(prices: Counter[Price]) -> tuple[int, int]:
+    """Epsilon and delta by basic composition."""
+    kinds = prices.items()
+    return sum(each.epsilon * count for each, count in kinds), sum(each.delta * count for each, count in kinds)
 
 
 def _amounts(epsilon: int, delta: int) -> str:

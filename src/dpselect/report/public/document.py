@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from functools import reduce
 from typing import Any, Self
 
 from dpselect.assume.models.budget import EXACT, Guarantee
-from dpselect.assume.study.canonical import sha256_of
+from dpselect.assume.study.assumptions import canonical_json
 from dpselect.errors import DataError
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.selection import Selection
@@ -32,7 +33,7 @@ class Document:
     coefficients: Coefficients | None = None
 
     def __post_init__(self) -> None:
-        if self.selection.recipe.paid_before:
+        if self.selection.recipe.bounds_epsilon:
             raise DataError(
                 "The bounds of this selection were bought from the rows, and a report of the selection alone would leave their "
                 "price out: publish what select_tuned returned, or select with bounds that were stated."
@@ -70,7 +71,7 @@ class Document:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the document in canonical JSON; white space and the order of keys do not change it."""
-        return sha256_of(self.to_dict())
+        return fingerprint(self.to_dict())
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
@@ -89,3 +90,8 @@ class Document:
             if isinstance(problem, DataError):
                 raise
             raise DataError("This is not a dpselect report: it lacks what a report must have, or was edited.") from None
+
+
+def fingerprint(values: Any) -> str:
+    """SHA-256 of plain values in canonical JSON."""
+    return hashlib.sha256(canonical_json(values).encode()).hexdigest()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.columns import Column
-from dpselect.assume.study.variables import Categorical
+from dpselect.assume.study.assumptions import Assumptions, Column
+from dpselect.assume.study.variables import Numeric
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.terms import Term
 from dpselect.report.public.facts import CoefficientFact, EstimateFact, IntervalFact
@@ -58,7 +57,7 @@ def _width(column: Column, assumptions: Assumptions) -> float | None:
         return None
     (factor,) = column.factors
     variable = next(each for each in assumptions.predictors if each.name == factor.variable)
-    return 1.0 if isinstance(variable, Categorical) else 2 * variable.half_width
+    return variable.upper - variable.lower if isinstance(variable, Numeric) else 1.0
 
 
 def _residual(coefficients: Coefficients) -> str:

@@ -14,13 +14,21 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from dpselect.errors import LedgerError
-from dpselect.release.ledger.chain import Contents, NoLedgerYet, Row, mark_of_data
-from dpselect.release.ledger.patience import Patience
+from dpselect.errors import LedgerError, NoLedgerYet
+from dpselect.release.ledger.chain import Contents, Row
+from dpselect.release.ledger.stores.patience import Patience
+from dpselect.release.ledger.stores.sqlite_file import (
+    APPLICATION,
+    IMMUTABLE,
+    configured,
+    exists,
+    journal,
+    others_beside,
+    reading_mode,
+)
 
 T = TypeVar("T")
 
-APPLICATION = 0x64707331  # "dps1": marks the file as a ledger
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (  # to version 1
         "CREATE TABLE records (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
@@ -45,9 +53,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 """Statements that lead from one version of the schema to the next; a step that was released is never edited."""
 
-MOST_SIBLINGS = 200
-"""No more files than this are looked at in search of a second ledger for one data set."""
-
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _SENTENCES = {
     sqlite3.SQLITE_READONLY: "cannot be written to: make the file and its folder writable",
@@ -70,7 +75,7 @@ class SqliteStore:
         self.name = "The ledger in memory" if path is None else f"The ledger {str(path)!r}"
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._memory = None if path else _configured(":memory:", 0, check_same_thread=False)
+        self._memory = None if path else configured(":memory:", 0, check_same_thread=False)
 
     def address(self) -> str | None:
         """The path, or None."""
@@ -96,6 +101,7 @@ class SqliteStore:
 
         def work(connection: sqlite3.Connection) -> Row:
             self._prepared(connection)
+            self.require_chargeable()
             row = decide(_contents(connection))
             _insert(connection, row)
             return row
@@ -109,24 +115,38 @@ class SqliteStore:
             self._prepared(connection)
             return _contents(connection)
 
-        return self._patiently("rw" if self._can_share() else "ro&immutable=1", "BEGIN", work)
+        for _ in self.patience.attempts(self.name):
+            mode, before = ("rw" if self.path is None else reading_mode(self.path)), self._stamp()
+            try:
+                contents = self._patiently(mode, "BEGIN", work)
+            except LedgerError:
+                if mode != IMMUTABLE or before == self._stamp():
+                    raise
+            else:
+                if mode != IMMUTABLE or before == self._stamp():
+                    return contents  # else its owner wrote while it was read
+        raise AssertionError("the attempts end with a return or an error")  # pragma: no cover
 
-    def _can_share(self) -> bool:
-        """Whether SQLite can keep its files beside the ledger, which it needs to share it with a writer.
+    def require_chargeable(self) -> None:
+        """Refuse a file that cannot be written, or that has a second name.
 
-        Where it cannot and no writer has left them there, the ledger is on read-only ground, and can be read as it is.
+        SQLite keeps one journal for each name: two programs that use two names of one file do not see each other's charges.
         """
-        if self.path is None:
-            return True
-        return os.access(self.path.parent, os.W_OK) or Path(f"{self.path}-wal").exists()
+        if self.path is None or not exists(self.path):
+            return
+        if self.path.stat().st_nlink > 1:
+            raise LedgerError(
+                f"{self.name} has a second name (a hard link), through which it could be spent twice: copy it to a new file, "
+                "remove both names, and go on with the copy; nothing was released."
+            )
+        if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
+            raise self._sentence(sqlite3.SQLITE_READONLY)
 
     def others_with(self, label: str) -> list[str]:
         """Other ledgers in the same folder that hold records for the data set `label`."""
         if self.path is None:
             return []
-        endings = {".db", ".sqlite", ".sqlite3", ".ledger", self.path.suffix}
-        files = [file for file in sorted(self.path.parent.iterdir()) if file.suffix in endings and file.is_file()]
-        return [str(file) for file in files[:MOST_SIBLINGS] if file != self.path and _mentions(file, label)]
+        return others_beside(self.path, label)
 
     def _patiently(self, mode: str, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
         for seconds in self.patience.attempts(self.name):
@@ -138,16 +158,25 @@ class SqliteStore:
                 code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
                 if code not in _BUSY:
                     raise self._sentence(code) from problem
+            except UnicodeError:  # SQLite's own message quoted bytes of a damaged file
+                raise self._sentence(sqlite3.SQLITE_CORRUPT) from None
         raise AssertionError("the attempts end with a return or an error")  # pragma: no cover
+
+    def _stamp(self) -> tuple[float, int, bool]:
+        """What changes when somebody writes."""
+        if self.path is None or not exists(self.path):
+            return 0, 0, False
+        status = self.path.stat()
+        return status.st_mtime_ns, status.st_size, journal(self.path).exists()
 
     @contextmanager
     def _connection(self, mode: str, seconds: float) -> Iterator[sqlite3.Connection]:
         if self.path is not None:
-            if mode != "rwc" and not self.path.exists():
+            if mode != "rwc" and not exists(self.path):
                 raise NoLedgerYet(f"There is no ledger at {str(self.path)!r}; state epsilon to create one.")
             if self.path.is_dir():
                 raise LedgerError(f"{str(self.path)!r} is a folder; give the path of a file for the ledger.")
-            with closing(_configured(f"{self.path.as_uri()}?mode={mode}", seconds)) as connection:
+            with closing(configured(f"{self.path.as_uri()}?mode={mode}", seconds)) as connection:
                 yield connection
         else:
             assert self._memory is not None
@@ -199,24 +228,6 @@ def _transact(connection: sqlite3.Connection, mode: str, begin: str, work: Calla
         raise
 
 
-def _configured(where: str, seconds: float, *, check_same_thread: bool = True) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        where,
-        timeout=seconds,
-        isolation_level=None,
-        uri=where.startswith("file:"),
-        check_same_thread=check_same_thread,
-    )
-    try:
-        # A commit returns when the record is on the disk, on macOS too.
-        for setting in ("synchronous = FULL", "fullfsync = ON", "trusted_schema = OFF"):
-            connection.execute(f"PRAGMA {setting}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _contents(connection: sqlite3.Connection) -> Contents:
     rows = [Row(*row) for row in connection.execute("SELECT number, body, hash FROM records ORDER BY number")]
     head = connection.execute("SELECT count, hash FROM head").fetchone() or (0, "")
@@ -225,19 +236,3 @@ def _contents(connection: sqlite3.Connection) -> Contents:
 
 def _insert(connection: sqlite3.Connection, row: Row) -> None:
     connection.execute("INSERT INTO records VALUES (?, ?, ?)", (row.index, row.body, row.hash))
-
-
-def _mentions(file: Path, label: str) -> bool:
-    """Whether a file is a ledger with records for the data set `label`.
-
-    Opened through SQLite, never as a plain file: closing a plain file would drop the locks that this process may hold
-    on it in another thread.
-    """
-    try:
-        with closing(_configured(f"{file.as_uri()}?mode=ro", 0)) as connection:
-            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-                return False
-            query = "SELECT EXISTS (SELECT 1 FROM records WHERE instr(body, ?) > 0)"
-            return bool(connection.execute(query, [mark_of_data(label)]).fetchone()[0])
-    except sqlite3.Error:
-        return False

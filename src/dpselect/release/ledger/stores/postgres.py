@@ -9,43 +9,18 @@ and the receipts show it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpselect.errors import AssumptionError, LedgerError
-from dpselect.release.ledger.chain import Contents, NoLedgerYet, Row, mark_of_data
-from dpselect.release.ledger.patience import Patience
+from dpselect.errors import AssumptionError, DpselectError, LedgerError, NoLedgerYet
+from dpselect.release.ledger.chain import Contents, Row, mark_of_data
+from dpselect.release.ledger.stores.patience import Patience
+from dpselect.release.ledger.stores.postgres_schema import MIGRATIONS, WORKS_SINCE
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
-
-MIGRATIONS: tuple[str, ...] = (
-    """
-    CREATE TABLE records (number bigint PRIMARY KEY, body text NOT NULL, hash text NOT NULL);
-    CREATE TABLE head (one integer PRIMARY KEY CHECK (one = 1), count bigint NOT NULL, hash text NOT NULL);
-    INSERT INTO head VALUES (1, 0, '');
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN RAISE EXCEPTION 'a ledger only grows'; END $$;
-    CREATE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
-      UPDATE head SET count = count + 1, hash = NEW.hash WHERE count = NEW.number;
-      IF NOT FOUND THEN RAISE EXCEPTION 'a record follows the last one'; END IF;
-      RETURN NEW; END $$;
-    CREATE FUNCTION only_follow() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
-      IF NEW.count <> OLD.count + 1
-        OR NEW.hash IS DISTINCT FROM (SELECT hash FROM records WHERE number = OLD.count)
-        THEN RAISE EXCEPTION 'the head only follows the records'; END IF;
-      RETURN NEW; END $$;
-    CREATE TRIGGER records_are_never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
-      FOR EACH STATEMENT EXECUTE FUNCTION refuse();
-    CREATE TRIGGER the_head_follows AFTER INSERT ON records FOR EACH ROW EXECUTE FUNCTION follow();
-    CREATE TRIGGER the_head_stays BEFORE INSERT OR DELETE OR TRUNCATE ON head
-      FOR EACH STATEMENT EXECUTE FUNCTION refuse();
-    CREATE TRIGGER the_head_only_follows BEFORE UPDATE ON head FOR EACH ROW EXECUTE FUNCTION only_follow();
-    """,
-)
-"""Statements that lead from one version of the schema to the next; a step that was released is never edited."""
 
 _SENTENCES = {
     "DiskFull": "cannot grow, because the server's disk is full: make room",
@@ -76,8 +51,7 @@ class PostgresStore:
         except psycopg.Error:
             raise AssumptionError("The ledger's URL cannot be read; write postgresql://host/database.") from None
         self._has_password = "password" in parts and bool(parts["password"])
-        host, database = parts.get("host") or "localhost", parts.get("dbname") or ""
-        self._address = f"postgresql://{host}/{database}" + (f"#{study}" if study else "")
+        self._address = _address(parts, study)
         self.name = f"The ledger {self._address!r}"
 
     def address(self) -> str | None:
@@ -129,6 +103,9 @@ class PostgresStore:
 
         return self._patiently(work, "REPEATABLE READ")
 
+    def require_chargeable(self) -> None:
+        """Whether this account may write is the server's to say, at the charge."""
+
     def others_with(self, label: str) -> list[str]:
         """Other ledgers in the same database that hold records for the data set `label`."""
 
@@ -151,11 +128,13 @@ class PostgresStore:
         errors = self._psycopg.errors
         for seconds in self.patience.attempts(self.name):
             try:
-                with self._psycopg.connect(self._url, connect_timeout=max(2, int(seconds))) as connection:
+                # A database that declares no encoding would hand out bytes where text is expected.
+                settings = {"connect_timeout": max(2, int(seconds)), "client_encoding": "utf8"}
+                with self._psycopg.connect(self._url, **settings) as connection:
                     connection.execute(f"SET TRANSACTION ISOLATION LEVEL {isolation}")
                     wait = max(1, int(1000 * min(seconds, self.patience.quiet)))
                     connection.execute(f"SET LOCAL lock_timeout = {wait}")
-                    connection.execute(f"SET LOCAL search_path = {self.schema}, pg_catalog")
+                    connection.execute(f"SET LOCAL search_path = {self.schema}, pg_catalog, pg_temp")
                     return work(connection)
             except (errors.LockNotAvailable, errors.SerializationFailure):
                 continue
@@ -167,7 +146,12 @@ class PostgresStore:
     def _version(self, connection: psycopg.Connection) -> int | None:
         """The schema's version, None if there is no ledger."""
         found = connection.execute("SELECT to_regclass(%s)", [f"{self.schema}.version"]).fetchall()[0][0]
-        return connection.execute("SELECT number FROM version").fetchall()[0][0] if found else None
+        if not found:
+            return None
+        numbers = connection.execute("SELECT number FROM version").fetchall()
+        if len(numbers) != 1:
+            raise LedgerError(f"{self.name} has lost its version: restore it from a backup; nothing was released.")
+        return int(numbers[0][0])
 
     def _migrate(self, connection: psycopg.Connection) -> None:
         version = self._version(connection)
@@ -177,11 +161,16 @@ class PostgresStore:
             raise LedgerError(
                 f"{self.name} was written by a newer dpselect (schema {version}, here {len(MIGRATIONS)}); update dpselect."
             )
-        if version < len(MIGRATIONS):
+        if version < len(MIGRATIONS) and not (version >= WORKS_SINCE and not self._owned(connection)):
             connection.execute("LOCK TABLE version IN EXCLUSIVE MODE")
-            for statements in MIGRATIONS[connection.execute("SELECT number FROM version").fetchall()[0][0] :]:
-                connection.execute(statements)
+            for statements in MIGRATIONS[self._version(connection) :]:
+                connection.execute(statements.replace("{schema}", self.schema))
             connection.execute(f"UPDATE version SET number = {len(MIGRATIONS)}")
+
+    def _owned(self, connection: psycopg.Connection) -> bool:
+        """Whether this account may bring the schema up to date."""
+        query = "SELECT pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE schemaname = %s AND tablename = 'records'"
+        return connection.execute(query, [self.schema]).fetchall() == [(True,)]
 
     def _sentence(self, problem: Exception) -> LedgerError:
         kinds = [kind.__name__ for kind in type(problem).__mro__]
@@ -189,6 +178,25 @@ class PostgresStore:
         return LedgerError(
             f"{self.name} {known or f'cannot be used ({kinds[0]}): check the server'}; nothing was released."
         )
+
+
+def is_address(path: str) -> bool:
+    """Whether a ledger's path is the URL of a server."""
+    return path.startswith(("postgresql://", "postgres://"))
+
+
+def shown_address(url: str) -> str:
+    """Host, database and study of a URL; never the account or its password, wherever it stands."""
+    try:
+        return str(PostgresStore(url, Patience()).address())
+    except DpselectError:
+        return "the ledger's server"
+
+
+def _address(parts: Mapping[str, Any], study: str) -> str:
+    # An "@" in a password that was not written as %40 makes the driver take its end for a part of the host.
+    host, database = str(parts.get("host") or "localhost").rpartition("@")[2], parts.get("dbname") or ""
+    return f"postgresql://{host}/{database}" + (f"#{study}" if study else "")
 
 
 def _contents(connection: psycopg.Connection) -> Contents:
