@@ -21,6 +21,20 @@ setup(
             py_limited_api=True,
             optional=True,
         ),
+        Extension(
+            "dpselect.gather.sums._blocks",
+            sources=["src/dpselect/gather/sums/_blocks.c"],
+            extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-Wno-psabi"],
+            py_limited_api=True,
+            optional=True,
+        ),
+        Extension(
+            "dpselect.minimize._votes",
+            sources=["src/dpselect/minimize/_votes.c"],
+            extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi"],
+            py_limited_api=True,
+            optional=True,
+        ),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -18,11 +18,13 @@ from benchmarks.problems import RADIUS, problem, some_subsets
 from benchmarks.timing import best_of, in_words, once, table
 from dpselect import Assumptions, Numeric
 from dpselect.assume.lemmas.sensitivity import solver_tolerance
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.gather.sums.moments import Moments
 from dpselect.minimize.lattice import batch_losses, lattice_losses, lattice_values
 from dpselect.minimize.lattice_compiled import is_available
-from dpselect.penalize.penalize import score
+from dpselect.minimize.minimize import minimize
+from dpselect.penalize.penalize import penalize
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 
@@ -270,8 +272,8 @@ def selection():
 
 
 def _one_selection(moments, assumptions, mechanism):
-    recipe = make_recipe(assumptions, rows=moments.n, epsilon=1.0, mechanism=mechanism)
-    scoring, scores = once(lambda: score(moments, recipe))
+    recipe = make_recipe(assumptions, Choice("pcls", mechanism), rows=moments.n, epsilon=1.0)
+    scoring, scores = once(lambda: penalize(minimize(moments, recipe), recipe))
     drawing, _ = once(lambda: choose(scores, mechanism, 1.0))
     return {"scores": scoring, "sampling": drawing}
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpselect.assume.study.assumptions import Assumptions
     from dpselect.assume.study.formula import from_formula
     from dpselect.assume.study.study_file import read_assumptions, write_assumptions
-    from dpselect.assume.study.variables import Categorical, Numeric
+    from dpselect.assume.study.variables import Binary, Categorical, Numeric
     from dpselect.gather.saved.answers import moments_from_answer
     from dpselect.gather.saved.moments_file import load_moments, save_moments
     from dpselect.gather.saved.sql import aggregate_query
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from dpselect.release.coefficients.coefficients import Coefficients
     from dpselect.release.ledger.ledger import Ledger
     from dpselect.release.selection import Selection
-    from dpselect.use.analyze import Analysis, analyze, estimate
+    from dpselect.use.analysis import Analysis
+    from dpselect.use.analyze import analyze
+    from dpselect.use.estimate import estimate
     from dpselect.use.estimators import PCLSSelector, PCPLSelector
     from dpselect.use.paper import pcls, pcpl
     from dpselect.use.select import select
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
 _HOMES = {
-    "Analysis": "use.analyze",
+    "Analysis": "use.analysis",
     "Assumptions": "assume.study.assumptions",
+    "Binary": "assume.study.variables",
     "Budget": "assume.models.budget",
     "Categorical": "assume.study.variables",
     "Coefficients": "release.coefficients.coefficients",
@@ -48,7 +51,7 @@ _HOMES = {
     "Subsets": "assume.models.subsets",
     "aggregate_query": "gather.saved.sql",
     "analyze": "use.analyze",
-    "estimate": "use.analyze",
+    "estimate": "use.estimate",
     "from_formula": "assume.study.formula",
     "load_moments": "gather.saved.moments_file",
     "moments_from_answer": "gather.saved.answers",
@@ -65,6 +68,7 @@ __all__ = [
     "Analysis",
     "AssumptionError",
     "Assumptions",
+    "Binary",
     "Budget",
     "BudgetExceeded",
     "Categorical",

@@ -11,14 +11,15 @@ import pytest
 
 import dpselect
 from dpselect.assume.models.candidates import all_subsets
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.errors import DpselectError
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.sql import answer_names
 from dpselect.gather.sources.source import Database
 from dpselect.gather.sums.accumulate import Accumulator
-from dpselect.minimize.minimize import minimize_all
-from dpselect.penalize.penalize import score
+from dpselect.minimize.minimize import minimize, minimize_all
+from dpselect.penalize.penalize import penalize
 
 # Numbers that occur nowhere but in the rows, and a level that nobody declared.
 SECRET_NUMBERS = (0.6180339, 0.5772156, 0.3678794)
@@ -46,16 +47,16 @@ STUDY = dpselect.Assumptions(
 
 def private_values():
     moments = dpselect.gather(table(), STUDY)
-    recipe = make_recipe(STUDY, rows=None, epsilon=1)
+    recipe = make_recipe(STUDY, Choice("pcls"), rows=None, epsilon=1)
     public_n = dpselect.Assumptions(STUDY.response, STUDY.predictors)
-    local = make_recipe(public_n, rows=ROWS, epsilon=1, delta=1e-6, method="pcpl")
+    local = make_recipe(public_n, Choice("pcpl"), rows=ROWS, epsilon=1, delta=1e-6)
     accumulator = Accumulator(STUDY)
     yield moments
-    yield moments + moments
+    yield moments + dpselect.gather(table(), STUDY)
     yield copy.copy(moments)
     yield minimize_all(moments, all_subsets(3), 1.0)
-    yield score(moments, recipe)
-    yield score(dpselect.gather(table(), public_n), local)
+    yield penalize(minimize(moments, recipe), recipe)
+    yield penalize(minimize(dpselect.gather(table(), public_n), local), local)
     yield accumulator
 
 

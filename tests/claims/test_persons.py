@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.assume.lemmas.sensitivity import loss_range, loss_sensitivity
+from dpselect.assume.models.choice import Choice, Method
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.neighbors import NEIGHBORS
@@ -17,11 +18,13 @@ from dpselect.gather.responses import count_responses
 from dpselect.gather.sums.accumulate import Accumulator
 from dpselect.gather.sums.moments import Moments
 from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.minimize import minimize
 from dpselect.penalize.pcpl import LocalScores
-from dpselect.penalize.penalize import score
+from dpselect.penalize.penalize import penalize
 from dpselect.penalize.scores import Scores
 from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
 from dpselect.randomize.interval import edges
+from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.tune import release_bounds
 from dpselect.use.select_tuned import select_tuned
@@ -35,13 +38,16 @@ def study(most: int | None, neighbors: str = "replace-one") -> Assumptions:
     return Assumptions(Numeric("y", -1, 1), predictors, neighbors=neighbors, person=person, max_rows_per_person=most)
 
 
-def scores_of(assumptions: Assumptions, **settings) -> Scores | LocalScores:
+def scores_of(
+    assumptions: Assumptions, method: Method = "pcls", penalty: float = 0.0, **settings
+) -> Scores | LocalScores:
     generator = np.random.default_rng(4)
     accumulator = Accumulator(study(None))
     accumulator.add({name: generator.uniform(-1, 1, 300) for name in ("a", "b", "y")})
     moments: Moments = replace(accumulator.moments(), assumptions=assumptions.hash)
     rows = 300 if assumptions.neighbors == "replace-one" else None
-    return score(moments, make_recipe(assumptions, rows=rows, epsilon=1, **settings))
+    recipe = make_recipe(assumptions, Choice(method, penalty=penalty), rows=rows, epsilon=1, **settings)
+    return penalize(minimize(moments, recipe), recipe)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -60,7 +66,9 @@ def test_pcpl_pays_for_every_row_of_a_person():
 
 
 def test_the_default_penalty_grows_with_the_noise():
-    few, many = (make_recipe(study(most), rows=10**6, epsilon=1).penalties[0] for most in (None, ROWS_EACH))
+    few, many = (
+        make_recipe(study(most), Choice("pcls"), rows=10**6, epsilon=1).penalties[0] for most in (None, ROWS_EACH)
+    )
     assert many > few
 
 
@@ -107,5 +115,5 @@ def test_bounds_are_not_bought_for_persons():
         select_tuned(table, study(ROWS_EACH), epsilon=1, ledger=ledger)
     rows = count_responses(table, study(None), edges(-1, 1, 256))
     with pytest.raises(AssumptionError, match="persons"):
-        release_bounds(rows, study(ROWS_EACH), epsilon=1, ledger=ledger)
+        release_bounds(rows, study(ROWS_EACH), epsilon=1, account=Account(ledger))
     assert ledger.records() == ()

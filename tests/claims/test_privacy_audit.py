@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from dpselect.assume.models.choice import MECHANISMS
 from dpselect.assume.models.penalty import candidate_penalties
-from dpselect.assume.models.recipe import MECHANISMS
 from dpselect.assume.models.subsets import candidates_for
 from dpselect.assume.study.neighbors import NEIGHBORS
 from dpselect.assume.study.paper_setting import plain_assumptions

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from dpselect.assume.lemmas.sensitivity import profile_change, profile_shift
+from dpselect.assume.models.choice import MECHANISMS
 from dpselect.assume.models.penalty import candidate_penalties
-from dpselect.assume.models.recipe import MECHANISMS
 from dpselect.assume.models.subsets import candidates_for
 from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.gather.table import gather_table

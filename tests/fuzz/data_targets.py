@@ -20,7 +20,7 @@ from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.moments_file import load_moments, save_moments
 from dpselect.gather.saved.sql import answer_names, product_places
-from dpselect.gather.sources.open import read_schema
+from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.table import gather_table
 from dpselect.use.shell.study import new_study, read_study
 
@@ -60,7 +60,7 @@ def read_table(path: Path) -> None:
             if not isinstance(error, ValueError):
                 raise
             problem = error
-    new_study([(column.name, column.kind) for column in read_schema(path)], None)
+    new_study(read_schema(path), None)
     if problem is not None:
         raise problem
 
@@ -102,7 +102,12 @@ def csv_seeds() -> list[bytes]:
 def study_seeds() -> list[bytes]:
     texts = [format_assumptions(study) for study in STUDIES]
     texts.append(texts[0].replace("[response]", 'formula = "y ~ a + C(c) + a:b"\n\n[response]', 1))
-    texts.append(new_study([("y", "number"), ("c", "text"), ("d", "date32[day]")], None))
+    columns = [
+        ColumnType("y", "number", "double"),
+        ColumnType("c", "text", "string"),
+        ColumnType("d", "date", "date32"),
+    ]
+    texts.append(new_study(columns, None))
     return [text.encode() for text in texts]
 
 

@@ -37,7 +37,7 @@ def parts(count):
 @pytest.fixture
 def cores(monkeypatch):
     def set_to(count):
-        monkeypatch.setattr(module, "_cores", lambda: count)
+        monkeypatch.setattr(module, "cores", lambda: count)
 
     return set_to
 
@@ -110,7 +110,7 @@ def test_few_parts_are_taken_ahead(cores):
 def test_wide_tables_are_read_by_fewer_threads(cores, monkeypatch):
     cores(8)
     used = []
-    monkeypatch.setattr(module, "_share_out", lambda parts, accumulators, look: used.append(len(accumulators)))
+    monkeypatch.setattr(module, "share_out", lambda parts, accumulators, look: used.append(len(accumulators)))
     for width in (1, 13, 31, 63, 100):
         wide = Assumptions(Numeric("y", -1, 1), [Numeric(f"a{i}", -1, 1) for i in range(width)])
         add_up_here([[], []], wide, QUIET)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from privacy_estimates import AttackResults, compute_eps_lo
 from scipy.stats import chisquare
 
-from dpselect.assume.models.recipe import MECHANISMS
+from dpselect.assume.models.choice import MECHANISMS
 from dpselect.errors import AssumptionError, DataError, DpselectError
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose, noise_scale

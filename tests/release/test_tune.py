@@ -11,6 +11,7 @@ from dpselect.gather.responses import count_responses
 from dpselect.gather.table import gather_table
 from dpselect.randomize.interval import edges
 from dpselect.rehearse.simulate.settings import Setting, draw
+from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.tune import release_bounds, release_penalty, release_radius
 
@@ -36,7 +37,7 @@ def test_bounds_are_the_quartiles_if_epsilon_is_plenty(beyond):
 
 def test_the_ledger_has_the_charge_and_the_release_says_what_it_cost(beyond):
     ledger = Ledger(epsilon=1)
-    tuned = release_bounds(beyond, STUDY, epsilon="0.15", ledger=ledger, data="men")
+    tuned = release_bounds(beyond, STUDY, epsilon="0.15", account=Account(ledger, "men"))
     (record,) = ledger.records()
     assert (record.what, str(record.epsilon), record.data) == ("tune bounds", "0.15", "men")
     assert tuned.receipt is not None
@@ -47,7 +48,7 @@ def test_the_ledger_has_the_charge_and_the_release_says_what_it_cost(beyond):
 def test_nothing_is_drawn_that_the_ledger_refuses(beyond, monkeypatch):
     monkeypatch.setattr("dpselect.release.tune.choose", lambda *_: pytest.fail("drawn before it was charged"))
     with pytest.raises(BudgetExceeded):
-        release_bounds(beyond, STUDY, epsilon=2, ledger=Ledger(epsilon=1))
+        release_bounds(beyond, STUDY, epsilon=2, account=Account(Ledger(epsilon=1)))
 
 
 def test_counts_at_other_places_are_refused(beyond):
@@ -62,7 +63,7 @@ def test_bounds_too_close_for_their_size_are_refused_before_the_ledger_is_asked(
     far = type(far)(replace(far.response, lower=1e15, upper=1e15 + 8), far.predictors, intercept="none")
     ledger = Ledger(epsilon=1)
     with pytest.raises(AssumptionError, match="The bounds of"):
-        release_bounds(beyond, far, epsilon=1, ledger=ledger)
+        release_bounds(beyond, far, epsilon=1, account=Account(ledger))
     assert ledger.records() == ()
     assert isinstance(far.response, Numeric)
 
@@ -76,7 +77,7 @@ def test_the_radius_is_as_large_as_the_fit_is_worth():
     assert (cheap.values, dear.values) == ((2.0,), (1.0,))
     assert cheap.assumptions.radius == 2
     ledger = Ledger(epsilon=1)
-    release_radius(moments, study, epsilon=1, choice_epsilon=1, ledger=ledger)
+    release_radius(moments, study, epsilon=1, choice_epsilon=1, account=Account(ledger))
     assert ledger.records()[0].what == "tune radius"
 
 
@@ -105,5 +106,5 @@ def test_moments_of_another_study_are_refused_before_the_charge(release):
     ledger = Ledger(epsilon=1)
     other = plain_assumptions(["a", "b", "c", "d"], r=4, R=4, neighbors="add-remove-one")
     with pytest.raises(DataError, match="other assumptions"):
-        release(gather_table((X, Y), STUDY), other, epsilon=1, choice_epsilon=1, ledger=ledger)
+        release(gather_table((X, Y), STUDY), other, epsilon=1, choice_epsilon=1, account=Account(ledger))
     assert ledger.records() == ()

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Categorical, Numeric
@@ -95,5 +96,5 @@ def public_page(facts):
 def private_page(table):
     moments = gather_table(table, ASSUMPTIONS)
     fit = measure_fit((batch_cells(batch, ASSUMPTIONS) for batch in table.to_batches()), ASSUMPTIONS)
-    seen = preview(moments, make_recipe(ASSUMPTIONS, rows=moments.n, epsilon=1))
+    seen = preview(moments, make_recipe(ASSUMPTIONS, Choice("pcls"), rows=moments.n, epsilon=1))
     return custodian_page(ASSUMPTIONS, fit, seen)

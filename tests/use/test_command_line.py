@@ -65,6 +65,25 @@ def test_help_lists_every_command_and_imports_nothing_heavy():
     assert result.stderr.strip() == "[]"
 
 
+def test_the_name_alone_is_a_cry_for_help(capsys):
+    assert run(capsys) == run(capsys, "--help")
+    code, out, err = run(capsys)
+    assert (code, err) == (0, "")
+    assert out.count("\n") > len(COMMANDS)
+
+
+def test_python_runs_the_package():
+    result = subprocess.run(
+        [sys.executable, "-m", "dpselect", "nonsense"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **SOURCES},
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "'nonsense'" in result.stderr and "dpselect --help" in result.stderr
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_an_example(name, capsys):
     code, out, err = run(capsys, name, "--help")

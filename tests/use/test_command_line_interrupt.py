@@ -36,7 +36,7 @@ def place(tmp_path, monkeypatch):
 PLACES = {
     "opening the data": ("dpselect.use.shell.sources.open_stream", 0),
     "reading the rows": ("dpselect.use.shell.sources.gather_table", 0),
-    "scoring": ("dpselect.use.select.score", 0),
+    "scoring": ("dpselect.use.select.penalize", 0),
     "charging": ("dpselect.release.ledger.ledger.Ledger.charge", 0),
     "between charge and draw": ("dpselect.release.select._draw", 1),
     "planning the second release": ("dpselect.use.analyze.release_estimate", 1),

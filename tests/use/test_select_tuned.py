@@ -39,7 +39,7 @@ def test_it_prints_and_writes_itself():
 
 def test_the_selection_alone_says_that_its_bounds_were_bought_and_makes_no_report():
     tuned = select_tuned((X, Y), STUDY, epsilon=1)
-    bought = tuned.selection.recipe.bounds_epsilon
+    bought = tuned.selection.recipe.paid_before
     assert bought == tuned.bounds.guarantee.epsilon > 0
     assert f"after epsilon={bought.normalize():f} for bounds" in str(tuned.selection)
     assert Selection.from_json(tuned.selection.to_json()) == tuned.selection

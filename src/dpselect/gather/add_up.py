@@ -8,17 +8,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import reduce
 from itertools import chain, islice
-from operator import add
 from queue import SimpleQueue
 from threading import Event
-from typing import Any
+from typing import Any, Protocol
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.gather.sources.arrow import batch_cells, check_schema, needed_names
 from dpselect.gather.sources.stream import Reporter
 from dpselect.gather.sums.accumulate import Accumulator
 from dpselect.gather.sums.grid import Cells
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, pooled
 from dpselect.gather.sums.persons import PersonAccumulator
 
 MOST_THREADS = 8
@@ -46,18 +45,29 @@ def add_up_here(parts: Iterable[Iterable[Cells]], assumptions: Assumptions, repo
     first = list(islice(parts, 2))
     parts = chain(first, parts)
     if len(first) < 2 or assumptions.person is not None:
-        return add_up(_reported(chain.from_iterable(parts), assumptions, report), assumptions)
-    threads = min(_cores(), MOST_THREADS, MOST_COLUMNS // len(needed_names(assumptions)))
-    accumulators = [Accumulator(assumptions) for _ in range(max(1, threads))]
-    _share_out(parts, accumulators, lambda: report(sum(each.rows for each in accumulators)))
-    moments = reduce(add, [each.partial() for each in accumulators])
+        return add_up(reported(chain.from_iterable(parts), assumptions, report), assumptions)
+    accumulators = [Accumulator(assumptions) for _ in range(thread_count(assumptions))]
+    share_out(parts, accumulators, lambda: report(sum(each.rows for each in accumulators)))
+    moments = reduce(pooled, [each.partial() for each in accumulators])
     report(moments.n, done=True)
     return moments
 
 
-def _share_out(parts: Iterable[Iterable[Cells]], accumulators: Sequence[Accumulator], look: Callable[[], None]) -> None:
+def thread_count(assumptions: Assumptions) -> int:
+    """Threads that may read and add up at the same time."""
+    return max(1, min(cores(), MOST_THREADS, MOST_COLUMNS // len(needed_names(assumptions))))
+
+
+class Adding(Protocol):
+    """Private. Whatever takes batches of cells."""
+
+    def add(self, cells: Cells) -> None:
+        """Add a batch of rows, of any length."""
+
+
+def share_out(parts: Iterable[Iterable[Cells]], accumulators: Sequence[Adding], look: Callable[[], None]) -> None:
     """Add every part to an accumulator that is free, one thread each; `look` is called from this thread now and then."""
-    free: SimpleQueue[Accumulator] = SimpleQueue()
+    free: SimpleQueue[Adding] = SimpleQueue()
     for each in accumulators:
         free.put(each)
     stopped = Event()
@@ -105,7 +115,8 @@ def _close(batches: Iterable[Any]) -> None:
         batches.close()
 
 
-def _reported(batches: Iterable[Cells], assumptions: Assumptions, report: Reporter) -> Iterator[Cells]:
+def reported(batches: Iterable[Cells], assumptions: Assumptions, report: Reporter) -> Iterator[Cells]:
+    """The same batches; after each one it is said how many rows there were so far."""
     rows = 0
     for cells in batches:
         yield cells
@@ -114,7 +125,7 @@ def _reported(batches: Iterable[Cells], assumptions: Assumptions, report: Report
     report(rows, done=True)
 
 
-def _cores() -> int:
+def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from functools import reduce
-from operator import add
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.gather.add_up import add_up_here, checked_cells
 from dpselect.gather.clusters.cluster import cluster_moments
-from dpselect.gather.saved.moments_file import load_moments, moments_files
+from dpselect.gather.saved.moments_file import moments_files, pool_files
 from dpselect.gather.sources.arrays import array_cells, pieces
 from dpselect.gather.sources.arrow import check_schema, needed_names
 from dpselect.gather.sources.open import open_stream
 from dpselect.gather.sources.stream import Kind, Kinds, Progress, Reporter
 from dpselect.gather.sums.accumulate import checked
 from dpselect.gather.sums.grid import Cells
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, require_sound
 
 
 def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Progress], None] | None = None) -> Moments:
@@ -31,13 +29,15 @@ def gather_table(source: Any, assumptions: Assumptions, progress: Callable[[Prog
     paths; a database's address with a table ("postgresql://host/base?table=t", "spark:?table=t"); `Csv` or `Database`; or
     moments gathered before under the same assumptions, saved or not. `progress` is called with what was read so far.
     """
+    assumptions.require_bounds("Adding up moments")
     if isinstance(source, Moments):
         return of_these(source, assumptions)
     if saved := moments_files(source):
-        return reduce(add, [load_moments(path, assumptions) for path in saved])
+        return pool_files(saved, assumptions)
     cluster = cluster_moments(source)
     if cluster is not None:
-        return checked(cluster(assumptions), assumptions)
+        # Workers send sums, so these are asked too whether a table has them.
+        return checked(require_sound(cluster(assumptions), assumptions), assumptions)
     # Closed at once when anything goes wrong or Ctrl-C is pressed, so that no connection outlives the call.
     with closing(table_parts(source, assumptions)) as parts:
         return checked(add_up_here(parts, assumptions, Reporter(progress)), assumptions)
@@ -63,16 +63,17 @@ def table_parts(source: Any, assumptions: Assumptions) -> Generator[Iterable[Cel
 
 def kinds_of(assumptions: Assumptions) -> Kinds:
     """What each needed column holds."""
-    texts = {v.name for v in assumptions.predictors if isinstance(v, Categorical) and isinstance(v.levels[0], str)}
+    variables = (*assumptions.predictors, assumptions.response)
+    texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.levels[0], str)}
     kinds: dict[str, Kind] = {name: "text" if name in texts else "number" for name in needed_names(assumptions)}
     return kinds if assumptions.person is None else kinds | {assumptions.person: "text"}
 
 
 def of_these(moments: Moments, assumptions: Assumptions) -> Moments:
-    """Moments, refused if they were gathered under other assumptions."""
+    """Moments, refused if they were gathered under other assumptions, or made by a hand that added up no rows."""
     if moments.assumptions != assumptions.hash:
         raise DataError("These moments were gathered under other assumptions: gather them again with these.")
-    return moments
+    return require_sound(moments, assumptions)
 
 
 def _pair(source: tuple[Any, ...]) -> tuple[Any, Any]:

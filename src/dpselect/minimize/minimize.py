@@ -8,6 +8,7 @@ import numpy as np
 
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.assume.models.candidates import LISTED_AT_MOST, Candidates, columns_of
+from dpselect.assume.models.recipe import Recipe
 from dpselect.errors import AssumptionError
 from dpselect.gather.sums.moments import Moments
 from dpselect.minimize.certificate import LARGEST_RADIUS, Floats
@@ -31,6 +32,13 @@ LITTLE_WORK = 2.0**20
 
 ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 """The most that rounding a loss to a double can move it: a loss is at most y'y <= n, and n <= MAXIMUM_ROWS."""
+
+
+def minimize(moments: Moments, recipe: Recipe, progress: Progress | None = None) -> Losses:
+    """The loss of every candidate of a recipe, to the tolerance that its range pays for."""
+    rho = recipe.assumptions.rho
+    tolerance = solver_tolerance(1.0, rho, recipe.rows)
+    return minimize_all(moments, recipe.candidates, rho, tolerance=tolerance, progress=progress)
 
 
 @np.errstate(all="ignore")  # whatever the program has set: no exception may depend on the rows

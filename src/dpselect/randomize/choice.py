@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpselect.assume.models.recipe import Mechanism
+from dpselect.assume.models.choice import Mechanism
 from dpselect.errors import AssumptionError, DataError
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.opendp_door import (

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any
 
-from dpselect.assume.models.recipe import MECHANISMS, Mechanism
+from dpselect.assume.models.choice import MECHANISMS, Mechanism
 from dpselect.errors import AssumptionError, DpselectError
 
 LEAST_SCALE = 2.0**-900

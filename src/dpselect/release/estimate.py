@@ -13,9 +13,9 @@ from dpselect.errors import DataError
 from dpselect.gather.sums.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, moment_noise
 from dpselect.randomize.noisy_moments import noisy_moments
+from dpselect.release.account import NO_ACCOUNT, Account
 from dpselect.release.coefficients.coefficients import Coefficients, coefficients_from
-from dpselect.release.coefficients.intervals import IntervalKind, check_kind, check_level
-from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.ledger.records import Charge
 from dpselect.release.select import software_version
 
@@ -28,8 +28,7 @@ class EstimatePlan:
     layout: MomentLayout
     noise: MomentNoise
     guarantee: Guarantee
-    level: float
-    intervals: IntervalKind
+    intervals: Intervals
     selected: bool
 
 
@@ -40,13 +39,11 @@ def plan_estimate(
     epsilon: Price,
     delta: Price,
     noise: NoiseKind | None = None,
-    level: float = 0.95,
-    intervals: IntervalKind = "bootstrap",
+    intervals: Intervals = USUAL,
     selected: bool = False,
 ) -> EstimatePlan:
     """Check everything, and fix the noise and its price, from public values alone."""
-    check_level(level)
-    check_kind(intervals)
+    assumptions.require_bounds("An estimate")
     whole, slack = exact_epsilon(epsilon), exact_delta(delta)
     layout = moment_layout(assumptions, columns)
     chosen = moment_noise(
@@ -59,27 +56,23 @@ def plan_estimate(
         layout=layout,
         noise=chosen,
         guarantee=Guarantee(epsilon=whole, delta=paid, neighbors=assumptions.neighbors),
-        level=level,
         intervals=intervals,
         selected=selected,
     )
 
 
-def release_estimate(
-    moments: Moments, plan: EstimatePlan, ledger: Ledger | None = None, *, data: str = "", analyst: str = ""
-) -> Coefficients:
+def release_estimate(moments: Moments, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Coefficients:
     """Draw the noisy moments once, after the ledger has the charge on disk, and solve from them."""
     if moments.assumptions != plan.assumptions.hash:
         raise DataError("These moments were gathered under other assumptions: gather them again with these.")
-    charge = estimate_charge(plan.layout, plan.noise, plan.guarantee, plan.assumptions, data=data, analyst=analyst)
-    receipt = ledger.charge(charge) if ledger is not None else None
+    receipt = account.charge(estimate_charge(plan.layout, plan.noise, plan.guarantee, plan.assumptions))
     noisy = noisy_moments(moments, plan.layout, plan.noise)
     return coefficients_from(
         noisy,
         plan.layout.columns,
         plan.assumptions,
-        level=plan.level,
-        intervals=plan.intervals,
+        level=plan.intervals.level,
+        intervals=plan.intervals.kind,
         selected=plan.selected,
         release={"guarantee": plan.guarantee, "receipt": receipt, "version": software_version()},
     )
@@ -90,9 +83,6 @@ def estimate_charge(
     noise: MomentNoise,
     guarantee: Guarantee,
     assumptions: Assumptions,
-    *,
-    data: str = "",
-    analyst: str = "",
 ) -> Charge:
     """What the ledger is told."""
     # The exact decimal of the double that OpenDP's map returned: its shortest text could be a little below it.
@@ -110,6 +100,4 @@ def estimate_charge(
             **price,
         },
         assumptions=assumptions.hash,
-        data=data,
-        analyst=analyst,
     )

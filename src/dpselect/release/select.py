@@ -8,20 +8,19 @@ import numpy as np
 
 from dpselect.assume.models.budget import float_below
 from dpselect.assume.models.candidates import columns_of
+from dpselect.assume.models.choice import Mechanism, Method
 from dpselect.assume.models.recipe import Recipe
 from dpselect.errors import AssumptionError, DataError
 from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.least_loss import noisy_least_loss
-from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.account import NO_ACCOUNT, Account
 from dpselect.release.ledger.records import Charge, Receipt
 from dpselect.release.selection import Selection
 
 
-def release_selection(
-    scores: Scores | LocalScores, recipe: Recipe, ledger: Ledger | None = None, *, data: str = "", analyst: str = ""
-) -> Selection:
+def release_selection(scores: Scores | LocalScores, recipe: Recipe, account: Account = NO_ACCOUNT) -> Selection:
     """Choose one candidate and hand it over, after the ledger has the charge on disk."""
     if scores.values.size != recipe.candidates.count:
         raise DataError("The scores do not belong to these candidates.")
@@ -29,16 +28,15 @@ def release_selection(
         raise AssumptionError("The candidates range over other columns than the assumptions have.")
     if not np.isfinite(scores.values).all():
         raise DataError("The scores must be finite.")
-    receipt = ledger.charge(selection_charge(recipe, data, analyst)) if ledger is not None else None
+    receipt = account.charge(selection_charge(recipe))
     return _draw(scores, recipe, receipt)
 
 
-def selection_charge(recipe: Recipe, data: str = "", analyst: str = "") -> Charge:
+def selection_charge(recipe: Recipe) -> Charge:
     """What the ledger is told."""
-    mechanism = recipe.mechanism if recipe.method == "pcls" else f"pcpl/{recipe.mechanism}"
     return Charge(
         what="select",
-        mechanism=mechanism,
+        mechanism=charged_mechanism(recipe.method, recipe.mechanism),
         epsilon=recipe.guarantee.epsilon,
         delta=recipe.guarantee.delta,
         parameters={
@@ -50,9 +48,12 @@ def selection_charge(recipe: Recipe, data: str = "", analyst: str = "") -> Charg
             "recipe": recipe.hash,
         },
         assumptions=recipe.assumptions.hash,
-        data=data,
-        analyst=analyst,
     )
+
+
+def charged_mechanism(method: Method, mechanism: Mechanism) -> str:
+    """What prices a choice: the mechanism, and PCPL's bound besides."""
+    return f"pcpl/{mechanism}" if method == "pcpl" else mechanism
 
 
 def _draw(scores: Scores | LocalScores, recipe: Recipe, receipt: Receipt | None) -> Selection:

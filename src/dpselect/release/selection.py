@@ -12,7 +12,8 @@ from typing import Any
 from dpselect.assume.models.budget import Guarantee, plain
 from dpselect.assume.models.candidates import CandidateList, Candidates, SubsetRule, mask_of
 from dpselect.assume.models.recipe import Recipe
-from dpselect.assume.study.assumptions import INTERCEPT, Assumptions
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import DataError
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
@@ -56,7 +57,7 @@ class Selection:
     def __str__(self) -> str:
         recipe = self.recipe
         whom = " of whole persons" if self.assumptions.person is not None else ""
-        more = f", after epsilon={plain(recipe.bounds_epsilon)} for bounds" if recipe.bounds_epsilon else ""
+        more = f", after epsilon={plain(recipe.paid_before)} for bounds" if recipe.paid_before else ""
         return f"{self.formula}  ({self.guarantee}{whom}{more}; {recipe.method} by {recipe.mechanism})"
 
     def _repr_html_(self) -> str:
@@ -122,7 +123,7 @@ def _recipe_from_dict(values: dict[str, Any]) -> Recipe:
         candidates=_candidates_from_dict(values["candidates"]),
         assumptions=Assumptions.from_dict(values["assumptions"]),
         as_printed=values["as_printed"],
-        bounds_epsilon=Decimal(values.get("bounds_epsilon", "0")),
+        paid_before=Decimal(values.get("bounds_epsilon", "0")),
     )
 
 

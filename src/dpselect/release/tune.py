@@ -21,7 +21,7 @@ from dpselect.penalize.scores import Scores
 from dpselect.penalize.tuning_scores import penalty_scores, radius_scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.interval import edges, interval_scores, intervals
-from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.account import NO_ACCOUNT, Account
 from dpselect.release.ledger.records import Charge, Receipt
 
 RADII = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -60,7 +60,7 @@ class Tuned:
         }
 
 
-def tuning_charge(what: str, epsilon: Price, assumptions: Assumptions, data: str = "", analyst: str = "") -> Charge:
+def tuning_charge(what: str, epsilon: Price, assumptions: Assumptions) -> Charge:
     """What the ledger is told."""
     return Charge(
         what=f"tune {what}",
@@ -68,8 +68,6 @@ def tuning_charge(what: str, epsilon: Price, assumptions: Assumptions, data: str
         epsilon=exact_epsilon(epsilon),
         parameters={"neighbors": assumptions.neighbors},
         assumptions=assumptions.hash,
-        data=data,
-        analyst=analyst,
     )
 
 
@@ -79,20 +77,18 @@ def release_bounds(
     *,
     epsilon: Price,
     tuning: Tuning = DEFAULT_TUNING,
-    ledger: Ledger | None = None,
-    data: str = "",
-    analyst: str = "",
+    account: Account = NO_ACCOUNT,
 ) -> Tuned:
     """Bounds for the response: two private quantiles; see `Tuning`. `beyond` counts over `edges` of the stated bounds."""
     check_rows_are_persons(assumptions)
-    places = edges(assumptions.response.lower, assumptions.response.upper, tuning.steps)
+    places = edges(*assumptions.response.bounds, tuning.steps)
     if beyond.below.size != places.size:
         raise AssumptionError("The responses were counted at other places than this tuning has: count them again.")
     for k in range(tuning.steps):  # the narrowest intervals must be possible bounds, whichever is drawn
         tuned_assumptions(assumptions, float(places[k]), float(places[k + 1]), tuning)
     scores = interval_scores(beyond, tuning.outside, assumptions.neighbors)
-    charge = tuning_charge("bounds", epsilon, assumptions, data, analyst)
-    index, receipt = _draw(scores, charge, ledger)
+    charge = tuning_charge("bounds", epsilon, assumptions)
+    index, receipt = _draw(scores, charge, account)
     first, last = intervals(tuning.steps)
     lower, upper = float(places[first[index]]), float(places[last[index]])
     return _tuned(
@@ -107,9 +103,7 @@ def release_radius(
     epsilon: Price,
     choice_epsilon: Price,
     rhos: Sequence[float] = RADII,
-    ledger: Ledger | None = None,
-    data: str = "",
-    analyst: str = "",
+    account: Account = NO_ACCOUNT,
 ) -> Tuned:
     """A radius for the coefficients: the one at which the full model's fit is no longer worth the noise of a later choice.
 
@@ -121,8 +115,8 @@ def release_radius(
         raise AssumptionError("Each radius to choose from must be above 0 and at most a million half ranges.")
     price = math.log(candidates_for(assumptions).count + 1) / float(exact_epsilon(choice_epsilon))
     scores = radius_scores(of_these(moments, assumptions), assumptions, rhos, price)
-    charge = tuning_charge("radius", epsilon, assumptions, data, analyst)
-    index, receipt = _draw(scores, charge, ledger)
+    charge = tuning_charge("radius", epsilon, assumptions)
+    index, receipt = _draw(scores, charge, account)
     radius = rhos[index] * assumptions.r
     return _tuned("radius", (radius,), scores, charge, with_radius(assumptions, radius), receipt)
 
@@ -133,9 +127,7 @@ def release_penalty(
     *,
     epsilon: Price,
     choice_epsilon: Price,
-    ledger: Ledger | None = None,
-    data: str = "",
-    analyst: str = "",
+    account: Account = NO_ACCOUNT,
 ) -> Tuned:
     """A penalty in the widest gap between what the columns are worth, in squared units of the response.
 
@@ -148,8 +140,8 @@ def release_penalty(
     scaled = [multiple * default for multiple in PENALTIES]
     free = [j for j in range(models.width) if not (assumptions.intercept == "always" and j == 0)]
     scores = penalty_scores(of_these(moments, assumptions), assumptions, scaled, free)
-    charge = tuning_charge("penalty", epsilon, assumptions, data, analyst)
-    index, receipt = _draw(scores, charge, ledger)
+    charge = tuning_charge("penalty", epsilon, assumptions)
+    index, receipt = _draw(scores, charge, account)
     return _tuned("penalty", (scaled[index] * assumptions.r**2,), scores, charge, assumptions, receipt)
 
 
@@ -158,9 +150,9 @@ def with_radius(assumptions: Assumptions, radius: float) -> Assumptions:
     return Assumptions.from_dict(assumptions.to_dict() | {"radius": radius})
 
 
-def _draw(scores: Scores, charge: Charge, ledger: Ledger | None) -> tuple[int, Receipt | None]:
+def _draw(scores: Scores, charge: Charge, account: Account) -> tuple[int, Receipt | None]:
     """Charge, then draw."""
-    receipt = None if ledger is None else ledger.charge(charge)
+    receipt = account.charge(charge)
     return choose(scores, "permute-and-flip", float_below(charge.epsilon)), receipt
 
 

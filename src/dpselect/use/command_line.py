@@ -60,6 +60,7 @@ class LazyGroup(click.Group):
 
 @click.group(
     cls=LazyGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Start with:  dpselect demo
@@ -79,8 +80,11 @@ budget, 1 anything else.""",
     callback=_show_version,
     help="Show the version and exit.",
 )
-def dpselect() -> None:
+@click.pass_context
+def dpselect(context: click.Context) -> None:
     """Choose a regression model from data you may not show, with a differential-privacy guarantee."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

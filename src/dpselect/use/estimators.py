@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.models.subsets import Subsets
-from dpselect.assume.study.assumptions import INTERCEPT, Assumptions
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dpselect.assume.models.budget import Price
+from dpselect.assume.models.budget import Budget, Price
 from dpselect.assume.models.candidates import Candidates
+from dpselect.assume.models.choice import Choice, Mechanism
 from dpselect.assume.models.penalty import Penalty
-from dpselect.assume.models.recipe import Mechanism, make_recipe
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.gather.sources.arrays import named_matrix
-from dpselect.gather.table import gather_table
-from dpselect.penalize.penalize import score
+from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.select import release_selection
 from dpselect.release.selection import Selection
+from dpselect.use.select import choose_model
 
 
 def pcls(
@@ -41,12 +40,8 @@ def pcls(
     """
     matrix, listed = named_matrix(X, names)
     assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
-    moments = gather_table((matrix, y), assumptions)
-    rows = moments.n if neighbors == "replace-one" else None
-    recipe = make_recipe(
-        assumptions, rows=rows, epsilon=epsilon, mechanism=mechanism, candidates=candidates, penalty=phi
-    )
-    return release_selection(score(moments, recipe), recipe, ledger)
+    choice = Choice("pcls", mechanism, candidates, phi)
+    return choose_model((matrix, y), assumptions, choice, Budget(epsilon), Account(ledger))
 
 
 def pcpl(
@@ -72,16 +67,5 @@ def pcpl(
     """
     matrix, listed = named_matrix(X, names)
     assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
-    moments = gather_table((matrix, y), assumptions)
-    recipe = make_recipe(
-        assumptions,
-        rows=moments.n,
-        epsilon=epsilon,
-        delta=delta,
-        method="pcpl",
-        mechanism=mechanism,
-        candidates=candidates,
-        penalty=phi,
-        as_printed=as_printed,
-    )
-    return release_selection(score(moments, recipe), recipe, ledger)
+    choice = Choice("pcpl", mechanism, candidates, phi, as_printed)
+    return choose_model((matrix, y), assumptions, choice, Budget(epsilon, delta), Account(ledger))

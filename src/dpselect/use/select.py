@@ -1,20 +1,21 @@
-"""The whole path in one screen."""
+"""Choose a model: the whole path in one screen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from dpselect.assume.models.budget import Price
+from dpselect.assume.models.budget import Budget, Price
 from dpselect.assume.models.candidates import Candidates
+from dpselect.assume.models.choice import Choice, Mechanism, Method
 from dpselect.assume.models.penalty import Penalty
-from dpselect.assume.models.recipe import Mechanism, Method, make_recipe
+from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.errors import DataError
-from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table
-from dpselect.penalize.penalize import score
+from dpselect.minimize.minimize import minimize
+from dpselect.penalize.penalize import penalize
+from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.select import release_selection
 from dpselect.release.selection import Selection
@@ -41,24 +42,16 @@ def select(
     units of the response (for "pcpl" in units of -2 log-likelihood), "aic", "bic", one number a column, or None for a public
     default that balances sampling noise and privacy noise.
     """
-    moments = moments_of(source, assumptions)
-    recipe = make_recipe(
-        assumptions,
-        rows=moments.n if assumptions.neighbors == "replace-one" else None,
-        epsilon=epsilon,
-        delta=delta,
-        method=method,
-        mechanism=mechanism,
-        candidates=candidates,
-        penalty=penalty,
-    )
-    return release_selection(score(moments, recipe), recipe, ledger, data=data, analyst=analyst)
+    choice = Choice(method, mechanism, candidates, penalty)
+    return choose_model(source, assumptions, choice, Budget(epsilon, delta), Account(ledger, data, analyst))
 
 
-def moments_of(source: Any, assumptions: Assumptions) -> Moments:
-    """Moments that belong to the assumptions, gathered if they are not yet."""
-    if isinstance(source, Moments):
-        if source.assumptions != assumptions.hash:
-            raise DataError("These moments were gathered under other assumptions: gather them again with these.")
-        return source
-    return gather_table(source, assumptions)
+def choose_model(source: Any, assumptions: Assumptions, choice: Choice, price: Budget, account: Account) -> Selection:
+    """Every stage once, in the order of the folders; whatever can be refused without the rows is refused before them."""
+    assumptions.require_bounds(f"The method {choice.method!r}")
+    moments = gather_table(source, assumptions)
+    rows = assumptions.public_rows(moments.n)
+    recipe = make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
+    losses = minimize(moments, recipe)
+    scores = penalize(losses, recipe)
+    return release_selection(scores, recipe, account)

@@ -9,14 +9,17 @@ from typing import Any
 
 from dpselect.assume.models.budget import EXACT, Guarantee, Price
 from dpselect.assume.models.candidates import Candidates
-from dpselect.assume.models.recipe import Mechanism, make_recipe
+from dpselect.assume.models.choice import Choice, Mechanism
+from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.models.tuning import DEFAULT_TUNING, Tuning, split_for_tuning
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.gather.responses import count_responses
 from dpselect.gather.table import gather_table
-from dpselect.penalize.penalize import score
+from dpselect.minimize.minimize import minimize
+from dpselect.penalize.penalize import penalize
 from dpselect.randomize.interval import edges
+from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.select import release_selection, selection_charge
 from dpselect.release.selection import Selection
@@ -90,24 +93,17 @@ def select_tuned(
     private); then the model is, with the response clipped to them, a radius of one and a half of their half distance, and
     the default penalty. The table is read twice. Nothing is charged unless the ledger has room for both.
     """
-    beyond = count_responses(
-        source, assumptions, edges(assumptions.response.lower, assumptions.response.upper, tuning.steps)
-    )
-    rows = beyond.n if assumptions.neighbors == "replace-one" else None
+    assumptions.require_bounds("Buying bounds")
+    beyond = count_responses(source, assumptions, edges(*assumptions.response.bounds, tuning.steps))
+    rows = assumptions.public_rows(beyond.n)
     for_bounds, for_choice = split_for_tuning(epsilon, rows, share)
-    if candidates is not None and not isinstance(candidates, Candidates | Subsets):
-        candidates = [list(model) for model in candidates]
+    choice, account = Choice("pcls", mechanism, candidates), Account(ledger, data, analyst)
     # Whatever is wrong with the public settings or the budget comes out here, before anything is spent.
-    settings: dict[str, Any] = {"rows": rows, "epsilon": for_choice, "mechanism": mechanism, "candidates": candidates}
-    rehearsed = make_recipe(assumptions, **settings)
-    if ledger is not None:
-        ledger.check(
-            tuning_charge("bounds", for_bounds, assumptions, data, analyst), selection_charge(rehearsed, data, analyst)
-        )
-    bounds = release_bounds(
-        beyond, assumptions, epsilon=for_bounds, tuning=tuning, ledger=ledger, data=data, analyst=analyst
-    )
-    recipe = replace(make_recipe(bounds.assumptions, **settings), bounds_epsilon=for_bounds)
-    scores = score(gather_table(source, bounds.assumptions), recipe)
-    selection = release_selection(scores, recipe, ledger, data=data, analyst=analyst)
+    rehearsed = make_recipe(assumptions, choice, rows=rows, epsilon=for_choice)
+    account.check(tuning_charge("bounds", for_bounds, assumptions), selection_charge(rehearsed))
+    bounds = release_bounds(beyond, assumptions, epsilon=for_bounds, tuning=tuning, account=account)
+    recipe = make_recipe(bounds.assumptions, choice, rows=rows, epsilon=for_choice)
+    losses = minimize(gather_table(source, bounds.assumptions), recipe)
+    scores = penalize(losses, recipe)
+    selection = release_selection(scores, replace(recipe, paid_before=for_bounds), account)
     return TunedSelection(bounds=bounds, selection=selection, stated=assumptions)

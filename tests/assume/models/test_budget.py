@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.assume.models.budget import Budget, Guarantee, exact_delta, exact_epsilon, float_below, plain
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
@@ -47,7 +48,7 @@ def test_the_double_that_is_spent_never_exceeds_the_decimal_that_is_charged(valu
 @settings(derandomize=True)
 @given(st.decimals(Decimal("1e-6"), Decimal("1e6"), places=9), st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_the_parts_of_a_budget_add_up_exactly(epsilon, shares):
-    parts = Budget(epsilon).split(*shares)
+    parts = [part.epsilon for part in Budget(epsilon).split(*shares)]
     assert sum(map(Fraction, parts)) == Fraction(epsilon)
     assert all(
         float(p) == pytest.approx(float(epsilon) * s / sum(shares), rel=1e-9)
@@ -59,6 +60,23 @@ def test_the_parts_of_a_budget_add_up_exactly(epsilon, shares):
 def test_shares_must_be_positive(shares):
     with pytest.raises(AssumptionError, match="positive"):
         Budget(1).split(*shares)
+
+
+@settings(derandomize=True)
+@given(st.decimals(Decimal("1e-9"), Decimal("0.4"), places=30), st.integers(1, 5))
+def test_delta_is_divided_as_exactly_whatever_decimal_context_a_program_has_set(delta, precision):
+    with localcontext(prec=precision):
+        halves = Budget(1, delta).split(3, 2)
+        left = Budget(1, delta).split(1, 1, delta=(0, 1))
+    assert sum(Fraction(part.delta) for part in halves) == Fraction(delta)
+    assert [part.delta for part in left] == [0, delta]
+    assert sum(part.epsilon for part in halves) == 1
+
+
+@pytest.mark.parametrize("shares", [(0, 0), (1,), (-1, 1)])
+def test_shares_of_delta_must_fit(shares):
+    with pytest.raises(AssumptionError, match="shares of delta"):
+        Budget(1, "1e-6").split(1, 1, delta=shares)
 
 
 def test_a_guarantee_reads_like_a_sentence():
@@ -83,7 +101,7 @@ def test_no_setting_of_pythons_decimals_makes_a_price_grow(precision, epsilon):
     with localcontext() as context:
         context.prec = precision
         for method, delta in (("pcls", 0), ("pcpl", "1e-6")):
-            recipe = make_recipe(study, rows=9, epsilon=epsilon, delta=delta, method=method)
+            recipe = make_recipe(study, Choice(method), rows=9, epsilon=epsilon, delta=delta)
             parts = Fraction(recipe.bound_epsilon), Fraction(recipe.choice_epsilon)
             spent = float_below(recipe.bound_epsilon), float_below(recipe.choice_epsilon)
             assert sum(parts) == Fraction(epsilon)

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.assume.study.variables import Categorical, Numeric, variable_from_dict
+from dpselect.assume.study.variables import GRID, Binary, Categorical, Numeric, variable_from_dict
 from dpselect.errors import AssumptionError
 
 
@@ -30,7 +30,7 @@ def test_the_reference_is_the_first_level_unless_named():
         (lambda: Numeric("a", 0, math.inf), "finite"),
         (lambda: Numeric("a", "x", 1), "must be a number"),
         (lambda: Numeric("a", True, 2), "must be a number"),
-        (lambda: Numeric("a", None, 2), "must be a number"),
+        (lambda: Numeric("a", None, 2), "one bound"),
         (lambda: Numeric("a", -1e308, 1e308), "other units"),
         (lambda: Numeric("a", 0, 1e-200), "other units"),
         (lambda: Categorical("c", "abc"), "list"),
@@ -40,7 +40,7 @@ def test_the_reference_is_the_first_level_unless_named():
         (lambda: Categorical("c", ["a", 1]), "all strings"),
         (lambda: Categorical("c", [True, False]), "all strings"),
         (lambda: Categorical("c", ["a", "b"], "z"), "'z' is not a level"),
-        (lambda: variable_from_dict({"name": "a"}), "needs lower and upper"),
+        (lambda: variable_from_dict({"name": "a", "lower": 0}), "lower and upper"),
         (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "levels": ["x", "y"]}), "both"),
         (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "color": "red"}), "color"),
         (lambda: variable_from_dict({"lower": 0}), "non-empty"),
@@ -56,3 +56,23 @@ def test_impossible_statements_are_refused_in_one_sentence(make, message):
 )
 def test_a_variable_survives_plain_values(variable):
     assert variable_from_dict(variable.to_dict()) == variable
+
+
+def test_a_number_may_leave_its_bounds_open_and_says_so_when_they_are_needed():
+    size = Numeric("size")
+    assert not size.bounded
+    assert variable_from_dict(size.to_dict()) == size
+    with pytest.raises(AssumptionError, match="'size' has no bounds"):
+        size.scale  # noqa: B018
+    with pytest.raises(AssumptionError, match="one bound"):
+        Numeric("size", lower=0)
+
+
+def test_a_binary_variable_is_zero_and_one():
+    died = Binary("died", ["no", "yes"])
+    assert (died.bounds, died.middle, died.half_width, died.scale) == ((0.0, 1.0), 0.5, 0.5, 2 * GRID)
+    assert variable_from_dict(died.to_dict()) == died
+    with pytest.raises(AssumptionError, match="has two, no and yes"):
+        Binary("died", ["no", "yes", "unknown"])
+    with pytest.raises(AssumptionError, match="first level counts as 0"):
+        variable_from_dict({"name": "died", "kind": "binary", "levels": [0, 1], "reference": 1})

@@ -63,9 +63,13 @@ def test_other_assumptions_are_refused(tmp_path):
         lambda v: {**v, "products": [[0, 1, 0], [0, 0, 0], [0, 0, 0]]},
         lambda v: {**v, "products": 7},
         lambda v: {**v, "columns": None},
+        lambda v: {name: value for name, value in v.items() if name != "assumptions"},
+        lambda v: {name: value for name, value in v.items() if name != "checksum"},
+        lambda v: {**v, "gatherings": ["another"]},
+        lambda v: {**v, "columns": [["a"]]},
         lambda v: [],
     ],
-    ids=range(11),
+    ids=range(15),
 )
 def test_damaged_files_are_refused_without_a_number_from_them(tmp_path, change):
     path = tmp_path / "a.moments"
@@ -85,5 +89,8 @@ def test_files_that_cannot_be_read_or_written(tmp_path):
     with pytest.raises(DataError, match="cannot be written"):
         save_moments(gather_table(site(1), STUDY), tmp_path / "no" / "a.moments")
     (tmp_path / "cut.moments").write_text('{"format": ')
+    with pytest.raises(DataError, match="not a file of moments"):
+        load_moments(tmp_path / "cut.moments", STUDY)
+    (tmp_path / "cut.moments").write_text("[" * 100_000)
     with pytest.raises(DataError, match="not a file of moments"):
         load_moments(tmp_path / "cut.moments", STUDY)

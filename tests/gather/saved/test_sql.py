@@ -172,6 +172,10 @@ def test_answers_that_are_none_are_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="not UTF-8"):
         moments_from_answer(tmp_path / "a.csv", PLAIN)
+    for text in ('assumptions,"n\n1,2\n', "assumptions,n,n\n1,2,3\n", "assumptions,n\n1,2,3\n", "assumptions,n\n"):
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(DataError, match="holds no answer"):
+            moments_from_answer(tmp_path / "a.csv", PLAIN)
     answer = duckdb_answer(TABLE, PLAIN)
     del answer[answer_names(PLAIN)[-1]]
     with pytest.raises(DataError, match="lacks 'p_2_2'"):

@@ -160,7 +160,6 @@ def test_a_table_without_persons_is_refused():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"person": "who"},
         {"max_rows_per_person": 2},
         {"person": "y", "max_rows_per_person": 2},
         {"person": "who", "max_rows_per_person": 0},

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
-from dpselect.assume.models.recipe import MECHANISMS
+from dpselect.assume.models.choice import MECHANISMS
 from dpselect.errors import AssumptionError
 from dpselect.rehearse.chances.all import log_selection_probabilities, selection_probabilities
 

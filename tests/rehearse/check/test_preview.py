@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Categorical, Numeric
@@ -23,7 +24,7 @@ def moments():
 
 @pytest.mark.parametrize(("method", "delta"), [("pcls", 0), ("pcpl", "1e-6")])
 def test_the_leading_models_and_the_middle_of_every_curve_are_the_exact_chances(moments, method, delta):
-    recipe = make_recipe(ASSUMPTIONS, rows=moments.n, epsilon=2, delta=delta, method=method)
+    recipe = make_recipe(ASSUMPTIONS, Choice(method), rows=moments.n, epsilon=2, delta=delta)
     steps = []
     seen = preview(moments, recipe, leading=3, step=steps.append)
     exact = recipe_probabilities(moments, recipe)
@@ -43,13 +44,13 @@ def test_the_leading_models_and_the_middle_of_every_curve_are_the_exact_chances(
 def test_many_candidates_are_varied_less_finely_or_not_at_all():
     def recipe(width):
         assumptions = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(width)])
-        return make_recipe(assumptions, rows=100, epsilon=1)
+        return make_recipe(assumptions, Choice("pcls"), rows=100, epsilon=1)
 
     assert [curve_steps(recipe(width)) for width in (4, 14, 15, 17)] == [22, 22, 16, 1]
 
 
 def test_nothing_private_is_printed(moments):
-    seen = preview(moments, make_recipe(ASSUMPTIONS, rows=moments.n, epsilon=2))
+    seen = preview(moments, make_recipe(ASSUMPTIONS, Choice("pcls"), rows=moments.n, epsilon=2))
     assert repr(seen) == "Preview(values=<private>)"
     assert repr(seen.curves[0]) == "Curve(name='epsilon', values=<private>)"
 

@@ -6,6 +6,7 @@ from sklearn.linear_model import lars_path
 
 import dpselect
 from dpselect.assume.lemmas.sensitivity import loss_range
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.errors import AssumptionError, DataError
@@ -72,7 +73,7 @@ def moments_and_recipe(method="pcls"):
     study = plain_assumptions(["a", "b", "c", "d"], r=3, R=1.5)
     moments = dpselect.gather((X, Y), study)
     delta = 1e-3 if method == "pcpl" else 0
-    return moments, make_recipe(study, rows=300, epsilon=3, delta=delta, method=method, penalty=7.0)
+    return moments, make_recipe(study, Choice(method, penalty=7.0), rows=300, epsilon=3, delta=delta)
 
 
 @pytest.mark.parametrize("method", ["pcls", "pcpl"])

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import INTERCEPT, Assumptions, Column
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT, Column
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.errors import AssumptionError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 from fractions import Fraction
@@ -96,22 +97,38 @@ class Guarantee:
 class Budget:
     """Public. A whole price, and how it is divided.
 
-    `Budget(1).split(1, 1)` is two halves that add up to the whole exactly.
+    `Budget(1).split(1, 1)` is two halves that add up to the whole exactly, epsilon and delta alike.
     """
 
     epsilon: Decimal
-    delta: Decimal = Decimal(0)
+    delta: Decimal
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", exact_delta(self.delta))
+    def __init__(self, epsilon: Price, delta: Price = 0) -> None:
+        """A price as a person writes it, made exact."""
+        object.__setattr__(self, "epsilon", exact_epsilon(epsilon))
+        object.__setattr__(self, "delta", exact_delta(delta))
 
-    def split(self, *shares: Price) -> tuple[Decimal, ...]:
-        """Parts of epsilon in proportion to `shares`, adding up to epsilon exactly."""
+    def split(self, *shares: Price, delta: Sequence[Price] | None = None) -> tuple[Budget, ...]:
+        """Parts in proportion to `shares`, adding up to the whole exactly; delta by shares of its own where they are given.
+
+        A share of delta may be 0, for a part that needs none; a share of epsilon may not.
+        """
         weights = [exact_decimal(share, "A share of the budget") for share in shares]
         if not (len(weights) > 0 and all(weight > 0 for weight in weights)):
             raise AssumptionError("The shares of a budget must be positive numbers.")
-        whole = reduce(EXACT.add, weights)
-        # Twelve digits a part, so that the last part, the rest, has few as well.
-        parts = [_TWELVE_DIGITS.divide(EXACT.multiply(self.epsilon, weight), whole) for weight in weights[:-1]]
-        return (*parts, reduce(EXACT.subtract, parts, self.epsilon))
+        slack = weights if delta is None else [exact_decimal(share, "A share of delta") for share in delta]
+        if not (len(slack) == len(weights) and all(weight >= 0 for weight in slack) and any(slack)):
+            raise AssumptionError(
+                "The shares of delta must be as many as those of epsilon, none below 0 and one above."
+            )
+        parts = zip(_divided(self.epsilon, weights), _divided(self.delta, slack), strict=True)
+        return tuple(Budget(*part) for part in parts)
+
+
+def _divided(whole: Decimal, weights: Sequence[Decimal]) -> list[Decimal]:
+    """Twelve digits a part, rounded down, and the rest to the last part that has a share: few digits as well."""
+    total = reduce(EXACT.add, weights)
+    parts = [_TWELVE_DIGITS.divide(EXACT.multiply(whole, weight), total) for weight in weights]
+    last = max(place for place, weight in enumerate(weights) if weight)
+    parts[last] = reduce(EXACT.subtract, parts[:last], whole)
+    return parts

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dpselect.assume.models.candidates import CandidateList, Candidates, SubsetRule, mask_of
-from dpselect.assume.study.assumptions import INTERCEPT, Assumptions, Column
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT, Column
 from dpselect.errors import AssumptionError
 
 Model = Sequence[str | int]

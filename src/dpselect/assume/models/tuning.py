@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dpselect.assume.models.budget import Budget, Price, exact_decimal, exact_epsilon
+from dpselect.assume.models.budget import EXACT, Budget, Price, exact_decimal, exact_epsilon
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError
@@ -59,8 +59,8 @@ def split_for_tuning(epsilon: Price, rows: int | None, share: Price | None = Non
     part = exact_decimal(round(tuning_share(rows, float(whole)), 4) if share is None else share, "The tuning's share")
     if not 0 < part < 1:
         raise AssumptionError(f"The tuning's share is {part}; it must be above 0 and below 1.")
-    bounds, choice = Budget(whole).split(part, 1 - part)
-    return bounds, choice
+    bounds, choice = Budget(whole).split(part, EXACT.subtract(Decimal(1), part))
+    return bounds.epsilon, choice.epsilon
 
 
 def tuned_assumptions(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Literal, get_args
 
+from dpselect.assume.study.canonical import sha256_of
+from dpselect.assume.study.columns import INTERCEPT, Column, design_columns
 from dpselect.assume.study.neighbors import Neighbors, check_neighbors
 from dpselect.assume.study.terms import Term, normal_terms
 from dpselect.assume.study.variables import (
+    Binary,
     Categorical,
-    Level,
+    Number,
     Numeric,
     Variable,
     as_number,
@@ -24,28 +24,8 @@ from dpselect.errors import AssumptionError
 
 Intercept = Literal["always", "candidate", "none"]
 Missing = Literal["error", "midpoint", "zero-row"]
-INTERCEPT = "intercept"
 MOST_ROWS_PER_PERSON = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """Public. A scaled number (level None) or the indicator of one level of a category."""
-
-    variable: str
-    level: Level | None = None
-
-    def __str__(self) -> str:
-        return self.variable if self.level is None else f"{self.variable}[{self.level}]"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Public. A column of the design: a product of factors, each in [-1, 1]; the intercept is the product of none."""
-
-    name: str
-    factors: tuple[Factor, ...]
-    term: int
+MOST_ROWS = 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +36,16 @@ class Assumptions:
     the sum of the absolute coefficients on that scale, in the response's units; the default is r.
 
     Each predictor is a term of the model by itself unless `terms` lists others, such as `["size", ["size", "year"]]`: a list
-    is the product of its scaled factors, which is in [-1, 1] again. `max_rows_per_person` with the column `person` makes
-    the guarantee one for whole persons: at most so many rows of each count, and sensitivities are so many times larger.
+    is the product of its scaled factors, which is in [-1, 1] again. The column `person` makes the guarantee one for whole
+    persons. Block votes then count all rows of each; whatever else is released needs `max_rows_per_person`: at most so many
+    rows of each count, and sensitivities are so many times larger. `rows` says about how many rows there are, where that
+    is public and either not counted (a long file) or secret to the last digit (add-remove-one); a wrong number costs
+    accuracy, never privacy.
 
     Example: `Assumptions(Numeric("price", 0, 1_000_000), [Numeric("size", 0, 3000), Categorical("county", ["Marin", "Napa"])])`.
     """
 
-    response: Numeric
+    response: Number
     predictors: tuple[Variable, ...]
     intercept: Intercept = "always"
     radius: float | None = None
@@ -71,10 +54,11 @@ class Assumptions:
     terms: tuple[Term, ...] | None = None
     person: str | None = None
     max_rows_per_person: int | None = None
+    rows: int | None = None
 
     def __init__(
         self,
-        response: Numeric,
+        response: Number,
         predictors: Sequence[Variable],
         intercept: Intercept = "always",
         radius: float | None = None,
@@ -84,19 +68,22 @@ class Assumptions:
         terms: Iterable[str | Sequence[str]] | None = None,
         person: str | None = None,
         max_rows_per_person: int | None = None,
+        rows: int | None = None,
     ) -> None:
         """State the public facts; see the class."""
-        rest = (intercept, radius, neighbors, missing, terms, person, max_rows_per_person)
+        rest = (intercept, radius, neighbors, missing, terms, person, max_rows_per_person, rows)
         values = (response, tuple(predictors), *rest)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
-        if not isinstance(self.response, Numeric):
-            raise AssumptionError("The response must be Numeric(name, lower, upper).")
-        if not all(isinstance(variable, Numeric | Categorical) for variable in self.predictors):
-            raise AssumptionError("Each predictor must be Numeric(name, lower, upper) or Categorical(name, levels).")
+        if not isinstance(self.response, Numeric | Binary):
+            raise AssumptionError("The response must be Numeric(name, lower, upper) or Binary(name, [no, yes]).")
+        if not all(isinstance(variable, Numeric | Binary | Categorical) for variable in self.predictors):
+            raise AssumptionError(
+                "Each predictor must be Numeric(name, lower, upper), Categorical(name, levels) or Binary(name, [no, yes])."
+            )
         names = [self.response.name, *(variable.name for variable in self.predictors)]
         for name in names:
             if names.count(name) > 1:
@@ -106,14 +93,10 @@ class Assumptions:
         _check_choice("intercept", self.intercept, get_args(Intercept))
         _check_choice("missing", self.missing, get_args(Missing))
         check_neighbors(self.neighbors)
-        radius = self.r if self.radius is None else as_number(self.radius, "radius")
-        if not 0 <= radius <= 1e6 * self.r:
-            raise AssumptionError(
-                f"radius is {radius:g}; it must be at least 0 and at most a million times the response's half range."
-            )
-        object.__setattr__(self, "radius", radius)
+        self._check_radius()
         object.__setattr__(self, "terms", normal_terms(self.terms, self.predictors))
         self._check_person(names)
+        self._check_rows()
         columns = [column.name for column in self.columns]
         if not columns:
             raise AssumptionError("There is nothing to choose from: name a predictor or allow an intercept.")
@@ -123,19 +106,67 @@ class Assumptions:
                     f"Two columns of the model would be named {name!r}; rename a variable or a level."
                 )
 
+    def _check_radius(self) -> None:
+        if not self.response.bounded:
+            if self.radius is not None:
+                raise AssumptionError(
+                    f"A radius is stated and {self.response.name!r} has no bounds: state them, or leave the radius out."
+                )
+            return
+        radius = self.r if self.radius is None else as_number(self.radius, "radius")
+        if not 0 <= radius <= 1e6 * self.r:
+            raise AssumptionError(
+                f"radius is {radius:g}; it must be at least 0 and at most a million times the response's half range."
+            )
+        object.__setattr__(self, "radius", radius)
+
+    def _check_rows(self) -> None:
+        if self.rows is None:
+            return
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not 1 <= self.rows <= MOST_ROWS:
+            raise AssumptionError(f"rows is {self.rows!r}; it must be a whole number from 1 to {MOST_ROWS:,}.")
+
     def _check_person(self, names: list[str]) -> None:
         most = self.max_rows_per_person
-        if (self.person is None) != (most is None):
-            raise AssumptionError("person and max_rows_per_person belong together: give both or neither.")
         if self.person is None:
+            if most is not None:
+                raise AssumptionError("max_rows_per_person needs person: name the column of persons, or leave it out.")
             return
         check_name(self.person)
         if self.person in names:
             raise AssumptionError(f"The column of persons {self.person!r} cannot also be the response or a predictor.")
+        if most is None:
+            return
         if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS_PER_PERSON:
             raise AssumptionError(
                 f"max_rows_per_person is {most!r}; it must be a whole number from 1 to {MOST_ROWS_PER_PERSON:,}."
             )
+
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        """The variables without bounds."""
+        return tuple(
+            variable.name
+            for variable in (self.response, *self.predictors)
+            if isinstance(variable, Numeric) and not variable.bounded
+        )
+
+    def require_bounds(self, what: str) -> None:
+        """Refuse what needs every bound, and for persons how many rows of each count, naming all that is missing."""
+        if self.unbounded:
+            names = ", ".join(map(repr, self.unbounded))
+            raise AssumptionError(
+                f"{what} needs the bounds of {names}: state lower and upper of each, or choose by votes, which need none."
+            )
+        if self.person is not None and self.max_rows_per_person is None:
+            raise AssumptionError(
+                f"{what} needs max_rows_per_person, because its noise grows with the rows of a person: state it, or choose by "
+                "votes, which need none."
+            )
+
+    def public_rows(self, count: int) -> int | None:
+        """The number of rows where it may appear in a public formula: with replace-one neighbours have the same."""
+        return count if self.neighbors == "replace-one" else None
 
     @property
     def rows_per_person(self) -> int:
@@ -155,17 +186,9 @@ class Assumptions:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The design's columns: the intercept first if any, then the terms as stated, a category's dummies in level order.
-
-        A product has a column for each way to pick one column of every factor, the last factor's changing fastest.
-        """
-        listed = [] if self.intercept == "none" else [Column(INTERCEPT, (), 0)]
-        factors = {variable.name: _factors(variable) for variable in self.predictors}
+        """The design's columns: the intercept first if any, then the terms as stated; see `design_columns`."""
         terms = self.terms or tuple((variable.name,) for variable in self.predictors)
-        for place, term in enumerate(terms, start=len(listed)):
-            for picked in product(*(factors[name] for name in term)):
-                listed.append(Column(":".join(map(str, picked)), picked, place))
-        return tuple(listed)
+        return design_columns(self.predictors, terms, intercept=self.intercept != "none")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; with `from_dict` the statement survives any file format."""
@@ -181,7 +204,11 @@ class Assumptions:
         if self.terms is not None:
             values["terms"] = [list(term) for term in self.terms]
         if self.person is not None:
-            values |= {"person": self.person, "max_rows_per_person": self.max_rows_per_person}
+            values["person"] = self.person
+        if self.max_rows_per_person is not None:
+            values["max_rows_per_person"] = self.max_rows_per_person
+        if self.rows is not None:
+            values["rows"] = self.rows
         return values
 
     @classmethod
@@ -193,26 +220,17 @@ class Assumptions:
         if not ("response" in values and "predictors" in values):
             raise AssumptionError("A study needs a response and predictors.")
         response = variable_from_dict(values["response"])
-        if not isinstance(response, Numeric):
-            raise AssumptionError(f"The response {response.name!r} must have lower and upper bounds.")
+        if isinstance(response, Categorical):
+            raise AssumptionError(
+                f"The response {response.name!r} must have lower and upper bounds, or be of the kind 'binary' with two levels."
+            )
         rest = {name: value for name, value in values.items() if name not in ("response", "predictors")}
         return cls(response, [variable_from_dict(each) for each in values["predictors"]], **rest)
 
     @property
     def hash(self) -> str:
         """SHA-256 of the statement in canonical JSON: the same on every machine and in every version that means the same."""
-        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
-
-
-def _factors(variable: Variable) -> tuple[Factor, ...]:
-    if isinstance(variable, Numeric):
-        return (Factor(variable.name),)
-    return tuple(Factor(variable.name, level) for level in variable.dummies)
-
-
-def canonical_json(values: Any) -> str:
-    """One text for one meaning: sorted keys, no white space, shortest numbers."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        return sha256_of(self.to_dict())
 
 
 def _check_choice(what: str, value: object, allowed: tuple[str, ...]) -> None:

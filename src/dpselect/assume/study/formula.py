@@ -12,7 +12,7 @@ from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.terms import Term
-from dpselect.assume.study.variables import Categorical, Numeric, Variable
+from dpselect.assume.study.variables import Categorical, Number, Variable
 from dpselect.errors import AssumptionError
 
 LEARNING = ("scale", "center", "standardize", "poly", "bs", "cs", "cc", "cr", "te", "hashed", "lag")
@@ -65,17 +65,17 @@ def _parsed(formula: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     return left, right
 
 
-def _response(left: Sequence[Any], known: dict[str, Variable]) -> Numeric:
+def _response(left: Sequence[Any], known: dict[str, Variable]) -> Number:
     names = [str(factor.expr) for term in left for factor in term.factors]
     variable = known.get(names[0]) if len(names) == 1 else None
-    if not isinstance(variable, Numeric):
+    if variable is None or isinstance(variable, Categorical):
         raise AssumptionError(
             f"The left side of the formula is {' + '.join(names)!r}; it must be the name of one numeric variable."
         )
     return variable
 
 
-def _terms(right: Sequence[Any], known: dict[str, Variable], response: Numeric) -> tuple[bool, list[Term]]:
+def _terms(right: Sequence[Any], known: dict[str, Variable], response: Number) -> tuple[bool, list[Term]]:
     intercept, terms = False, []
     for term in right:
         names = [name for factor in term.factors for name in _names(str(factor.expr), factor.eval_method.value, known)]

@@ -12,7 +12,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.formula import with_formula
 from dpselect.errors import AssumptionError
 
-_SETTINGS = ("intercept", "radius", "neighbors", "missing", "terms", "person", "max_rows_per_person")
+_SETTINGS = ("intercept", "radius", "neighbors", "missing", "rows", "terms", "person", "max_rows_per_person")
 
 
 def read_assumptions(path: str | os.PathLike[str]) -> Assumptions:

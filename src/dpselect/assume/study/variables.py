@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,44 +38,65 @@ def as_number(value: Any, what: str) -> float:
 class Numeric:
     """Public. A number between two bounds; cells outside are clipped to the nearer one.
 
-    Example: `Numeric("size", 0, 3000)`.
+    Example: `Numeric("size", 0, 3000)`. `Numeric("size")` states no bounds: block votes need none, everything else does.
     """
 
     name: str
-    lower: float
-    upper: float
+    lower: float | None = None
+    upper: float | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        if (self.lower is None) != (self.upper is None):
+            raise AssumptionError(f"{self.name!r} has one bound; state lower and upper, or leave both out.")
+        if self.lower is None:
+            return
         for side in ("lower", "upper"):
             bound = as_number(getattr(self, side), f"The {side} bound of {self.name!r}")
             object.__setattr__(self, side, bound)
-        if not self.lower < self.upper:
+        self._check_bounds(*self.bounds)
+
+    def _check_bounds(self, lower: float, upper: float) -> None:
+        if not lower < upper:
             raise AssumptionError(
-                f"The bounds of {self.name!r} are {self.lower:g} to {self.upper:g}; the lower must be below the upper."
+                f"The bounds of {self.name!r} are {lower:g} to {upper:g}; the lower must be below the upper."
             )
         if not (math.isfinite(self.middle) and 1e-150 < self.half_width < 1e150):
             raise AssumptionError(
-                f"The bounds of {self.name!r} are {self.lower:g} to {self.upper:g}; their distance must be "
+                f"The bounds of {self.name!r} are {lower:g} to {upper:g}; their distance must be "
                 "between 1e-150 and 1e150: state the variable in other units."
             )
         # Then the grid reaches from -GRID to GRID, and clipping before or after rounding is the same in every engine.
-        ends = [math.floor((bound - self.middle) * self.scale + 0.5) for bound in (self.lower, self.upper)]
+        ends = [math.floor((bound - self.middle) * self.scale + 0.5) for bound in (lower, upper)]
         if ends != [-GRID, GRID]:
             raise AssumptionError(
-                f"The bounds of {self.name!r} are {self.lower!r} to {self.upper!r}, too close together for numbers of their "
+                f"The bounds of {self.name!r} are {lower!r} to {upper!r}, too close together for numbers of their "
                 "size: subtract a public constant from the variable first."
             )
 
     @property
+    def bounded(self) -> bool:
+        """Whether bounds are stated."""
+        return self.lower is not None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Both bounds; refused where none are stated."""
+        if self.lower is None or self.upper is None:
+            raise AssumptionError(f"{self.name!r} has no bounds: state lower and upper.")
+        return self.lower, self.upper
+
+    @property
     def middle(self) -> float:
         """Half-way between the bounds."""
-        return (self.lower + self.upper) / 2
+        lower, upper = self.bounds
+        return (lower + upper) / 2
 
     @property
     def half_width(self) -> float:
         """Half the distance of the bounds."""
-        return (self.upper - self.lower) / 2
+        lower, upper = self.bounds
+        return (upper - lower) / 2
 
     @property
     def scale(self) -> float:
@@ -82,8 +104,39 @@ class Numeric:
         return GRID / self.half_width
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; without bounds the kind says what it is."""
+        if not self.bounded:
+            return {"name": self.name, "kind": "number"}
         return {"name": self.name, "lower": self.lower, "upper": self.upper}
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Public. No or yes: the first level counts as 0 and the second as 1, so that its bounds are 0 and 1 by nature.
+
+    Example: `Binary("died", ["no", "yes"])`, or `Binary("died", [0, 1])`.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        object.__setattr__(self, "levels", checked_levels(self.name, self.levels))
+        if len(self.levels) != 2:
+            raise AssumptionError(
+                f"{self.name!r} has {len(self.levels)} levels; a binary variable has two, no and yes."
+            )
+
+    bounded = True
+    bounds = (0.0, 1.0)
+    lower, upper = bounds
+    middle = half_width = 0.5
+    scale = GRID / half_width
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"name": self.name, "kind": "binary", "levels": list(self.levels)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +153,10 @@ class Categorical:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        given: object = self.levels
-        if isinstance(given, str) or not hasattr(given, "__iter__"):
-            raise AssumptionError(f"The levels of {self.name!r} must be a list of levels.")
-        levels = tuple(self.levels)
-        object.__setattr__(self, "levels", levels)
-        texts = all(isinstance(level, str) for level in levels)
-        wholes = all(isinstance(level, int) and not isinstance(level, bool) for level in levels)
-        if not (texts or wholes):
-            raise AssumptionError(f"The levels of {self.name!r} must be all strings or all whole numbers.")
-        if wholes and not all(abs(int(level)) <= LARGEST_LEVEL for level in levels):
-            raise AssumptionError(f"The levels of {self.name!r} must be below 2^53 in size: state larger ones as text.")
-        if len(levels) < 2:
-            raise AssumptionError(f"{self.name!r} has {len(levels)} level(s); it needs at least two.")
-        if len(set(levels)) < len(levels):
-            raise AssumptionError(f"The levels of {self.name!r} name one twice; name each once.")
+        object.__setattr__(self, "levels", checked_levels(self.name, self.levels))
         if self.reference is None:
-            object.__setattr__(self, "reference", levels[0])
-        if self.reference not in levels:
+            object.__setattr__(self, "reference", self.levels[0])
+        if self.reference not in self.levels:
             raise AssumptionError(
                 f"The reference {self.reference!r} is not a level of {self.name!r}; choose one of them."
             )
@@ -132,21 +171,54 @@ class Categorical:
         return {"name": self.name, "levels": list(self.levels), "reference": self.reference}
 
 
-Variable = Numeric | Categorical
+Number = Numeric | Binary
+"""What is one column of numbers."""
+
+Variable = Numeric | Binary | Categorical
+
+
+def checked_levels(name: str, given: object) -> tuple[Level, ...]:
+    """Levels that can be told apart in every engine: all text or all whole numbers, each once."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise AssumptionError(f"The levels of {name!r} must be a list of levels.")
+    levels = tuple(given)
+    texts = all(isinstance(level, str) for level in levels)
+    wholes = all(isinstance(level, int) and not isinstance(level, bool) for level in levels)
+    if not (texts or wholes):
+        raise AssumptionError(f"The levels of {name!r} must be all strings or all whole numbers.")
+    if wholes and not all(abs(int(level)) <= LARGEST_LEVEL for level in levels):
+        raise AssumptionError(f"The levels of {name!r} must be below 2^53 in size: state larger ones as text.")
+    if len(levels) < 2:
+        raise AssumptionError(f"{name!r} has {len(levels)} level(s); it needs at least two.")
+    if len(set(levels)) < len(levels):
+        raise AssumptionError(f"The levels of {name!r} name one twice; name each once.")
+    return levels
+
+
+KINDS = ("number", "binary", "category")
 
 
 def variable_from_dict(values: dict[str, Any]) -> Variable:
     """The inverse of `to_dict`, for study files and releases."""
-    known = {"name", "lower", "upper", "levels", "reference"}
+    known = {"name", "kind", "lower", "upper", "levels", "reference"}
     name = values.get("name")
     check_name(name)
     assert isinstance(name, str)
     if extra := sorted(set(values) - known):
         raise AssumptionError(f"{name!r} has the unknown entry {extra[0]!r}; known are {', '.join(sorted(known))}.")
-    if "levels" in values:
-        if "lower" in values or "upper" in values:
+    kind = values.get("kind", "category" if "levels" in values else "number")
+    if kind not in KINDS:
+        raise AssumptionError(f"The kind of {name!r} is {kind!r}; it must be one of {', '.join(map(repr, KINDS))}.")
+    if kind == "number":
+        if "levels" in values or "reference" in values:
             raise AssumptionError(f"{name!r} has both levels and bounds; give one or the other.")
+        return Numeric(name, values.get("lower"), values.get("upper"))
+    if "lower" in values or "upper" in values:
+        raise AssumptionError(f"{name!r} has both levels and bounds; give one or the other.")
+    if "levels" not in values:
+        raise AssumptionError(f"{name!r} needs levels, because its kind is {kind!r}.")
+    if kind == "category":
         return Categorical(name, values["levels"], values.get("reference"))
-    if not ("lower" in values and "upper" in values):
-        raise AssumptionError(f"{name!r} needs lower and upper bounds, or levels.")
-    return Numeric(name, values["lower"], values["upper"])
+    if "reference" in values:
+        raise AssumptionError(f"{name!r} is binary and has no reference: its first level counts as 0.")
+    return Binary(name, values["levels"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from operator import add
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
@@ -13,7 +12,7 @@ from dpselect.gather.sources.arrow import needed_names
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.stream import one_sentence
 from dpselect.gather.sums.accumulate import Accumulator
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, pooled
 
 
 def dask_moments(frame: Any, assumptions: Assumptions) -> Moments:
@@ -32,7 +31,7 @@ def dask_moments(frame: Any, assumptions: Assumptions) -> Moments:
     for answer in answers:
         if isinstance(answer, DpselectError):
             raise answer
-    return reduce(add, answers, Accumulator(assumptions).partial())
+    return reduce(pooled, answers, Accumulator(assumptions).partial())
 
 
 def _partition(frame: Any, assumptions: Assumptions) -> Moments | DpselectError:

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from dpselect.gather.sources.arrow import check_schema, needed_names
 from dpselect.gather.sources.source import Database
 from dpselect.gather.sources.stream import one_sentence
 from dpselect.gather.sums.accumulate import Accumulator
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, pooled
 
 ANSWER = "refusal string, n long, products string"
 
@@ -44,7 +43,7 @@ def spark_moments(source: Any, assumptions: Assumptions) -> Moments:
     ):
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # which is not used here
         answers = rows.mapInArrow(_shipped(assumptions), ANSWER).collect()
-    return reduce(add, (_moments(row, assumptions) for row in answers), Accumulator(assumptions).partial())
+    return reduce(pooled, (_moments(row, assumptions) for row in answers), Accumulator(assumptions).partial())
 
 
 def _table(source: Database) -> Any:

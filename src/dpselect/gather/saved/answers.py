@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import GRID
 from dpselect.errors import DataError
 from dpselect.gather.saved.sql import answer_names, product_places
 from dpselect.gather.sums.accumulate import checked
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, named_by_content, require_sound
 
 AGAIN = "run the query that belongs to this study again, and change nothing in it or its answer"
+MOST_CHARACTERS = 1 << 22
+"""An answer has at most 1,600 columns, so that a longer text is none."""
 
 
 def moments_from_answer(answer: str | os.PathLike[str] | Mapping[str, Any], assumptions: Assumptions) -> Moments:
@@ -43,17 +44,20 @@ def moments_from_answer(answer: str | os.PathLike[str] | Mapping[str, Any], assu
     products = np.zeros((width, width), dtype=object)
     for i, j in product_places(assumptions):
         products[i, j] = products[j, i] = values[f"p_{i}_{j}"]
-    check_possible(
-        values["n"], products, f"The answer holds sums that no table of numbers within the bounds has: {AGAIN}."
-    )
     columns = tuple(column.name for column in assumptions.columns)
-    return checked(Moments(values["n"], products, columns, assumptions.hash), assumptions)
+    found = require_sound(
+        Moments(values["n"], products, columns, assumptions.hash),
+        assumptions,
+        f"The answer holds sums that no table of numbers within the bounds has: {AGAIN}.",
+    )
+    return checked(named_by_content(found), assumptions)
 
 
 def _read(path: Path) -> Mapping[str, Any]:
     lines = None
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        with path.open(encoding="utf-8-sig") as file:
+            lines = file.read(MOST_CHARACTERS).splitlines()
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
         raise DataError(f"The answer {str(path)!r} cannot be read: {reason}.") from None
@@ -63,11 +67,22 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise DataError(f"The answer {str(path)!r} is not UTF-8 text: save it as UTF-8 CSV.")
     # psql may print the word SET before the table, and some programs a count of rows after it.
     starts = [i for i, line in enumerate(lines) if line.lower().lstrip('"').startswith("assumptions")]
-    if len(starts) != 1 or len(lines) < starts[0] + 2:
+    found = _row(lines[starts[0] :]) if len(starts) == 1 else None
+    if found is None:
         raise DataError(f"{str(path)!r} holds no answer: it must be a CSV file with a first line of names and one row.")
-    delimiter = next((mark for mark in ",;\t|" if mark in lines[starts[0]]), ",")
-    names, cells = csv.reader(lines[starts[0] : starts[0] + 2], delimiter=delimiter)
-    return dict(zip((name.lower() for name in names), cells, strict=False))
+    return found
+
+
+def _row(lines: list[str]) -> dict[str, str] | None:
+    """The names and the cells below them; nothing where a quote is open, a name stands twice, or a cell has no name."""
+    delimiter = next((mark for mark in ",;\t|" if mark in lines[0]), ",")
+    try:
+        names, cells = csv.reader(lines[:2], delimiter=delimiter, strict=True)
+    except (csv.Error, ValueError):  # both may quote the text
+        return None
+    if len(names) != len(cells) or len(set(names)) < len(names):
+        return None
+    return dict(zip((name.lower() for name in names), cells, strict=True))
 
 
 def _whole(value: Any) -> int:
@@ -83,11 +98,3 @@ def _whole(value: Any) -> int:
         return int(value)
     # A float has lost digits already, so that even a whole one is not the sum.
     raise DataError(f"The answer holds what is not a whole number to the last digit: {AGAIN}.")
-
-
-def check_possible(n: int, products: Any, sentence: str) -> None:
-    """Refuse sums that no table has: they would come from another query, or from a hand."""
-    squares = products.diagonal()
-    possible = n >= 0 and all(0 <= square <= n * GRID**2 for square in squares)
-    if not possible or not (products * products <= np.multiply.outer(squares, squares)).all():
-        raise DataError(sentence)

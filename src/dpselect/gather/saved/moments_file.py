@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError
-from dpselect.gather.saved.answers import check_possible
 from dpselect.gather.sources.files import listed_files
 from dpselect.gather.sources.source import is_path
 from dpselect.gather.sums.accumulate import checked
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, named, named_by_content, pooled, require_sound
 
-FORMAT = "dpselect moments 1"
+FORMAT = "dpselect moments 2"
+FIRST_FORMAT = "dpselect moments 1"
+"""Version 0.1.0's, without a checksum and without names of gatherings; still read."""
 SUFFIX = ".moments"
 WARNING = "PRIVATE: exact sums over the rows, without noise. Keep this file as you keep the rows; never publish it."
 
@@ -32,6 +37,7 @@ def save_moments(moments: Moments, path: str | os.PathLike[str]) -> None:
         "warning": WARNING,
         "assumptions": moments.assumptions,
         "columns": list(moments.columns),
+        "gatherings": sorted(named(moments).gatherings),
         "n": moments.n,
         "products": [[int(value) for value in row] for row in moments.products],
     }
@@ -40,7 +46,7 @@ def save_moments(moments: Moments, path: str | os.PathLike[str]) -> None:
     try:
         partial.unlink(missing_ok=True)
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump(values, file)
+            json.dump({**values, "checksum": _checksum(values)}, file)
         partial.replace(target)
     except OSError as error:
         partial.unlink(missing_ok=True)
@@ -53,15 +59,42 @@ def load_moments(path: str | os.PathLike[str], assumptions: Assumptions) -> Mome
 
     Example: `load_moments("site-a.moments", assumptions) + load_moments("site-b.moments", assumptions)`.
     """
-    values = _read(path)
     columns = tuple(column.name for column in assumptions.columns)
+    values = _read(path, columns)
     if values["assumptions"] != assumptions.hash or tuple(values["columns"]) != columns:
         raise DataError(f"{str(path)!r} was gathered under other assumptions: gather it again with these.")
     products = np.array(values["products"], dtype=object)
-    if products.shape != (len(columns) + 1,) * 2 or not (products == products.T).all():
+    if products.shape != (len(columns) + 1,) * 2:
         raise DataError(f"{str(path)!r} is damaged: gather it again.")
-    check_possible(values["n"], products, f"{str(path)!r} holds sums that no table has: gather it again.")
-    return checked(Moments(values["n"], products, columns, assumptions.hash), assumptions)
+    names = frozenset(values.get("gatherings", ()))
+    found = require_sound(
+        Moments(values["n"], products, columns, assumptions.hash, names),
+        assumptions,
+        f"{str(path)!r} holds sums that no table has: gather it again.",
+    )
+    return checked(found if names else named_by_content(found), assumptions)
+
+
+def pool_files(paths: Sequence[str], assumptions: Assumptions) -> Moments:
+    """The moments in some files together.
+
+    Each file is refused or taken by itself: a limit on the rows of all would tell one site's number of rows to another, which
+    could claim as many as are just allowed.
+    """
+    most = MAXIMUM_ROWS // max(len(paths), 1)
+    loaded: list[Moments] = []
+    for place, path in enumerate(paths):
+        each = load_moments(path, assumptions)
+        if not each.n <= most:
+            raise DataError(f"{path!r} has more than {most:,} rows, the most that each of {len(paths)} files may have.")
+        for earlier, other in zip(paths[:place], loaded, strict=True):
+            if each.gatherings & other.gatherings:
+                raise DataError(
+                    f"{earlier!r} and {path!r} hold the same gathering: give it once, for a row that counts twice would need "
+                    "twice the noise."
+                )
+        loaded.append(each)
+    return reduce(pooled, loaded)
 
 
 def moments_files(source: Any) -> list[str]:
@@ -72,23 +105,47 @@ def moments_files(source: Any) -> list[str]:
     return listed_files(paths) if all(os.fspath(path).endswith(SUFFIX) for path in paths) else []
 
 
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _read(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, Any]:
+    values, most = None, _most_bytes(columns)
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        with open(path, "rb") as file:
+            text = file.read(most + 1)
+        values = json.loads(text) if len(text) <= most else None
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
         raise DataError(f"The moments {str(path)!r} cannot be read: {reason}.") from None
-    except ValueError:
-        values = None  # refused below, where no __context__ remembers the file's text
-    if not isinstance(values, dict) or values.get("format") != FORMAT or not _is_well_formed(values):
+    except (ValueError, RecursionError):
+        pass  # refused below, where no __context__ remembers the file's text
+    if not isinstance(values, dict) or not _is_well_formed(values):
         raise DataError(f"{str(path)!r} is not a file of moments, or is damaged: gather it again.")
     return values
 
 
+def _most_bytes(columns: Sequence[str]) -> int:
+    """More than any file of so many columns has: a larger one is something else, and is not read to its end."""
+    return (1 << 20) + 64 * (len(columns) + 1) ** 2 + 12 * sum(map(len, columns))
+
+
 def _is_well_formed(values: dict[str, Any]) -> bool:
-    products, columns = values.get("products"), values.get("columns")
-    rows = isinstance(products, list) and all(isinstance(row, list) for row in products)
-    if not rows or not isinstance(columns, list) or type(values.get("n")) is not int:
+    if values.get("format") not in (FORMAT, FIRST_FORMAT) or type(values.get("n")) is not int:
         return False
-    assert isinstance(products, list)
-    return all(type(value) is int for row in products for value in row) and len({len(row) for row in products}) == 1
+    products = values.get("products")
+    if not isinstance(products, list) or not all(isinstance(row, list) for row in products):
+        return False
+    if not all(type(value) is int for row in products for value in row) or len({len(row) for row in products}) != 1:
+        return False
+    if not isinstance(values.get("assumptions"), str) or not _are_texts(values.get("columns")):
+        return False
+    if values["format"] == FIRST_FORMAT:
+        return "gatherings" not in values and "checksum" not in values
+    names = values.get("gatherings")
+    return _are_texts(names) and bool(names) and values.pop("checksum", None) == _checksum(values)
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(each, str) for each in values)
+
+
+def _checksum(values: dict[str, Any]) -> str:
+    """Of everything else in the file: it tells damage, not a forger, who can compute it too."""
+    return sha256_of(values)

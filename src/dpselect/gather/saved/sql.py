@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from dpselect.assume.study.assumptions import Assumptions, Column, Factor
-from dpselect.assume.study.variables import GRID, Categorical, Numeric, Variable
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column, Factor
+from dpselect.assume.study.variables import GRID, Binary, Categorical, Numeric, Variable
 from dpselect.errors import DataError
 from dpselect.gather.saved.dialects import Dialect, dialect_named
 from dpselect.gather.sums.persons import MULTIPLIER, PRIME
@@ -24,6 +25,7 @@ def aggregate_query(assumptions: Assumptions, table: str, dialect: str, *, boole
     `table` is a table's name (`schema.table`) or a query in parentheses; `dialect` is "duckdb", "postgres" or "spark". Name in
     `booleans` the columns of type boolean, which PostgreSQL does not take for numbers.
     """
+    assumptions.require_bounds("The query")
     writer = _Writer(assumptions, dialect_named(dialect), booleans)
     answers = ",\n  ".join(f"{expression} AS {name}" for name, expression in writer.answers())
     if len(answer_names(assumptions)) > MOST_ANSWERS:
@@ -119,7 +121,7 @@ class _Writer:
 
     def _value(self, variable: Variable) -> str:
         column = "source." + self.dialect.identifier(variable.name)
-        if isinstance(variable, Categorical) and isinstance(variable.levels[0], str):
+        if not isinstance(variable, Numeric) and isinstance(variable.levels[0], str):
             return self.dialect.text(column)
         if variable.name in self.booleans:
             zero, one = self.dialect.literal(0.0), self.dialect.literal(1.0)
@@ -133,11 +135,13 @@ class _Writer:
             self.dialect.string(level) if isinstance(level, str) else self.dialect.literal(float(level))
             for level in variable.levels
         ]
-        cases = " ".join(f"WHEN {value} = {level} THEN {i}" for i, level in enumerate(levels))
+        places = (-GRID, GRID) if isinstance(variable, Binary) else range(len(levels))
+        cases = " ".join(f"WHEN {value} = {level} THEN {i}" for i, level in zip(places, levels, strict=True))
         return f"CASE {cases} END"
 
     def _number_place(self, variable: Numeric, value: str) -> str:
         literal = self.dialect.literal
+        lower, upper = variable.bounds
         middle, scale, half = literal(variable.middle), literal(variable.scale), literal(0.5)
         # NaN is above infinity in all three engines, so the first test leaves finite cells only. Next to the middle the
         # formula gives 0; saying so keeps PostgreSQL, which calls an underflow an error, from computing it.
@@ -146,7 +150,7 @@ class _Writer:
         formula = f"CAST(floor(({value} - {middle}) * {scale} + {half}) AS BIGINT)"
         return (
             f"CASE WHEN {value} > {literal(float('-inf'))} AND {value} < {literal(float('inf'))} THEN "
-            f"CASE WHEN {value} >= {literal(variable.upper)} THEN {GRID} WHEN {value} <= {literal(variable.lower)} THEN {-GRID} "
+            f"CASE WHEN {value} >= {literal(upper)} THEN {GRID} WHEN {value} <= {literal(lower)} THEN {-GRID} "
             f"WHEN {near} THEN 0 ELSE {formula} END END"
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Variable
+from dpselect.assume.study.variables import Binary, Categorical, Numeric, Variable
 from dpselect.errors import AssumptionError, DataError
 from dpselect.gather.sources.stream import BATCH
 from dpselect.gather.sums.grid import Cells
@@ -95,10 +95,18 @@ def _as_array(values: Any) -> NDArray[Any] | None:
 
 
 def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[Any]:
-    return level_places(values, variable) if isinstance(variable, Categorical) else values
+    if isinstance(variable, Numeric):
+        return values
+    places = level_places(values, variable)
+    return zeros_and_ones(places) if isinstance(variable, Binary) else places
 
 
-def level_places(values: NDArray[np.float64], variable: Categorical) -> NDArray[np.int64]:
+def zeros_and_ones(places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """A binary variable as numbers: 0 for no, 1 for yes, NaN where it is neither."""
+    return np.where(places < 0, np.nan, places)
+
+
+def level_places(values: NDArray[np.float64], variable: Categorical | Binary) -> NDArray[np.int64]:
     """The place of each number among levels that are whole numbers, -1 where it is none of them."""
     places = np.full(len(values), -1)
     for place, level in enumerate(variable.levels):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric, Variable
+from dpselect.assume.study.variables import Binary, Categorical, Numeric, Variable
 from dpselect.errors import DataError
-from dpselect.gather.sources.arrays import level_places
+from dpselect.gather.sources.arrays import level_places, zeros_and_ones
 from dpselect.gather.sums.grid import Cells
 
 EXACT_DIGITS = 15
@@ -55,7 +55,7 @@ def _check_type(kind: Any, variable: Variable) -> None:
     if pa.types.is_null(kind):
         return
     wanted = "a number"
-    if isinstance(variable, Categorical):
+    if not isinstance(variable, Numeric):
         as_text = isinstance(variable.levels[0], str)
         if is_text(kind) if as_text else is_number(kind):
             return
@@ -99,9 +99,9 @@ def batch_cells(batch: Any, assumptions: Assumptions) -> Cells:
 def _cells(array: Any, variable: Variable) -> NDArray[Any]:
     if isinstance(variable, Numeric):
         return _doubles(array)
-    if isinstance(variable.levels[0], str):
-        return _text_places(array, variable)
-    return level_places(_doubles(array), variable)
+    as_text = isinstance(variable.levels[0], str)
+    places = _text_places(array, variable) if as_text else level_places(_doubles(array), variable)
+    return zeros_and_ones(places) if isinstance(variable, Binary) else places
 
 
 def _persons(array: Any, name: str) -> NDArray[Any]:
@@ -160,7 +160,7 @@ def _decimal_doubles(array: Any) -> NDArray[np.float64]:
     return _doubles(pc.cast(pc.cast(array, pa.string()), pa.float64()))
 
 
-def _text_places(array: Any, variable: Categorical) -> NDArray[np.int64]:
+def _text_places(array: Any, variable: Categorical | Binary) -> NDArray[np.int64]:
     """The place of each cell's level, -1 where it is none of them; text is compared to the letter."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -9,7 +9,7 @@ from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
 from dpselect.gather.sums.grid import Cells, Design
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, named, sound
 
 CHUNK = 8192
 """Rows whose products a double can hold: 2^13 rows of products up to 2^40 stay within 2^53, so BLAS is exact in any order."""
@@ -37,13 +37,17 @@ class Accumulator:
         """Add a batch of rows, of any length."""
         rows = len(cells[self._assumptions.response.name])
         for start in range(0, rows, CHUNK):
-            work = self._design.chunk(cells, start, min(start + CHUNK, rows))
-            products = (work @ work.T).astype(np.int64)
-            self._recent = products if self._recent is None else self._recent + products
-            self._chunks += 1
-            if self._chunks % CHUNKS_AT_ONCE == 0:
-                self._move()
-        self.rows += rows
+            stop = min(start + CHUNK, rows)
+            self.add_chunk(self._design.chunk(cells, start, stop), cells, start, stop)
+
+    def add_chunk(self, work: NDArray[np.float64], cells: Cells, start: int, stop: int) -> None:
+        """Add rows that are on the grid already, as a `Design` of these assumptions puts them there."""
+        products = (work @ work.T).astype(np.int64)
+        self._recent = products if self._recent is None else self._recent + products
+        self._chunks += 1
+        if self._chunks % CHUNKS_AT_ONCE == 0:
+            self._move()
+        self.rows += stop - start
 
     def _move(self) -> None:
         if self._recent is not None:
@@ -55,7 +59,7 @@ class Accumulator:
         """The moments of the rows added so far, which may be none."""
         self._move()
         names = tuple(column.name for column in self._assumptions.columns)
-        return Moments(self.rows, self._products, names, self._assumptions.hash)
+        return sound(Moments(self.rows, self._products, names, self._assumptions.hash))
 
     def moments(self) -> Moments:
         """The moments of a whole table."""
@@ -72,9 +76,9 @@ def exact_products(rows: NDArray[np.int32]) -> NDArray[np.object_]:
 
 
 def checked(moments: Moments, assumptions: Assumptions) -> Moments:
-    """The moments of a whole table, refused if it is empty where n is public, or too long."""
+    """The moments of a whole table with a name of its own, refused if it is empty where n is public, or too long."""
     if moments.n == 0 and assumptions.neighbors == "replace-one":
         raise DataError("The table has no rows; give at least one.")
     if moments.n > MAXIMUM_ROWS:
         raise DataError(f"The table has more than {MAXIMUM_ROWS:,} rows, the most that dpselect's error bounds cover.")
-    return moments
+    return named(moments)

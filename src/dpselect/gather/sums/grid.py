@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import Assumptions, Column, Factor
-from dpselect.assume.study.variables import GRID, Categorical, Numeric, Variable
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column, Factor
+from dpselect.assume.study.variables import GRID, Categorical, Variable
 from dpselect.errors import DataError
 
 put_rows: Callable[..., bool] | None = None
@@ -34,7 +35,7 @@ class Design:
     def __init__(self, assumptions: Assumptions, chunk: int) -> None:
         self._variables: tuple[Variable, ...] = (*assumptions.predictors, assumptions.response)
         self._missing = assumptions.missing
-        self._numbers = [variable for variable in self._variables if isinstance(variable, Numeric)]
+        self._numbers = [variable for variable in self._variables if not isinstance(variable, Categorical)]
         self._middles = np.array([variable.middle for variable in self._numbers], dtype=np.float64)
         self._scales = np.array([variable.scale for variable in self._numbers], dtype=np.float64)
         place = {variable.name: i for i, variable in enumerate(self._numbers)}
@@ -50,6 +51,8 @@ class Design:
                 self._others.append(column)
         self.order = np.array([*order, place[assumptions.response.name]])
         self._work = np.empty((len(self._numbers) + len(self._others), chunk))
+        self.left_out: NDArray[np.bool_] | None = None
+        """Which rows of the last chunk are zero because a cell is missing."""
 
     def __repr__(self) -> str:
         return "Design(values=<private>)"
@@ -73,8 +76,10 @@ class Design:
                 numbers[self._place[name]][rows] = 0
         for row, column in zip(work[len(self._numbers) :], self._others, strict=True):
             self._product(column, numbers, codes, row)
+        self.left_out = None
         if gone and self._missing == "zero-row":
-            work[:, np.logical_or.reduce(list(gone.values()))] = 0
+            self.left_out = np.logical_or.reduce(list(gone.values()))
+            work[:, self.left_out] = 0
         return work
 
     def _put_on_grid(self, cells: Cells, start: int, stop: int, out: Doubles) -> bool:

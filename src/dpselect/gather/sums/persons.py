@@ -21,7 +21,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import GRID
 from dpselect.gather.sums.accumulate import CHUNK, exact_products
 from dpselect.gather.sums.grid import Cells, Design
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, sound
 
 PRIME = 2**31 - 1
 MULTIPLIER = 1_583_458_089
@@ -51,15 +51,18 @@ class PersonAccumulator:
 
     def add(self, cells: Cells) -> None:
         """Add a batch of rows, of any length."""
+        rows = len(cells[self._assumptions.response.name])
+        for start in range(0, rows, CHUNK):
+            stop = min(start + CHUNK, rows)
+            self.add_chunk(self._design.chunk(cells, start, stop), cells, start, stop)
+
+    def add_chunk(self, work: NDArray[np.float64], cells: Cells, start: int, stop: int) -> None:
+        """Add rows that are on the grid already, as a `Design` of these assumptions puts them there."""
         assert self._assumptions.person is not None
-        persons = cells[self._assumptions.person]
-        for start in range(0, len(persons), CHUNK):
-            stop = min(start + CHUNK, len(persons))
-            work = self._design.chunk(cells, start, stop)
-            self._values.append(work[self._design.order].T.astype(np.int32))
-            self._persons.append(self._coded(persons[start:stop]))
-        self.rows += len(persons)
-        self._waiting += len(persons)
+        self._values.append(work[self._design.order].T.astype(np.int32))
+        self._persons.append(self._coded(cells[self._assumptions.person][start:stop]))
+        self.rows += stop - start
+        self._waiting += stop - start
         if self._waiting > PENDING:
             self._drop()
             self._waiting = 0
@@ -91,7 +94,7 @@ class PersonAccumulator:
         values = self._values[0] if self._values else np.zeros((0, width), dtype=np.int32)
         names = tuple(column.name for column in self._assumptions.columns)
         n = self._assumptions.rows_per_person * len(self._codes)
-        return Moments(n, exact_products(values), names, self._assumptions.hash)
+        return sound(Moments(n, exact_products(values), names, self._assumptions.hash))
 
 
 def mixed(values: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.recipe import MECHANISMS, Mechanism
+from dpselect.assume.models.choice import MECHANISMS, Mechanism
 from dpselect.errors import AssumptionError
 from dpselect.rehearse.chances.laplace import laplace_log_chances
 from dpselect.rehearse.chances.survival import survival_integrals

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.recipe import MECHANISMS, Mechanism
+from dpselect.assume.models.choice import MECHANISMS, Mechanism
 from dpselect.errors import AssumptionError
 from dpselect.rehearse.chances.survival import unit_rule
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dpselect.assume.models.budget import Price, float_below
 from dpselect.assume.models.candidates import Candidates, SubsetRule
+from dpselect.assume.models.choice import Choice, Mechanism, Method
 from dpselect.assume.models.penalty import Penalty
-from dpselect.assume.models.recipe import Mechanism, Method, Recipe, make_recipe
+from dpselect.assume.models.recipe import Recipe, make_recipe
 from dpselect.assume.models.subsets import Model, Subsets, candidates_for
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.paper_setting import plain_assumptions
@@ -21,8 +22,10 @@ from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table
 from dpselect.minimize.l1_ball import list_losses
 from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.minimize import minimize
 from dpselect.penalize.pcpl import LocalScores
-from dpselect.penalize.penalize import score
+from dpselect.penalize.penalize import penalize
+from dpselect.penalize.scores import Scores
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
 
@@ -85,23 +88,19 @@ def probabilities(
     matrix, names = named_matrix(X)
     assumptions = plain_assumptions(names, r=r, R=R, neighbors=neighbors)
     moments = gather_table((matrix, y), assumptions)
-    recipe = make_recipe(
-        assumptions,
-        rows=moments.n if neighbors == "replace-one" else None,
-        epsilon=epsilon,
-        delta=0 if delta is None else delta,
-        method=method,
-        mechanism=mechanism,
-        candidates=candidates,
-        penalty=phi,
-        as_printed=as_printed,
-    )
+    choice = Choice(method, mechanism, candidates, phi, as_printed)
+    rows, slack = assumptions.public_rows(moments.n), 0 if delta is None else delta
+    recipe = make_recipe(assumptions, choice, rows=rows, epsilon=epsilon, delta=slack)
     return recipe_probabilities(moments, recipe)
 
 
 def recipe_probabilities(moments: Moments, recipe: Recipe) -> NDArray[np.float64]:
     """The exact probability of every candidate of a recipe. Private."""
-    scores = score(moments, recipe)
+    return score_probabilities(penalize(minimize(moments, recipe), recipe), recipe)
+
+
+def score_probabilities(scores: Scores | LocalScores, recipe: Recipe) -> NDArray[np.float64]:
+    """The exact probability of every candidate, from the private scores that a release would draw from. Private."""
     epsilon = float_below(recipe.choice_epsilon)
     if isinstance(scores, LocalScores):
         noise = NoisyBound(

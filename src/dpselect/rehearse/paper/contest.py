@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import loss_range
+from dpselect.assume.models.choice import Mechanism
 from dpselect.assume.models.penalty import loss_penalty
-from dpselect.assume.models.recipe import Mechanism
 from dpselect.assume.models.tuning import DEFAULT_TUNING, Tuning, tuning_share
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.gather.responses import count_beyond

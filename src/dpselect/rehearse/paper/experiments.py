@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import loss_range
-from dpselect.assume.models.recipe import Mechanism
+from dpselect.assume.models.choice import Mechanism
 from dpselect.rehearse.paper.contest import Tables, tables
 from dpselect.rehearse.simulate.settings import FIRST, SECOND, Setting
 from dpselect.rehearse.simulate.tables import SEED, in_parallel, spread, unclipped_products

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpselect.assume.lemmas.sensitivity import loss_sensitivity
-from dpselect.assume.models.recipe import Mechanism
+from dpselect.assume.models.choice import Mechanism
 from dpselect.errors import AssumptionError
 
 

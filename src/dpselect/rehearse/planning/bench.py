@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import loss_range, loss_sensitivity, profile_change, profile_shift
+from dpselect.assume.models.choice import Mechanism
 from dpselect.assume.models.penalty import loss_penalty
-from dpselect.assume.models.recipe import Mechanism
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.errors import AssumptionError
 from dpselect.minimize.lattice import batch_losses

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
+from dpselect.assume.models.choice import MECHANISMS, Mechanism
 from dpselect.assume.models.penalty import profile_penalty
-from dpselect.assume.models.recipe import MECHANISMS, Mechanism
 from dpselect.assume.models.tuning import DEFAULT_TUNING, tuning_share
 from dpselect.rehearse.planning.bench import Bench, Public, bench
 from dpselect.rehearse.planning.supposed import Drawn, Supposed, draw_supposed, three_digits

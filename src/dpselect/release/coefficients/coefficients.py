@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dpselect.assume.models.budget import Guarantee
 from dpselect.assume.models.candidates import columns_of
 from dpselect.assume.models.subsets import candidates_for
-from dpselect.assume.study.assumptions import INTERCEPT, Assumptions
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import AssumptionError, DataError
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.release.coefficients.intervals import IntervalKind

@@ -18,6 +18,19 @@ from dpselect.release.coefficients.redraw import redrawn_moments, redrawn_noise
 IntervalKind = Literal["bootstrap", "delta", "after-selection"]
 INTERVALS: tuple[IntervalKind, ...] = get_args(IntervalKind)
 
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Public. Which intervals are wanted: their level of confidence, and what they count; made once, at the door."""
+
+    level: float = 0.95
+    kind: IntervalKind = "bootstrap"
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        check_kind(self.kind)
+
+
 REDRAWS = 999
 """Tables redrawn for a bootstrap interval."""
 
@@ -117,3 +130,7 @@ def scheffe(columns: int, level: float) -> float:
         return NormalDist().inv_cdf((1 + level) / 2) if columns == 1 else math.sqrt(-2 * math.log1p(-level))
     z = NormalDist().inv_cdf(level)
     return 1.004 * math.sqrt(columns * (1 - 2 / (9 * columns) + z * math.sqrt(2 / (9 * columns))) ** 3)
+
+
+USUAL = Intervals()
+"""What nobody has to ask for."""

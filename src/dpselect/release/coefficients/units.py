@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import INTERCEPT, Assumptions, Factor
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT, Factor
 from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import DataError
 

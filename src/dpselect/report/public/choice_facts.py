@@ -7,7 +7,7 @@ import math
 from dpselect.assume.models.budget import plain
 from dpselect.assume.models.subsets import variables_of
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric, Variable
+from dpselect.assume.study.variables import Binary, Numeric, Variable
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.selection import Selection
@@ -54,7 +54,9 @@ def facts_of(document: Document) -> Facts:
 
 def _variable(variable: Variable, *, chosen: bool) -> VariableFact:
     if isinstance(variable, Numeric):
-        statement = f"{number(variable.lower, 6)} to {number(variable.upper, 6)}"
+        statement = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else "a number"
+    elif isinstance(variable, Binary):
+        statement = f"{variable.levels[0]} (0) or {variable.levels[1]} (1)"
     else:
         shown = [str(level) for level in variable.levels]
         statement = f"one of {', '.join(shown)} (reference {variable.reference})"

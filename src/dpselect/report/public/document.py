@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from functools import reduce
 from typing import Any, Self
 
 from dpselect.assume.models.budget import EXACT, Guarantee
-from dpselect.assume.study.assumptions import canonical_json
+from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.selection import Selection
@@ -33,7 +32,7 @@ class Document:
     coefficients: Coefficients | None = None
 
     def __post_init__(self) -> None:
-        if self.selection.recipe.bounds_epsilon:
+        if self.selection.recipe.paid_before:
             raise DataError(
                 "The bounds of this selection were bought from the rows, and a report of the selection alone would leave their "
                 "price out: publish what select_tuned returned, or select with bounds that were stated."
@@ -71,7 +70,7 @@ class Document:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the document in canonical JSON; white space and the order of keys do not change it."""
-        return fingerprint(self.to_dict())
+        return sha256_of(self.to_dict())
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
@@ -90,8 +89,3 @@ class Document:
             if isinstance(problem, DataError):
                 raise
             raise DataError("This is not a dpselect report: it lacks what a report must have, or was edited.") from None
-
-
-def fingerprint(values: Any) -> str:
-    """SHA-256 of plain values in canonical JSON."""
-    return hashlib.sha256(canonical_json(values).encode()).hexdigest()

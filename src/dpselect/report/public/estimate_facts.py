@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dpselect.assume.study.assumptions import Assumptions, Column
-from dpselect.assume.study.variables import Numeric
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column
+from dpselect.assume.study.variables import Categorical
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.terms import Term
 from dpselect.report.public.facts import CoefficientFact, EstimateFact, IntervalFact
@@ -57,7 +58,7 @@ def _width(column: Column, assumptions: Assumptions) -> float | None:
         return None
     (factor,) = column.factors
     variable = next(each for each in assumptions.predictors if each.name == factor.variable)
-    return variable.upper - variable.lower if isinstance(variable, Numeric) else 1.0
+    return 1.0 if isinstance(variable, Categorical) else 2 * variable.half_width
 
 
 def _residual(coefficients: Coefficients) -> str:

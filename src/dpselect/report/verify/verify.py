@@ -15,6 +15,7 @@ from dpselect.assume.models.budget import plain
 from dpselect.assume.models.candidates import mask_of
 from dpselect.assume.models.penalty import candidate_penalties
 from dpselect.assume.models.recipe import Recipe
+from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError, LedgerError
 from dpselect.minimize.minimize import ROUNDING
 from dpselect.penalize.pcls import pcls_range
@@ -25,7 +26,7 @@ from dpselect.release.ledger.records import Charge, Record
 from dpselect.release.select import selection_charge, software_version
 from dpselect.release.selection import Selection
 from dpselect.report.public.choice_facts import facts_of
-from dpselect.report.public.document import Document, fingerprint
+from dpselect.report.public.document import Document
 from dpselect.report.public.numbers import number
 from dpselect.report.public.page import report_page
 from dpselect.report.verify.answers import Check
@@ -55,7 +56,7 @@ def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
 
 
 def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Iterator[Check]:
-    mark = fingerprint(values)
+    mark = sha256_of(values)
     same = values == (document.to_dict() if "selection" in values else document.selection.to_dict())
     yield Check("nothing is added or left out", same, f"sha256 {mark}")
     if text.lstrip().startswith("<"):

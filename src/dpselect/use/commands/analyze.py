@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dpselect.assume.models.budget import Budget, exact_delta, exact_epsilon
-from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError
-from dpselect.release.coefficients.intervals import INTERVALS
-from dpselect.release.estimate import plan_estimate
+from dpselect.release.account import Account
+from dpselect.release.coefficients.intervals import INTERVALS, Intervals
 from dpselect.report.public.document import Document, today
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
-from dpselect.use.analyze import SPLIT, analyze
+from dpselect.use.analysis_plan import plan_analysis
+from dpselect.use.analyze import run_analysis
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.ledgers import Till, analyst
 from dpselect.use.shell.options import (
@@ -87,44 +85,25 @@ def command(
     """
     assumptions = read_study(study)
     till, rows = Till.from_options(study, options), Rows.from_options(data, options)
-    budget = exact_epsilon(options["epsilon"]), exact_delta(options["delta"])
-    choice, rest = Budget(*budget).split(*SPLIT)
-    settings = _checked(assumptions, {**options, "epsilon": str(choice)}, budget[1])
-    plan_estimate(assumptions, (), epsilon=rest, delta=budget[1], level=level, intervals=intervals)
+    settings = Settings(**options)
+    plan = plan_analysis(
+        assumptions, budget=settings.budget, choice=settings.choice, intervals=Intervals(level, intervals)
+    )
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
     require_writable(page, page.with_suffix(".json"))
     rows.check(assumptions)
-    till.confirm(budget, yes)
+    till.confirm(plan.budget, yes, *plan.charges)
     moments = rows.moments(assumptions, quiet)
     with waiting("Choosing and estimating", quiet):
-        result = analyze(
-            moments,
-            assumptions,
-            epsilon=budget[0],
-            delta=budget[1],
-            level=level,
-            intervals=intervals,
-            ledger=till.open(budget),
-            data=rows.label,
-            analyst=analyst(),
-            **settings.model,
-        )
+        result = run_analysis(moments, plan, Account(till.open(plan.budget), rows.label, analyst()))
     document = Document(title=title, made=today(), selection=result.selection, coefficients=result.coefficients)
     _show(document, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
     write_text(page.with_suffix(".json"), document.to_json())
     write_text(page, report_page(document))
     if not (as_json or quiet):
         click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")
-
-
-def _checked(assumptions: Assumptions, options: dict[str, Any], delta: Decimal) -> Settings:
-    """The settings of the choice, refused here if they cannot be, before a row is read."""
-    part = delta / 2 if options["method"] == "pcpl" else Decimal(0)
-    settings = Settings(**{**options, "delta": str(part)})
-    settings.recipe(assumptions)
-    return settings
 
 
 def _show(document: Document, till: Till, as_json: bool, quiet: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.models.recipe import Recipe, make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
 from dpselect.gather.sums.moments import Moments
@@ -15,6 +15,7 @@ from dpselect.rehearse.check.fit import Fit, measure_fit
 from dpselect.rehearse.check.preview import Preview, curve_steps, model_names, preview
 from dpselect.report.custodian.page import custodian_page
 from dpselect.report.custodian.remarks import WATERMARK, advice, fit_rows
+from dpselect.use.analysis_plan import SOME_ROWS
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
 from dpselect.use.shell.settings import Settings
@@ -51,7 +52,7 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     rows = Rows.from_options(data, options)
     settings = Settings(**options) if options["epsilon"] is not None else None
     if settings is not None:
-        settings.recipe(assumptions)
+        _recipe(assumptions, settings, SOME_ROWS)
     if output is not None:
         require_writable(output)
     rows.require_rows()
@@ -71,10 +72,14 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
 
 
 def _rehearse(moments: Moments, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
-    count = moments.n if assumptions.neighbors == "replace-one" else None
-    recipe = make_recipe(assumptions, rows=count, **settings.selection)
+    recipe = _recipe(assumptions, settings, assumptions.public_rows(moments.n))
     with counting("Rehearsing", curve_steps(recipe), quiet) as step:
         return preview(moments, recipe, step=step)
+
+
+def _recipe(assumptions: Assumptions, settings: Settings, rows: int | None) -> Recipe:
+    price = settings.budget
+    return make_recipe(assumptions, settings.choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
 
 
 def _show(assumptions: Assumptions, fit: Fit, seen: Preview | None, as_json: bool, quiet: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.study_file import write_assumptions
 from dpselect.assume.study.variables import Numeric
@@ -23,7 +24,7 @@ from dpselect.report.custodian.remarks import WATERMARK, advice, fit_rows
 from dpselect.report.public.document import Document, today
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
-from dpselect.use.analyze import estimate
+from dpselect.use.estimate import estimate
 from dpselect.use.select import select
 from dpselect.use.shell.demo_data import ASSUMPTIONS, LABEL, SOURCE, load_rows
 from dpselect.use.shell.files import write_text
@@ -85,7 +86,7 @@ def _check(rows: Any) -> Fit:
 
 def _rehearse(moments: Moments) -> Preview:
     _step("3. Rehearse", f"What would be chosen at epsilon {EPSILON}? Exact, and nothing is spent. [{WATERMARK}]")
-    recipe = make_recipe(ASSUMPTIONS, rows=moments.n, epsilon=EPSILON)
+    recipe = make_recipe(ASSUMPTIONS, Choice("pcls"), rows=moments.n, epsilon=EPSILON)
     with counting("   rehearsing", curve_steps(recipe)) as step:
         seen = preview(moments, recipe, step=step)
     named = zip(seen.chances, model_names(seen.models), strict=True)

@@ -6,10 +6,13 @@ from typing import Any
 
 import click
 
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.release.account import Account
 from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
 from dpselect.report.public.text import selection_lines
-from dpselect.use.select import select
+from dpselect.use.analysis_plan import SOME_ROWS
+from dpselect.use.select import choose_model
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.ledgers import Till, analyst
 from dpselect.use.shell.options import (
@@ -63,18 +66,16 @@ def command(
     assumptions = read_study(study)
     till, rows = Till.from_options(study, options), Rows.from_options(data, options)
     settings = Settings(**options)
-    recipe = settings.recipe(assumptions)
-    price = recipe.guarantee.epsilon, recipe.guarantee.delta
+    choice, budget = settings.choice, settings.budget
+    recipe = make_recipe(assumptions, choice, rows=SOME_ROWS, epsilon=budget.epsilon, delta=budget.delta)
     if output is not None:
         require_writable(output)
     rows.check(assumptions)
-    till.confirm(price, yes, selection_charge(recipe))
+    till.confirm(budget, yes, selection_charge(recipe))
     moments = rows.moments(assumptions, quiet)
     with waiting("Choosing", quiet):
-        ledger = till.open(price)
-        selection = select(
-            moments, assumptions, ledger=ledger, data=rows.label, analyst=analyst(), **settings.selection
-        )
+        account = Account(till.open(budget), rows.label, analyst())
+        selection = choose_model(moments, assumptions, choice, budget, account)
     _show(selection, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
     if output is not None:
         write_text(output, selection.to_json() + "\n")

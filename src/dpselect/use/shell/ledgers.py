@@ -10,15 +10,13 @@ from typing import Any, Self
 
 import click
 
-from dpselect.assume.models.budget import exact_delta, exact_epsilon, plain
+from dpselect.assume.models.budget import Budget, exact_delta, exact_epsilon, plain
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge
 from dpselect.use.shell.terminal import on_terminal, tell
 
 DEFAULT_EPSILON, DEFAULT_DELTA = Decimal(10), Decimal("1e-5")
 """What a ledger that nobody opened on purpose allows in all; more if the first charge is more."""
-
-Price = tuple[Decimal, Decimal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +48,32 @@ class Till:
         """Whether there is a ledger, as far as can be told without opening it."""
         return "://" in self.path or Path(self.path).exists()
 
-    def totals(self, price: Price) -> Price:
+    def totals(self, price: Budget) -> Budget:
         """What a new ledger allows in all."""
-        return self.total_epsilon or max(DEFAULT_EPSILON, price[0]), self.total_delta or max(DEFAULT_DELTA, price[1])
+        epsilon = self.total_epsilon or max(DEFAULT_EPSILON, price.epsilon)
+        return Budget(epsilon, self.total_delta or max(DEFAULT_DELTA, price.delta))
 
-    def open(self, price: Price) -> Ledger:
+    def open(self, price: Budget) -> Ledger:
         """The ledger, created if there is none."""
         if self.exists and self.total_epsilon is None and self.total_delta is None:
             return Ledger(self.path, announce=tell)
-        epsilon, delta = self.totals(price)
-        return Ledger(self.path, epsilon=epsilon, delta=delta, announce=tell)
+        total = self.totals(price)
+        return Ledger(self.path, epsilon=total.epsilon, delta=total.delta, announce=tell)
 
-    def confirm(self, price: Price, yes: bool, *charges: Charge) -> None:
+    def confirm(self, price: Budget, yes: bool, *charges: Charge) -> None:
         """Say what will be charged, and ask for a yes if there is a person to ask.
 
         A ledger that is there must open and have room for the charges: better refused now than after an hour of reading.
         """
-        epsilon, delta = price
         if self.exists:
             ledger = Ledger(self.path, announce=tell)
             ledger.check(*charges)
             state = f"which has {ledger.left()} left"
         else:
-            state = f"a new ledger that will allow epsilon {plain(self.totals(price)[0])} in all"
+            state = f"a new ledger that will allow epsilon {plain(self.totals(price).epsilon)} in all"
         if yes or not on_terminal():
             return
-        cost = f"epsilon {plain(epsilon)}" + (f" and delta {plain(delta)}" if delta else "")
+        cost = f"epsilon {plain(price.epsilon)}" + (f" and delta {plain(price.delta)}" if price.delta else "")
         click.confirm(f"This charges {cost} to {self.shown}, {state}. Go on?", abort=True, err=True)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dpselect.assume.models.recipe import MECHANISMS, METHODS
+from dpselect.assume.models.choice import MECHANISMS, METHODS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]

@@ -1,0 +1,17 @@
+"""Public. One text for one meaning, so that what was stated can be hashed, charged and compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+
+def canonical_json(values: Any) -> str:
+    """Sorted keys, no white space, shortest numbers: the same on every machine."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def sha256_of(values: Any) -> str:
+    """The SHA-256 of plain values in canonical JSON."""
+    return hashlib.sha256(canonical_json(values).encode()).hexdigest()

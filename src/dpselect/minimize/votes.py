@@ -1,0 +1,134 @@
+"""Private. Block sums to votes: each block is fitted by itself, and each column's statistic there counts for it or not."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.gather.add_up import MOST_THREADS, cores
+from dpselect.gather.sums.blocks import BlockSums, WholeSums
+from dpselect.minimize.votes_numpy import Fitting, lane_votes
+
+try:
+    from dpselect.minimize import _votes
+except ImportError:  # no compiler was there; the NumPy twin serves
+    _votes = None  # type: ignore[assignment]
+
+Backend = Literal["c", "numpy"]
+
+ROUNDED_SQUARES = 2.0**-44
+"""Share of a column's sum of squares that may be left of a constant after centring, where squares are rounded doubles."""
+EXACT_SQUARES = 2.0**-80
+"""The same where squares are whole numbers."""
+TOGETHER = 2**21
+"""Numbers of the sums that NumPy holds as lanes at a time."""
+TURN = 2**21
+"""Numbers of the sums that are worth a thread."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Votes:
+    """Private. In how many blocks, over all partitions, a column's statistic is above the dead zone, and below its negative.
+
+    One entry a column of the study, in its order; an intercept that is always in has none and counts 0. `columns`, `blocks`,
+    `partitions` and `assumptions` (the study's hash) are public.
+    """
+
+    above: NDArray[np.int64]
+    below: NDArray[np.int64]
+    partitions: int
+    blocks: int
+    columns: tuple[str, ...]
+    assumptions: str
+
+    def __repr__(self) -> str:
+        return f"Votes(columns={len(self.columns)}, values=<private>)"
+
+
+def count_votes(
+    sums: BlockSums, *, dead_zone: float, ridge: float, backend: Backend | None = None, threads: int | None = None
+) -> Votes:
+    """The votes of all blocks, counted."""
+    votes = block_votes(sums, dead_zone=dead_zone, ridge=ridge, backend=backend, threads=threads)
+    above, below = (np.count_nonzero(each, axis=(0, 1)).astype(np.int64) for each in (votes > 0, votes < 0))
+    return Votes(above, below, sums.partitions, sums.blocks, sums.columns, sums.assumptions)
+
+
+def block_votes(
+    sums: BlockSums, *, dead_zone: float, ridge: float, backend: Backend | None = None, threads: int | None = None
+) -> NDArray[np.int8]:
+    """Every block's votes (partitions, blocks, columns): 1, -1, or 0 where it abstains.
+
+    A vote is a function of the sums of its own block, which are one of the set of its rows, and of public numbers; `votes_numpy`
+    says which. A block that cannot be fitted abstains. Nothing is raised, warned or logged because of a sum.
+
+    Tested: tests/minimize/test_votes.py
+    """
+    table = sums.sums.table if isinstance(sums.sums, WholeSums) else sums.sums.slices
+    flat = table.reshape(sums.partitions * sums.blocks, *table.shape[2:])
+    has_intercept = sums.intercept != "none"
+    fitted = np.zeros((len(flat), len(sums.columns)), dtype=np.int8)
+    silent = sums.intercept == "always"
+    votes = np.zeros((len(flat), len(sums.columns) - silent), dtype=np.int8) if silent else fitted
+    least = EXACT_SQUARES if isinstance(sums.sums, WholeSums) else ROUNDED_SQUARES
+    how = Fitting(
+        has_intercept, has_intercept and not silent, least if has_intercept else 0.0, float(dead_zone), float(ridge)
+    )
+    compiled = _votes is not None if backend is None else backend == "c"
+    _vote_all(flat, votes, sums.width, how, compiled, threads)
+    if silent:
+        fitted[:, 1:] = votes
+    return fitted.reshape(sums.partitions, sums.blocks, -1)
+
+
+def _vote_all(
+    flat: NDArray[Any],
+    votes: NDArray[np.int8],
+    width: int,
+    how: Fitting,
+    compiled: bool,
+    threads: int | None,
+) -> None:
+    """Ranges of blocks, one after another or a thread each: which block is in which range changes nothing."""
+    if compiled and _votes is None:
+        raise RuntimeError("The compiled votes were not built here.")
+    numbers = flat[0].size
+    if threads is None:
+        threads = min(cores(), MOST_THREADS, 1 + flat.size // TURN)
+    most = -(-len(flat) // threads) if compiled else max(1, TOGETHER // (numbers * 4))
+    ranges = [slice(start, start + most) for start in range(0, len(flat), most)]
+
+    def vote(some: slice) -> None:
+        if compiled:
+            _votes.votes_of(flat[some], votes[some], width, *how)
+        else:
+            votes[some] = lane_votes(*_lanes(flat[some]), width, how)
+
+    if threads == 1 or len(ranges) == 1:
+        for some in ranges:
+            vote(some)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(vote, ranges))
+
+
+def _lanes(flat: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums as doubles and what they leave out, (numbers, lanes) each."""
+    with np.errstate(all="ignore"):
+        if flat.dtype == np.int64:
+            high: NDArray[np.float64] = flat.astype(np.float64)
+            # Of a block that is too long to count, the largest sum may be 2^63 as a double.
+            back = np.where(high < 2.0**63, high, 0.0).astype(np.int64)
+            low = (flat - back).astype(np.float64)
+        else:
+            first, second, third = (flat[:, s] for s in range(3))
+            total = first + second
+            part = total - first
+            rest = ((first - (total - part)) + (second - part)) + third
+            high = total + rest
+            low = rest - (high - total)
+    return high.T, low.T

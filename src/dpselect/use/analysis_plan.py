@@ -1,0 +1,66 @@
+"""Public. All about an analysis that is known before a row is read: refused here if anything is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpselect.assume.models.budget import Budget, Price
+from dpselect.assume.models.choice import Choice
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.release.coefficients.intervals import USUAL, Intervals
+from dpselect.release.estimate import estimate_charge, plan_estimate
+from dpselect.release.ledger.records import Charge
+from dpselect.release.select import selection_charge
+
+SPLIT = (3, 2)
+"""Shares of epsilon for the choice and for the estimate: never far from the best in docs/ESTIMATES.md, where others are."""
+
+SOME_ROWS = 1000
+"""A number of rows for checks that do not depend on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisPlan:
+    """Public. The whole price and its two parts, how the model is chosen, and which intervals it gets.
+
+    `charges` are what the ledger will be asked for; where the number of rows is not known yet they differ from the records in
+    the hash of the recipe alone, which costs nothing.
+    """
+
+    assumptions: Assumptions
+    choice: Choice
+    intervals: Intervals
+    budget: Budget
+    for_choice: Budget
+    for_estimate: Budget
+    charges: tuple[Charge, Charge]
+
+
+def plan_analysis(
+    assumptions: Assumptions,
+    *,
+    budget: Budget,
+    split: tuple[Price, Price] = SPLIT,
+    choice: Choice,
+    intervals: Intervals = USUAL,
+) -> AnalysisPlan:
+    """Divide the price, and refuse now whatever the choice or the estimate would refuse later.
+
+    Only "pcpl" needs delta for the choice, and gets half of it; all other methods leave it to the estimate.
+    """
+    slack = (1, 1) if choice.method == "pcpl" else (0, 1)
+    for_choice, for_estimate = budget.split(*split, delta=slack)
+    rows = assumptions.rows or SOME_ROWS
+    recipe = make_recipe(assumptions, choice, rows=rows, epsilon=for_choice.epsilon, delta=for_choice.delta)
+    plan = plan_estimate(assumptions, (), epsilon=for_estimate.epsilon, delta=for_estimate.delta, intervals=intervals)
+    estimating = estimate_charge(plan.layout, plan.noise, plan.guarantee, assumptions)
+    return AnalysisPlan(
+        assumptions=assumptions,
+        choice=choice,
+        intervals=intervals,
+        budget=budget,
+        for_choice=for_choice,
+        for_estimate=for_estimate,
+        charges=(selection_charge(recipe), estimating),
+    )

@@ -1,0 +1,107 @@
+"""The door to block sums: what it refuses, which rows count, and the moments in the same pass."""
+
+import numpy as np
+import pytest
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.errors import AssumptionError, DataError
+from dpselect.gather.block_table import gather_blocks
+from dpselect.gather.saved.moments_file import save_moments
+from dpselect.gather.table import gather_table
+
+STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1), Numeric("b", 0, 10)])
+
+
+class ByResponse:
+    """An assignment by the row itself, so that every engine and order has the same one."""
+
+    def __init__(self, blocks, partitions):
+        self.blocks, self.partitions = blocks, partitions
+
+    def draw(self, cells, rows):
+        words = np.nan_to_num(cells["y"][:rows]).view(np.uint64)
+        return np.stack([(words // (p + 1) % 1021 % self.blocks).astype(np.uint32) for p in range(self.partitions)])
+
+
+def table(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, (rows, 2)) * [1, 5] + [0, 5], rng.uniform(-1, 1, rows)
+
+
+def counts(sums):
+    return sums.sums.table[..., 0]
+
+
+def test_every_row_is_in_one_block_of_each_partition():
+    sums, moments = gather_blocks(table(5000), STUDY, 40, 3)
+    assert moments is None and sums.n == 5000
+    assert (counts(sums).sum(axis=1) == 5000).all()
+    assert (counts(sums) > 60).all()
+
+
+def test_the_blocks_add_up_to_the_moments():
+    sums, moments = gather_blocks(table(150_000), STUDY, 9, 2, moments=True)
+    expected = gather_table(table(150_000), STUDY)
+    assert moments.integers() == expected.integers()
+    n, _, xty, yty = expected.integers()
+    for total in sums.sums.table.sum(axis=1).tolist():
+        assert (total[0], total[-1], total[6], total[8]) == (n, yty, xty[1], xty[2])
+
+
+def test_threads_and_batches_change_no_sum(monkeypatch):
+    monkeypatch.setattr("dpselect.gather.add_up.cores", lambda: 3)
+    many, _ = gather_blocks(table(300_000), STUDY, 50, 2, assigner=ByResponse(50, 2))
+    monkeypatch.setattr("dpselect.gather.add_up.cores", lambda: 1)
+    monkeypatch.setattr("dpselect.gather.add_up_blocks.BUFFER", 2**18)
+    one, _ = gather_blocks(table(300_000), STUDY, 50, 2, assigner=ByResponse(50, 2))
+    np.testing.assert_array_equal(many.sums.table, one.sums.table)
+
+
+def test_missing_cells():
+    x, y = table(1000)
+    x[3, 0] = y[5] = np.nan
+    x[7, 1] = np.inf
+    with pytest.raises(DataError, match="'a' has cells that are missing"):
+        gather_blocks((x, y), STUDY, 4, 1)
+    for missing, left, counted in (("zero-row", 997, 1000), ("midpoint", 1000, 1000)):
+        study = Assumptions(STUDY.response, STUDY.predictors, missing=missing)
+        sums, moments = gather_blocks((x, y), study, 4, 2, moments=True)
+        assert counts(sums).sum(axis=1).tolist() == [left, left]
+        assert sums.n == moments.n == counted
+        assert moments.integers() == gather_table((x, y), study).integers()
+
+
+def test_levels_and_products_are_columns():
+    study = Assumptions(
+        Numeric("y", -1, 1), [Numeric("a", -1, 1), Categorical("c", [1, 2, 3])], "none", terms=["a", "c", ["a", "c"]]
+    )
+    x, y = table(2000)
+    x[:, 1] = np.arange(2000) % 3 + 1
+    sums, moments = gather_blocks((x, y), study, 3, 1, moments=True)
+    assert sums.columns == ("a", "c[2]", "c[3]", "a:c[2]", "a:c[3]") and sums.width == 7
+    total = sums.sums.table[0].sum(axis=0)
+    square = np.zeros((7, 7), dtype=np.int64)
+    square[np.triu_indices(7)] = total
+    np.testing.assert_array_equal(square[1:, 1:], np.triu(moments.products.astype(np.int64)))
+
+
+def test_what_is_refused_before_a_row_is_read(tmp_path):
+    moments = gather_table(table(10), STUDY)
+    save_moments(moments, tmp_path / "site.moments")
+    for source in (moments, str(tmp_path / "site.moments")):
+        with pytest.raises(DataError, match="Votes read rows, and moments no longer hold them"):
+            gather_blocks(source, STUDY, 3, 1)
+    for blocks, partitions in ((0, 1), (1, 0), (True, 1), (2.0, 1), (2**31, 1)):
+        with pytest.raises(AssumptionError, match="must be a whole number"):
+            gather_blocks(table(10), STUDY, blocks, partitions)
+    with pytest.raises(AssumptionError, match="need more than 512 MB"):
+        gather_blocks(table(10), STUDY, 2**24, 4)
+    with pytest.raises(DataError, match="no rows"):
+        gather_blocks((np.zeros((0, 2)), np.zeros(0)), STUDY, 3, 1)
+
+
+def test_nothing_private_is_printed():
+    sums, _ = gather_blocks(table(100), STUDY, 3, 2)
+    assert repr(sums) == "BlockSums(partitions=2, blocks=3, values=<private>)"
+    assert "private" in repr(sums.sums)

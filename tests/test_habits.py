@@ -1,0 +1,63 @@
+"""What others who join rely on: one version everywhere, files that parse, and a source archive that can test itself."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PARSED = [*ROOT.glob(".github/**/*.yml"), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"]
+
+
+@pytest.mark.parametrize("path", PARSED, ids=lambda path: path.name)
+def test_a_file_for_robots_parses_and_names_no_host(path):
+    text = path.read_text(encoding="utf-8")
+    assert yaml.safe_load(text)
+    assert "://" not in text
+
+
+def test_one_version_everywhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert str(citation["version"]) == PROJECT["version"]
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None and newest[1] == PROJECT["version"]
+
+
+def test_every_python_that_is_promised_is_tested():
+    workflow = ROOT / ".github/workflows/test.yml"
+    if not workflow.exists():
+        pytest.skip("the source archive has no files for one host's CI")
+    promised = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}
+    tested = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert promised == set(tested) == {"3.11", "3.12", "3.13", "3.14"}
+
+
+@pytest.mark.slow
+def test_the_source_archive_holds_all_that_its_tests_need_and_passes_some(tmp_path):
+    command = [sys.executable, "setup.py", "-q", "egg_info", "-e", tmp_path, "sdist", "-d", tmp_path / "dist"]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (archive,) = (tmp_path / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.glob("dpselect-*/")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    missing = [each for each in listed if not (unpacked / each).exists() and not each.startswith((".github", ".git"))]
+    assert missing == []
+    some = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/assume/study",
+        "tests/test_habits.py",
+    ]
+    done = subprocess.run([*some, "-k", "not archive"], cwd=unpacked, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
