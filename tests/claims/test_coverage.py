@@ -1,4 +1,4 @@
-"""Claim: 95% intervals cover the truth in about 95% of tables, privacy noise and all; the full study is in benchmarks/estimates.py.
+"""Claim: 95% intervals cover the truth in at least about 95% of tables, privacy noise and all; see docs/ESTIMATES.md for more.
 
 These run the whole program, OpenDP's draws included. OpenDP takes no seed, so each bound states how rarely it fails by chance.
 """
@@ -28,6 +28,10 @@ def released(count, n, neighbors="replace-one", epsilon=1.0, truth=TRUTH, level=
         yield dpselect.estimate(moments, columns, assumptions=assumptions, epsilon=epsilon, delta=1e-6, level=level)
 
 
+def covers(term, true):
+    return (term.lower is None or term.lower <= true) and (term.upper is None or true <= term.upper)
+
+
 def share(hits):
     return float(np.mean(hits))
 
@@ -35,16 +39,13 @@ def share(hits):
 @pytest.mark.parametrize(("neighbors", "epsilon", "n"), [("replace-one", 0.5, 2000), ("add-remove-one", 5.0, 1000)])
 def test_intervals_cover_and_classical_ones_do_not(neighbors, epsilon, n):
     """150 tables, three coefficients. At 0.95 the share has a deviation of 0.018 or less: five of them, once in a million runs."""
-    hits, delta, classical = [], [], []
+    hits, classical = [], []
     for got in released(150, n, neighbors, epsilon):
-        other = got.with_intervals(intervals="delta")
-        for term, twin, true in zip(got.terms, other.terms, TRUTH, strict=True):
+        for term, true in zip(got.terms, TRUTH, strict=True):
             hits.append(term.lower <= true <= term.upper)
-            delta.append(twin.lower <= true <= twin.upper)
             # What an interval that forgets privacy noise would say.
             classical.append(abs(term.value - true) <= 1.96 * term.error * np.sqrt(1 - term.privacy_share))
-    assert 0.86 < share(hits) < 0.995
-    assert 0.86 < share(delta) < 0.995
+    assert 0.86 < share(hits) < 0.999
     if epsilon < 1:
         assert share(classical) < 0.6
 
@@ -53,7 +54,7 @@ def test_levels_mean_what_they_say():
     """100 tables at level 0.8: the share has a deviation of 0.04 or less; the bounds are four of them away."""
     narrow = released(100, 2000, level=0.8)
     hits = [t.lower <= true <= t.upper for got in narrow for t, true in zip(got.terms, TRUTH, strict=True)]
-    assert 0.64 < share(hits) < 0.94
+    assert 0.64 < share(hits) < 0.96
 
 
 def test_after_selection_intervals_cover_what_was_chosen():
@@ -67,14 +68,14 @@ def test_after_selection_intervals_cover_what_was_chosen():
         got = dpselect.analyze((x, y), study(5), epsilon=10, delta=1e-6).coefficients
         targets = truth[list(got.columns)]  # independent columns: the best coefficients of a model are the truth's own
         wide = got.with_intervals(intervals="after-selection")
-        hits += [t.lower <= true <= t.upper for t, true in zip(wide.terms, targets, strict=True)]
-        plain += [t.lower <= true <= t.upper for t, true in zip(got.terms, targets, strict=True)]
+        hits += [covers(t, true) for t, true in zip(wide.terms, targets, strict=True)]
+        plain += [covers(t, true) for t, true in zip(got.terms, targets, strict=True)]
     assert share(hits) > 0.88
     assert share(hits) >= share(plain)
 
 
 def test_the_private_estimate_approaches_least_squares_at_the_rate_of_one_over_n():
-    """Slope of log difference against log n, from 60 draws at each of three sizes: its deviation is about 0.02."""
+    """Slope of log difference against log n, from 30 draws at each of three sizes: its deviation is about 0.03."""
     generator = np.random.default_rng(9)
     assumptions, sizes, differences = study(), [2**12, 2**15, 2**18], []
     for n in sizes:
@@ -83,8 +84,8 @@ def test_the_private_estimate_approaches_least_squares_at_the_rate_of_one_over_n
         moments = dpselect.gather((x, y), assumptions)
         ols, *_ = np.linalg.lstsq(np.column_stack([np.ones(n), x]), y, rcond=None)
         draws = [
-            dpselect.estimate(moments, [0, 1, 2], assumptions=assumptions, epsilon=1, intervals="delta").scaled
-            for _ in range(60)
+            [term.value for term in dpselect.estimate(moments, [0, 1, 2], assumptions=assumptions, epsilon=1).terms]
+            for _ in range(30)
         ]
         differences.append(np.sqrt(np.mean((np.array(draws) - ols) ** 2)))
     slope = np.polyfit(np.log(sizes), np.log(differences), 1)[0]

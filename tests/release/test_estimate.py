@@ -1,5 +1,6 @@
 import json
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -79,7 +80,10 @@ def test_coefficients_come_back_in_the_users_units(table, neighbors, epsilon, de
         assert abs(term.value - TRUE[term.name]) < 6 * term.error
         assert term.lower < term.value < term.upper
     assert got.rows == pytest.approx(20_000, rel=0.01)
-    assert got.residual_deviation == pytest.approx(40, rel=0.5)
+    for amount, truth in ((got.residual_deviation, 40), (got.r_squared, 0.957)):
+        # Twice the interval: far rarer than once in a million.
+        room = 0 if amount.value is None else amount.upper - amount.lower
+        assert amount.value is None or amount.lower - room / 2 < truth < amount.upper + room / 2
 
 
 def test_with_a_huge_epsilon_it_is_least_squares(table):
@@ -88,6 +92,10 @@ def test_with_a_huge_epsilon_it_is_least_squares(table):
     expected, *_ = np.linalg.lstsq(design, table["price"], rcond=None)
     assert [term.value for term in got.terms] == pytest.approx(expected, rel=1e-3)
     assert got.terms[1].privacy_share < 0.01
+    residuals = table["price"] - design @ expected
+    assert got.residual_deviation.value == pytest.approx(residuals.std(), rel=0.01)
+    assert got.r_squared.value == pytest.approx(1 - residuals.var() / table["price"].var(), abs=0.01)
+    assert got.alone == ()
 
 
 def test_bounds_that_are_not_symmetric_imply_an_intercept(table):
@@ -257,4 +265,43 @@ def test_products_of_variables_are_measured_from_the_middle(table):
 
 def test_drowned_models_say_so():
     got = estimate(frame(300), ALL, assumptions=study(), epsilon=0.2, delta=1e-6)
-    assert any("Privacy noise is about as large" in caveat for caveat in got.caveats)
+    assert not any(term.determined for term in got.terms)
+    assert all(term.value is term.error is term.privacy_share is None and term.visible > 0 for term in got.terms)
+    assert not got.residual_deviation.determined and not got.r_squared.determined
+    assert any("None of the coefficients could be estimated at this price" in caveat for caveat in got.caveats)
+    assert "not seen" in str(got) and "open" in str(got)
+    assert np.isfinite(got.predict(frame(3))).all()
+    assert Coefficients.from_json(got.to_json()) == got
+
+
+def test_one_variable_at_a_time_where_all_together_are_drowned():
+    """A slope that could not be told from others may be seen by itself, from the same noisy moments."""
+    generator = np.random.default_rng(8)
+    x = generator.uniform(-1, 1, 6000)
+    table = pd.DataFrame({"a": x, "b": np.clip(x + 0.05 * generator.normal(size=6000), -1, 1)})
+    table["y"] = 0.4 * table["a"] + generator.uniform(-0.2, 0.2, 6000)
+    assumptions = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1), Numeric("b", -1, 1)])
+    got = estimate(table, ["a", "b"], assumptions=assumptions, epsilon=1)
+    assert not got["a"].determined and not got["b"].determined
+    alone = {term.name: term for term in got.alone}
+    assert abs(alone["a"].value - 0.4) < 6 * alone["a"].error and abs(alone["b"].value - 0.4) < 6 * alone["b"].error
+    assert "alone: a" in str(got) and any("hold the others fixed" in caveat for caveat in got.caveats)
+
+
+def test_counting_the_choice_contains_the_plain_interval_always():
+    for n, epsilon in ((300, 0.2), (1000, 0.5), (4000, 1), (20_000, 5)):
+        got = estimate(frame(n), ALL, assumptions=study(), epsilon=epsilon, delta=1e-6)
+        wide = got.with_intervals(intervals="after-selection")
+        for plain, outer in zip((*got.terms, *got.alone), (*wide.terms, *wide.alone), strict=True):
+            assert plain.name == outer.name and plain.value == outer.value
+            assert outer.lower is None or (plain.lower is not None and outer.lower <= plain.lower)
+            assert outer.upper is None or (plain.upper is not None and outer.upper >= plain.upper)
+
+
+def test_what_version_0_1_0_wrote_is_read_and_solved_anew():
+    old = json.loads((Path(__file__).parent.parent / "golden" / "report_0.1.0.json").read_text())["coefficients"]
+    got = Coefficients.from_json(json.dumps(old))
+    assert got.version == "0.1.0" and got.intervals == "plain"
+    for term, then in zip(got.terms, old["terms"], strict=True):
+        assert term.name == then["name"] and abs(term.value - then["value"]) < 2 * then["error"]
+    assert Coefficients.from_json(got.to_json()) == got

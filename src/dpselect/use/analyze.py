@@ -34,7 +34,7 @@ def analyze(
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
     penalty: Penalty | None = None,
     level: float = 0.95,
-    intervals: IntervalKind = "bootstrap",
+    intervals: IntervalKind = "plain",
     ledger: Ledger | None = None,
     data: str = "",
     analyst: str = "",

@@ -27,7 +27,7 @@ def estimate(
     delta: Price = 0,
     assumptions: Assumptions | None = None,
     level: float = 0.95,
-    intervals: IntervalKind = "bootstrap",
+    intervals: IntervalKind = "plain",
     noise: NoiseKind | None = None,
     ledger: Ledger | None = None,
     data: str = "",

@@ -3,6 +3,7 @@
 import copy
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from dpselect.report.public.document import Document
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.numbers import number
 from dpselect.report.public.page import report_page
+from dpselect.report.public.text import coefficient_rows
 from dpselect.report.verify.verify import check_report
 
 
@@ -83,3 +85,27 @@ def test_the_facts_of_an_estimate(estimated):
     alone = estimate_facts(estimated.coefficients.with_intervals(intervals="after-selection"))
     assert not alone.wide
     assert alone.coefficients[1].coefficient.wide_lower is None
+
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+@pytest.mark.parametrize("name", ["report_0.1.0.json", "report_0.1.0.html"])
+def test_a_report_of_version_0_1_0_still_holds(name, monkeypatch):
+    for module in ("verify", "estimates"):
+        monkeypatch.setattr(f"dpselect.report.verify.{module}.software_version", lambda: "0.2.0")
+    text = (GOLDEN / name).read_text(encoding="utf-8")
+    assert failed(text) == []
+    lie = text.replace('"selected": true', '"selected": false')
+    assert lie != text and "the coefficients say that the model was chosen" in failed(lie)
+
+
+def test_what_was_not_seen_is_said_on_the_page_and_in_the_terminal(estimated):
+    drowned = estimated.coefficients.terms[1]
+    unseen = replace(drowned, value=None, error=None, lower=None, upper=None, privacy_share=None)
+    terms = (estimated.coefficients.terms[0], unseen, *estimated.coefficients.terms[2:])
+    document = replace(estimated, coefficients=replace(estimated.coefficients, terms=terms))
+    page = report_page(document)
+    assert "not seen at this price" in page and "open on both sides" in page
+    rows = coefficient_rows(document.coefficients)
+    assert rows[1][1].startswith("not seen (visible from") and rows[1][2] == "open on both sides"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from operator import index
 from typing import Any
 
@@ -20,12 +20,15 @@ from dpselect.errors import AssumptionError, DataError
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.release.coefficients.intervals import IntervalKind
 from dpselect.release.coefficients.noisy_json import noisy_from_dict, noisy_to_dict
-from dpselect.release.coefficients.terms import Term, fitted_terms
+from dpselect.release.coefficients.printed import cells, head, spoken
+from dpselect.release.coefficients.terms import Term, fitted_terms, most_likely
 from dpselect.release.coefficients.units import design_matrix
+from dpselect.release.equations.residual import Amount
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
 
-FORMAT = "dpselect coefficients 1"
+FORMAT = "dpselect coefficients 2"
+OLDER = "dpselect coefficients 1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +39,15 @@ class Coefficients:
     differentially private mechanism for tables that are `guarantee.neighbors` neighbours, and from public statements.
     Hence `submodel`, `with_intervals` and whatever else is done with it cost nothing more.
 
-    `scaled` are the coefficients of the columns in [-1, 1] for a response in [-1, 1]; `rows` is noisy where the number of
-    rows is private; `residual_deviation` is that of a residual, noisy as well.
+    A term without a value could not be estimated at this price; `alone` has its slope in a model by itself, from the same noisy
+    moments. `residual_deviation` and `r_squared` have an interval, or nothing. `rows` is noisy where their number is private.
     """
 
     columns: tuple[int, ...]
     terms: tuple[Term, ...]
-    scaled: tuple[float, ...]
-    residual_deviation: float
+    alone: tuple[Term, ...]
+    residual_deviation: Amount
+    r_squared: Amount
     rows: float
     level: float
     intervals: IntervalKind
@@ -77,22 +81,27 @@ class Coefficients:
         return [term.to_dict() for term in self.terms]
 
     def __str__(self) -> str:
-        head = ("", "estimate", "std. error", f"{100 * self.level:g}% from", "to")
-        body = [(t.name, *(f"{v:.5g}" for v in (t.value, t.error, t.lower, t.upper))) for t in self.terms]
-        widths = [max(len(row[i]) for row in [head, *body]) for i in range(5)]
+        rows = [head(self.level), *map(cells, self.terms)]
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
         lines = [
-            "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5))])
-            for row in [head, *body]
+            "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5))]).rstrip()
+            for row in rows
         ]
         title = f"{self.formula}  ({self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments)"
-        foot = f"residual deviation {self.residual_deviation:.5g}, rows {self.rows:,.0f}"
-        return "\n".join([title, *lines, foot, *(f"Note: {caveat}" for caveat in self.caveats)])
+        return "\n".join([title, *lines, *self.remarks(), *(f"Note: {caveat}" for caveat in self.caveats)])
 
     def _repr_html_(self) -> str:
-        head = ("", "estimate", "std. error", f"{100 * self.level:g}% from", "to")
-        rows = [(t.name, *(f"{v:.5g}" for v in (t.value, t.error, t.lower, t.upper))) for t in self.terms]
-        foot = f"{self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments; rows {self.rows:,.0f}"
-        return html_table(self.formula, head, rows, (foot, *self.caveats))
+        foot = f"{self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments"
+        rows = [cells(term) for term in self.terms]
+        return html_table(self.formula, head(self.level), rows, (*self.remarks(), foot, *self.caveats))
+
+    def remarks(self) -> list[str]:
+        """What there is to say besides the coefficients, one line each: the fit, and slopes alone."""
+        fit = [f"rows {self.rows:,.0f}"]
+        for name, amount in (("residual deviation", self.residual_deviation), ("R^2", self.r_squared)):
+            fit.append(f"{name} {spoken(amount)}")
+        slopes = [f"alone: {t.name} {t.value:.5g} ({t.lower:.5g} to {t.upper:.5g})" for t in self.alone if t.determined]
+        return [", ".join(fit), *slopes]
 
     def submodel(self, model: Iterable[str | int]) -> Coefficients:
         """A smaller model from the same noisy moments. It costs nothing: no row is read again.
@@ -130,21 +139,23 @@ class Coefficients:
         `table` is a data frame or a mapping that has the model's variables, or an array whose columns are the predictors as
         stated. Rows outside the stated bounds are extrapolated, not clipped.
         """
-        matrix = self.design(table)
-        slopes = [term.value for term in self.terms if term.name != INTERCEPT]
-        constant = sum(term.value for term in self.terms if term.name == INTERCEPT)
-        return np.asarray(matrix @ np.array(slopes).reshape(matrix.shape[1]) + constant)
+        matrix, values = self.design(table), most_likely(self.noisy, self.columns, self.assumptions)
+        constant = values.pop(INTERCEPT, 0.0)
+        return np.asarray(matrix @ np.array(list(values.values())).reshape(matrix.shape[1]) + constant)
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn LinearRegression; its columns are those of `design`, by name."""
+        """A fitted scikit-learn LinearRegression that predicts as `predict` does; its columns are those of `design`, by name.
+
+        Its coefficients are the likeliest together: where `terms` has no value, no one of them may be read by itself.
+        """
         from sklearn.linear_model import LinearRegression
 
-        slopes = [term for term in self.terms if term.name != INTERCEPT]
+        values = most_likely(self.noisy, self.columns, self.assumptions)
         model = LinearRegression()
-        model.coef_ = np.array([term.value for term in slopes])
-        model.intercept_ = float(sum(term.value for term in self.terms if term.name == INTERCEPT))
-        model.n_features_in_ = len(slopes)
-        model.feature_names_in_ = np.array([term.name for term in slopes], dtype=object)
+        model.intercept_ = values.pop(INTERCEPT, 0.0)
+        model.coef_ = np.array(list(values.values()))
+        model.n_features_in_ = len(values)
+        model.feature_names_in_ = np.array(list(values), dtype=object)
         return model
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,8 +166,9 @@ class Coefficients:
             "formula": self.formula,
             "columns": list(self.columns),
             "terms": self.table(),
-            "scaled": list(self.scaled),
-            "residual_deviation": self.residual_deviation,
+            "alone": [term.to_dict() for term in self.alone],
+            "residual_deviation": asdict(self.residual_deviation),
+            "r_squared": asdict(self.r_squared),
             "rows": self.rows,
             "level": self.level,
             "intervals": self.intervals,
@@ -183,25 +195,34 @@ class Coefficients:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Coefficients:
-        """The inverse of `to_dict`."""
-        if values["format"] != FORMAT:
+        """The inverse of `to_dict`. What version 0.1.0 wrote is solved anew from its noisy moments, which costs nothing."""
+        if values["format"] not in (FORMAT, OLDER):
             raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
         assumptions = Assumptions.from_dict(values["assumptions"])
+        noisy = noisy_from_dict(values["noisy_moments"], assumptions)
+        columns = tuple(map(index, values["columns"]))
+        release = {
+            "guarantee": Guarantee(**values["guarantee"]),
+            "receipt": Receipt.from_json(values["receipt"]) if values["receipt"] else None,
+            "version": values["version"],
+        }
+        asked = {"level": values["level"], "selected": values["selected"]}
+        if values["format"] == OLDER:
+            kind: IntervalKind = "after-selection" if values["intervals"] == "after-selection" else "plain"
+            return coefficients_from(noisy, columns, assumptions, intervals=kind, release=release, **asked)
         return cls(
-            columns=tuple(map(index, values["columns"])),
+            columns=columns,
             terms=tuple(Term(**term) for term in values["terms"]),
-            scaled=tuple(values["scaled"]),
-            residual_deviation=values["residual_deviation"],
+            alone=tuple(Term(**term) for term in values["alone"]),
+            residual_deviation=Amount(**values["residual_deviation"]),
+            r_squared=Amount(**values["r_squared"]),
             rows=values["rows"],
-            level=values["level"],
             intervals=values["intervals"],
-            selected=values["selected"],
             caveats=tuple(values["caveats"]),
-            noisy=noisy_from_dict(values["noisy_moments"], assumptions),
+            noisy=noisy,
             assumptions=assumptions,
-            guarantee=Guarantee(**values["guarantee"]),
-            receipt=Receipt.from_json(values["receipt"]) if values["receipt"] else None,
-            version=values["version"],
+            **asked,
+            **release,
         )
 
 
@@ -225,8 +246,9 @@ def coefficients_from(
         noisy=noisy,
         assumptions=assumptions,
         terms=fitted.terms,
-        scaled=fitted.scaled,
+        alone=fitted.alone,
         residual_deviation=fitted.residual_deviation,
+        r_squared=fitted.r_squared,
         rows=fitted.rows,
         caveats=fitted.caveats,
         **release,

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT
 from dpselect.randomize.noisy_moments import NoisyMoments
-from dpselect.release.coefficients.intervals import (
-    IntervalKind,
-    Redraws,
-    check_kind,
-    check_level,
-    half_widths,
-    standard_errors,
-)
-from dpselect.release.coefficients.normal_equations import Equations, Fit, Floats, equations, solve
-from dpselect.release.coefficients.units import user_scale
+from dpselect.release.coefficients.intervals import IntervalKind, check_kind, check_level
+from dpselect.release.coefficients.units import UserScale, user_scale
+from dpselect.release.equations.findings import Finding, Fit, findings, fit
+from dpselect.release.equations.problem import problem
+from dpselect.release.equations.residual import Amount, unexplained
 
-DROWNED = 0.1
-"""The share of X'X that shrinking may change before a caveat says that noise is as large as what it hides."""
+CLIPPING = "The intervals count sampling and privacy noise, not the bias that clipping to the stated bounds can bring."
+CHOSEN = (
+    "The model was chosen from the same rows, which these intervals do not count; "
+    "with_intervals(intervals='after-selection') does, at no price."
+)
+UNSEEN = "A smaller model, a larger epsilon or more rows would help."
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Public. One coefficient in the user's units.
+    """Public. One coefficient in the user's units, or the word that this price could not show it.
 
-    `error` counts sampling and privacy noise; `privacy_share` is the part of its square that privacy noise brings.
+    Without a `value` it could not be estimated at this price. An end of its interval that is None is open. `error` counts
+    sampling and privacy noise, `privacy_share` is the part of its square that privacy noise brings, and `visible` is
+    the size of a coefficient that could have been told from zero.
     """
 
     name: str
-    value: float
-    error: float
-    lower: float
-    upper: float
-    privacy_share: float
+    value: float | None
+    error: float | None
+    lower: float | None
+    upper: float | None
+    privacy_share: float | None
+    visible: float
+
+    @property
+    def determined(self) -> bool:
+        """Whether this price could show it."""
+        return self.value is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -45,11 +55,15 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class FittedTerms:
-    """Public. All that is computed from noisy moments for one model."""
+    """Public. All that is computed from noisy moments for one model.
+
+    `alone` are slopes of a term in a model by itself, for terms whose slopes in the whole model could not be estimated.
+    """
 
     terms: tuple[Term, ...]
-    scaled: tuple[float, ...]
-    residual_deviation: float
+    alone: tuple[Term, ...]
+    residual_deviation: Amount
+    r_squared: Amount
     rows: float
     caveats: tuple[str, ...]
 
@@ -63,57 +77,87 @@ def fitted_terms(
     intervals: IntervalKind,
     selected: bool,
 ) -> FittedTerms:
-    """Solve the model, go back to the user's units, and put an interval around each coefficient."""
+    """Solve the model, go back to the user's units, and put an interval around each coefficient that can be seen."""
     check_level(level)
     check_kind(intervals)
-    model = equations(noisy, [noisy.layout.columns.index(column) for column in columns])
-    fit = solve(noisy.entries[None], model)
-    scale = user_scale(assumptions, columns)
-    values = scale.offsets + scale.matrix @ fit.coefficients[0]
-    errors = standard_errors(fit, scale.matrix)[0]
-    widths = half_widths(
-        fit,
-        model,
-        scale.matrix,
-        level=level,
-        kind=intervals,
-        redraws=Redraws.of(noisy),
-        columns=len(assumptions.columns),
-    )
-    sampling = fit.variance[0] * np.einsum("ci,ij,cj->c", scale.matrix, np.linalg.inv(fit.gram[0]), scale.matrix)
-    shares = np.clip(1 - sampling / errors**2, 0.0, 1.0)
-    terms = [
-        Term(name, float(value), float(error), float(value - width), float(value + width), float(share))
-        for name, value, error, width, share in zip(scale.names, values, errors, widths, shares, strict=True)
-    ]
+    choice = len(assumptions.columns) if intervals == "after-selection" else None
+    solved = fit(problem(noisy, columns)) if columns else None
+    terms = _terms(solved, user_scale(assumptions, columns), level, choice)
+    alone = _alone(noisy, columns, assumptions, terms, (level, choice))
+    deviation, share = (Amount(), Amount()) if solved is None else unexplained(solved, level)
     return FittedTerms(
-        terms=tuple(terms),
-        scaled=tuple(float(value) for value in fit.coefficients[0]),
-        residual_deviation=float(np.sqrt(fit.variance[0])) * assumptions.r,
-        rows=float(fit.rows[0]),
-        caveats=_caveats(_changed(noisy.entries, model, fit), intervals, selected),
+        terms=terms,
+        alone=alone,
+        residual_deviation=deviation.times(assumptions.r),
+        r_squared=share,
+        rows=float(noisy.known_rows or 0) if solved is None else solved.problem.rows,
+        caveats=_caveats(terms, alone, intervals, selected),
     )
 
 
-def _changed(entries: Floats, model: Equations, fit: Fit) -> float:
-    """The share of X'X that made it positive definite."""
-    width = fit.gram.shape[1]
-    gram = (model.known + np.tensordot(entries, model.patterns, axes=1))[:width, :width]
-    return float(np.linalg.norm(fit.gram[0] - gram) / max(float(np.linalg.norm(gram)), 1e-300))
+def most_likely(noisy: NoisyMoments, columns: tuple[int, ...], assumptions: Assumptions) -> dict[str, float]:
+    """The coefficients that predict best, by name in the user's units: shrunk where noise is large, not to be read one by one."""
+    scale = user_scale(assumptions, columns)
+    scaled = fit(problem(noisy, columns)).scaled if columns else np.zeros(0)
+    return dict(zip(scale.names, map(float, scale.offsets + scale.matrix @ scaled), strict=True))
 
 
-def _caveats(changed: float, intervals: IntervalKind, selected: bool) -> tuple[str, ...]:
-    said = [
-        "The intervals count sampling and privacy noise, not the bias that clipping to the stated bounds can bring."
-    ]
+def _terms(solved: Fit | None, scale: UserScale, level: float, choice: int | None) -> tuple[Term, ...]:
+    moving = [bool(np.any(row)) for row in scale.matrix]
+    found = iter(findings(solved, scale.matrix[moving], level=level, choice=choice) if solved and any(moving) else [])
+    known = Finding(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # whatever the data
+    return tuple(
+        _term(name, next(found) if moves else known, float(offset))
+        for name, moves, offset in zip(scale.names, moving, scale.offsets, strict=True)
+    )
+
+
+def _term(name: str, finding: Finding, offset: float) -> Term:
+    return Term(
+        name,
+        None if finding.value is None else finding.value + offset,
+        finding.error,
+        finding.lower + offset if math.isfinite(finding.lower) else None,
+        finding.upper + offset if math.isfinite(finding.upper) else None,
+        finding.privacy_share,
+        finding.visible,
+    )
+
+
+def _alone(
+    noisy: NoisyMoments,
+    columns: tuple[int, ...],
+    assumptions: Assumptions,
+    terms: Sequence[Term],
+    asked: tuple[float, int | None],
+) -> tuple[Term, ...]:
+    """Slopes one term at a time, from the same noisy moments, where the whole model's are drowned."""
+    drowned = {term.name for term in terms if not term.determined}
+    design = {place: assumptions.columns[place] for place in columns}
+    constants = [place for place, column in design.items() if not column.factors]
+    groups = dict.fromkeys(column.term for column in design.values() if column.factors)
+    if not constants or len(groups) < 2:
+        return ()
+    found: list[Term] = []
+    for group in groups:
+        members = [place for place, column in design.items() if column.factors and column.term == group]
+        if drowned.isdisjoint(design[place].name for place in members):
+            continue
+        small = (*constants, *members)
+        solved = _terms(fit(problem(noisy, small)), user_scale(assumptions, small), *asked)
+        found += [term for term in solved if term.name != INTERCEPT]
+    return tuple(found)
+
+
+def _caveats(terms: Sequence[Term], alone: Sequence[Term], intervals: IntervalKind, selected: bool) -> tuple[str, ...]:
+    said = [CLIPPING]
     if selected and intervals != "after-selection":
-        said.append(
-            "The model was chosen from the same rows, which these intervals do not count; "
-            "with_intervals(intervals='after-selection') does, at no price."
-        )
-    if changed > DROWNED:
-        said.append(
-            "Privacy noise is about as large as the columns' own products: the coefficients are shrunk and their intervals "
-            "rough. A smaller model, a larger epsilon or more rows would help."
-        )
+        said.append(CHOSEN)
+    unseen = sum(not term.determined for term in terms)
+    if unseen:
+        which = "None of the coefficients" if unseen == len(terms) else f"{unseen} of {len(terms)} coefficients"
+        could = "could" if unseen == len(terms) else "could not"
+        said.append(f"{which} {could} be estimated at this price: privacy noise hides them. {UNSEEN}")
+    if any(term.determined for term in alone):
+        said.append("Slopes alone are those of models with one variable each: they do not hold the others fixed.")
     return tuple(said)

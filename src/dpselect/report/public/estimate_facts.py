@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import Column
 from dpselect.assume.study.variables import Categorical
@@ -14,36 +16,57 @@ from dpselect.report.public.numbers import number
 def estimate_facts(coefficients: Coefficients) -> EstimateFact:
     """The facts of an estimate; where the model was chosen from the same rows, with the intervals that count that too."""
     wide = coefficients.selected and coefficients.intervals != "after-selection"
-    wider = (
-        coefficients.with_intervals(intervals="after-selection").terms if wide else (None,) * len(coefficients.terms)
+    wider = coefficients.with_intervals(intervals="after-selection") if wide else None
+    return EstimateFact(
+        coefficients=_facts(coefficients, coefficients.terms, wider.terms if wider else None),
+        level=f"{100 * coefficients.level:g}%",
+        wide=wide,
+        how=f"{coefficients.noisy.noise.scale.noise} noise on the moments",
+        residual=_fit(coefficients),
+        cautions=tuple(caveat for caveat in coefficients.caveats if "with_intervals" not in caveat),
+        alone=_facts(coefficients, coefficients.alone, wider.alone if wider else None),
     )
-    widths = _widths(coefficients)
-    facts = [
+
+
+def _facts(
+    coefficients: Coefficients, terms: Sequence[Term], wider: Sequence[Term] | None
+) -> tuple[CoefficientFact, ...]:
+    widths, levels = _widths(coefficients), _levels(coefficients.assumptions)
+    return tuple(
         CoefficientFact(
             name=term.name,
             coefficient=_interval(term, outer, 1.0),
             effect=None if widths.get(term.name) is None else _interval(term, outer, widths[term.name]),
+            group=levels.get(term.name, ("", ""))[0],
+            label=levels.get(term.name, ("", ""))[1],
         )
-        for term, outer in zip(coefficients.terms, wider, strict=True)
-    ]
-    return EstimateFact(
-        coefficients=tuple(facts),
-        level=f"{100 * coefficients.level:g}%",
-        wide=wide,
-        how=f"{coefficients.noisy.noise.scale.noise} noise on the moments",
-        residual=_residual(coefficients),
-        cautions=tuple(caveat for caveat in coefficients.caveats if "with_intervals" not in caveat),
+        for term, outer in zip(terms, wider or (None,) * len(terms), strict=True)
     )
 
 
 def _interval(term: Term, outer: Term | None, width: float) -> IntervalFact:
+    def times(end: float | None) -> float | None:
+        return None if end is None else end * width
+
     return IntervalFact(
-        value=term.value * width,
-        lower=term.lower * width,
-        upper=term.upper * width,
-        wide_lower=None if outer is None else outer.lower * width,
-        wide_upper=None if outer is None else outer.upper * width,
+        value=times(term.value),
+        lower=times(term.lower),
+        upper=times(term.upper),
+        wide_lower=None if outer is None else times(outer.lower),
+        wide_upper=None if outer is None else times(outer.upper),
+        visible=term.visible * width,
     )
+
+
+def _levels(assumptions: Assumptions) -> dict[str, tuple[str, str]]:
+    """The category of each of its levels, said with its reference, and the level."""
+    references = {each.name: each.reference for each in assumptions.predictors if isinstance(each, Categorical)}
+    found = {}
+    for column in assumptions.columns:
+        if len(column.factors) == 1 and column.factors[0].level is not None:
+            (factor,) = column.factors
+            found[column.name] = (f"{factor.variable}, against {references[factor.variable]}", str(factor.level))
+    return found
 
 
 def _widths(coefficients: Coefficients) -> dict[str, float]:
@@ -61,6 +84,16 @@ def _width(column: Column, assumptions: Assumptions) -> float | None:
     return 1.0 if isinstance(variable, Categorical) else 2 * variable.half_width
 
 
-def _residual(coefficients: Coefficients) -> str:
-    deviation = number(coefficients.residual_deviation, 3)
-    return f"What the model leaves unexplained has a standard deviation of about {deviation}."
+def _fit(coefficients: Coefficients) -> str:
+    """What the model leaves unexplained, as far as this price can show it."""
+    rest, share = coefficients.residual_deviation, coefficients.r_squared
+    said = []
+    if rest.value is not None:
+        ends = f"{number(rest.lower or 0.0, 3)} to {number(rest.upper or 0.0, 3)}"
+        said.append(
+            f"What the model leaves unexplained has a standard deviation of about {number(rest.value, 3)} ({ends})."
+        )
+    if share.value is not None:
+        ends = f"{100 * (share.lower or 0.0):.0f}% to {100 * (share.upper or 0.0):.0f}%"
+        said.append(f"It explains about {100 * share.value:.0f}% of the response's variance ({ends}).")
+    return " ".join(said) or "How much the model leaves unexplained could not be estimated at this price."

@@ -16,13 +16,18 @@ class VariableFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalFact:
-    """Public. A released number with its interval, and the wider one that also counts how the model was chosen, if any."""
+    """Public. A released number with its interval, and the wider one that also counts how the model was chosen, if any.
 
-    value: float
-    lower: float
-    upper: float
+    Without a `value` the price could not show it, and a number of the size `visible` could have been told from zero. An end
+    that is None is open.
+    """
+
+    value: float | None
+    lower: float | None
+    upper: float | None
     wide_lower: float | None = None
     wide_upper: float | None = None
+    visible: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +35,23 @@ class CoefficientFact:
     """Public. A released coefficient in the user's units, and its effect.
 
     The effect is the coefficient times the width of the variable's stated bounds: how far the response moves from one bound
-    to the other, or from the reference to a level. None where there is no such width (intercept, products).
+    to the other, or from the reference to a level. None where there is no such width (intercept, products). A level of a
+    category has its variable as `group`, with its reference, and itself as `label`.
     """
 
     name: str
     coefficient: IntervalFact
     effect: IntervalFact | None
+    group: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateFact:
-    """Public. The released coefficients together, how they were drawn and how far their intervals can be trusted."""
+    """Public. The released coefficients together, how they were drawn and how far their intervals can be trusted.
+
+    `alone` are effects of variables in models by themselves, for those that the whole model could not show.
+    """
 
     coefficients: tuple[CoefficientFact, ...]
     level: str
@@ -48,6 +59,7 @@ class EstimateFact:
     how: str
     residual: str
     cautions: tuple[str, ...]
+    alone: tuple[CoefficientFact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpselect.report.public.facts import CoefficientFact, IntervalFact
-from dpselect.report.public.numbers import number, ticks
+from dpselect.report.public.numbers import number, span, ticks
 from dpselect.report.public.svg import element, label, line, picture
 
 
@@ -29,9 +29,9 @@ class Axis:
 Effects = Sequence[tuple[str, IntervalFact]]
 
 
-def forest_plot(coefficients: Sequence[CoefficientFact], unit: str, *, narrow: bool = False) -> str:
+def forest_plot(coefficients: Sequence[CoefficientFact], unit: str, *, narrow: bool = False, wide: bool = True) -> str:
     """An SVG of every coefficient that has an effect; empty if none has one."""
-    shown = [(each.name, each.effect) for each in coefficients if each.effect is not None]
+    shown = [(_called(each), each.effect) for each in coefficients if each.effect is not None]
     if not shown:
         return ""
     room = 24.0 + 7.6 * max(len(_short(name)) for name, _ in shown)
@@ -40,9 +40,13 @@ def forest_plot(coefficients: Sequence[CoefficientFact], unit: str, *, narrow: b
     top, bottom = 10.0, 10.0 + row * len(shown)
     parts = [_grid(axis, top, bottom, narrow), line(axis.at(0), top, axis.at(0), bottom, "zero")]
     for place, (name, effect) in enumerate(shown):
-        parts.append(_row(name, effect, axis, (top + row * place, row), narrow))
+        parts.append(_row(name, effect, axis, (top + row * place, row), narrow, wide))
     parts.append(label((axis.left + axis.right) / 2, bottom + 38, f"change in {unit}", "axis-name", "middle"))
     return picture(width, bottom + 48, _title(shown, unit), parts, "narrow" if narrow else "wide")
+
+
+def _called(fact: CoefficientFact) -> str:
+    return f"{fact.group.split(', against ')[0]}: {fact.label}" if fact.group else fact.name
 
 
 def _ends(effect: IntervalFact) -> list[float]:
@@ -54,7 +58,7 @@ def _span(shown: Effects) -> tuple[float, float]:
     ends = [abs(end) for _, effect in shown for end in _ends(effect)]
     finite = sorted(end for end in ends if math.isfinite(end))
     limit = min(finite[-1], 4 * finite[len(finite) // 2]) if finite else 1.0
-    values = [0.0, *(effect.value for _, effect in shown)]
+    values = [0.0, *(effect.value for _, effect in shown if effect.value is not None)]
     values += [min(max(end, -limit), limit) for _, effect in shown for end in _ends(effect)]
     low, high = min(values), max(values)
     room = 0.04 * (high - low) or 1.0
@@ -74,29 +78,35 @@ def _grid(axis: Axis, top: float, bottom: float, narrow: bool) -> str:
     return "".join(parts)
 
 
-def _row(name: str, effect: IntervalFact, axis: Axis, place: tuple[float, float], narrow: bool) -> str:
+def _row(name: str, effect: IntervalFact, axis: Axis, place: tuple[float, float], narrow: bool, wide: bool) -> str:
     top, height = place
     middle = top + (height - 12 if narrow else height / 2)
     text = _short(name)
     parts = [label(axis.left, top + 16, text) if narrow else label(axis.left - 14, middle + 4, text, anchor="end")]
-    if effect.wide_lower is not None and effect.wide_upper is not None:
+    if wide:
         parts.append(_whisker(axis, (effect.wide_lower, effect.wide_upper), middle, "outer"))
-    parts.append(_whisker(axis, (effect.lower, effect.upper), middle, "interval"))
-    parts.append(element("circle", cx=axis.at(effect.value), cy=middle, r=5, class_="point"))
+    seen = effect.value is not None
+    parts.append(_whisker(axis, (effect.lower, effect.upper), middle, "interval" if seen else "unseen"))
+    if effect.value is not None:
+        parts.append(element("circle", cx=axis.at(effect.value), cy=middle, r=5, class_="point"))
     return "".join(parts)
 
 
-def _whisker(axis: Axis, ends: tuple[float, float], middle: float, kind: str) -> str:
-    """A line with a cap at each end that lies inside the picture."""
-    parts = [line(axis.at(ends[0]), middle, axis.at(ends[1]), middle, kind)]
+def _whisker(axis: Axis, ends: tuple[float | None, float | None], middle: float, kind: str) -> str:
+    """A line with a cap at each end that lies inside the picture; an open end runs out of it."""
+    places = (axis.low if ends[0] is None else ends[0], axis.high if ends[1] is None else ends[1])
+    parts = [line(axis.at(places[0]), middle, axis.at(places[1]), middle, kind)]
     parts += [
-        line(axis.at(end), middle - 5, axis.at(end), middle + 5, kind) for end in ends if axis.low <= end <= axis.high
+        line(axis.at(end), middle - 5, axis.at(end), middle + 5, kind)
+        for end in ends
+        if end is not None and axis.low <= end <= axis.high
     ]
     return "".join(parts)
 
 
 def _title(shown: Effects, unit: str) -> str:
     each = "; ".join(
-        f"{name} {number(effect.value)} ({number(effect.lower)} to {number(effect.upper)})" for name, effect in shown
+        f"{name} {'not seen' if effect.value is None else number(effect.value)} ({span(effect.lower, effect.upper)})"
+        for name, effect in shown
     )
     return f"Change in {unit} from one bound of each variable to the other, with intervals: {each}."

@@ -9,7 +9,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Four significant digits, thousands separated, a true minus sign."""
+    """Four significant digits, thousands separated from five digits on (a year is no thousand), a true minus sign."""
     if not math.isfinite(value):
         return "infinite" if value > 0 else f"{MINUS}infinite"
     if value == 0:
@@ -17,10 +17,19 @@ def number(value: float, digits: int = 4) -> str:
     size = math.floor(math.log10(abs(value)))
     if not -4 <= size < 9:
         return f"{value:.{digits - 1}e}".replace("-", MINUS)
-    text = f"{value:,.{max(digits - 1 - size, 0)}f}"
+    text = f"{value:{',' if size >= 4 else ''}.{max(digits - 1 - size, 0)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text.replace("-", MINUS)
+
+
+def span(lower: float | None, upper: float | None) -> str:
+    """An interval; an end that is None is open, and said to be."""
+    if lower is None and upper is None:
+        return "open on both sides"
+    if lower is None or upper is None:
+        return f"below {number(upper)}, open" if upper is not None else f"above {number(lower or 0.0)}, open"
+    return f"{number(lower)} to {number(upper)}"
 
 
 def significant(value: float, digits: int) -> float:

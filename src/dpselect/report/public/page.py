@@ -11,7 +11,7 @@ from dpselect.report.public.document import Document
 from dpselect.report.public.facts import Facts
 from dpselect.report.public.forest import forest_plot
 from dpselect.report.public.guard import require_public
-from dpselect.report.public.numbers import number
+from dpselect.report.public.numbers import number, span
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,7 +28,8 @@ def render_public(facts: Facts) -> str:
     plots: tuple[str, ...] = ()
     if facts.estimate is not None:
         coefficients, unit = facts.estimate.coefficients, facts.response.name
-        plots = tuple(forest_plot(coefficients, unit, narrow=narrow) for narrow in (False, True))
+        wide = facts.estimate.wide
+        plots = tuple(forest_plot(coefficients, unit, narrow=narrow, wide=wide) for narrow in (False, True))
     return render("report.html.j2", facts=facts, plots=plots)
 
 
@@ -49,6 +50,7 @@ def environment() -> Environment:
         loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.filters["number"] = number
+    made.globals["span"] = span
     made.filters["drawing"] = Markup  # only for text that report/public/svg.py made, which escapes what it is given
     made.filters["breakable"] = lambda name: Markup("_<wbr>").join(Markup.escape(part) for part in name.split("_"))
     made.filters["in_script"] = lambda text: Markup(text.replace("<", "\\u003c"))

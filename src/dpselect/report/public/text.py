@@ -9,7 +9,7 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.selection import Selection
 from dpselect.report.public.estimate_facts import estimate_facts
-from dpselect.report.public.numbers import number
+from dpselect.report.public.numbers import number, span
 from dpselect.report.public.words import choice_note, factor_text, price_text
 
 
@@ -35,10 +35,9 @@ def coefficient_rows(coefficients: Coefficients) -> list[list[str]]:
     rows = []
     for each in facts.coefficients:
         one = each.coefficient
-        row = [each.name, number(one.value), f"{number(one.lower)} to {number(one.upper)}"]
-        if one.wide_lower is not None and one.wide_upper is not None:
-            row.append(f"{number(one.wide_lower)} to {number(one.wide_upper)}")
-        rows.append(row)
+        shown = number(one.value) if one.value is not None else f"not seen (visible from {number(one.visible, 2)})"
+        row = [each.name, shown, span(one.lower, one.upper)]
+        rows.append([*row, span(one.wide_lower, one.wide_upper)] if facts.wide else row)
     return rows
 
 

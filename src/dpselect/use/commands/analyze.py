@@ -52,9 +52,7 @@ Example:
 )
 @MODEL
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
-@click.option(
-    "--intervals", type=click.Choice(INTERVALS), default="bootstrap", show_default=True, help="What they count."
-)
+@click.option("--intervals", type=click.Choice(INTERVALS), default="plain", show_default=True, help="What they count.")
 @click.option("--title", default="", help="The report's headline.")
 @LEDGER
 @TOTALS

@@ -1,0 +1,1 @@
+"""Public. Noisy normal equations, and what can be said of their solution without drawing anything."""

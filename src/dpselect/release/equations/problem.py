@@ -1,0 +1,162 @@
+"""Public. A model's noisy equations on the scale of what is known beforehand, and that knowledge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpselect.assume.lemmas.moment_layout import MomentLayout, entry_patterns, known_part
+from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.release.equations.pivot import Floats, Noise, Pivot, Shape, entry_noise, misfit
+
+LAPLACE = 1.081
+"""Deviations of Laplace noise are counted so many times: its 95% range is as much wider than a normal one of equal deviation."""
+
+WIDEST = 2.0
+"""The public bound of a coefficient where column and response lie in [-1, 1]: twice the response's range over the column's."""
+
+WALL = 200.0
+"""How steeply a test's misfit grows beyond the public bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Public. Unknowns u = b / scale, about normal with deviation 1 (precision 1) beforehand.
+
+    `reach` bounds each |u| and `share` makes sum share u^2 at most 1: public bounds that only a test uses. `change` turns u into
+    the design's own scaled coefficients. `total` is the response's noisy sum of squares around its mean, `loudness` the median
+    deviation of a released number's noise.
+    """
+
+    pivot: Pivot
+    precision: Floats
+    reach: Floats
+    share: Floats
+    change: Floats
+    constant: int | None
+    total: float
+    loudness: float
+
+    @property
+    def rows(self) -> float:
+        """The number of rows, noisy where it is private."""
+        return self.pivot.rows
+
+    def likely(self, pivot: Pivot, unknowns: Floats) -> Shape:
+        """-2 log density: the misfit, log |V|, and the prior of the coefficients."""
+        width = len(self.precision)
+        shape = misfit(pivot, unknowns, with_determinant=True)
+        b = unknowns[:, :width]
+        shape.gradient[:, :width] += 2 * b * self.precision
+        places = np.arange(width)
+        shape.hessian[:, places, places] += 2 * self.precision
+        shape.convex[:, places, places] += 2 * self.precision
+        return Shape(shape.values + (b * b) @ self.precision, shape.gradient, shape.hessian, shape.convex)
+
+    def within_bounds(self, pivot: Pivot, unknowns: Floats, share: Floats) -> Shape:
+        """The misfit, and walls around the public bounds; `share` has one row a problem, 0 for what it does not count."""
+        shape = misfit(pivot, unknowns, with_determinant=False)
+        places = np.arange(unknowns.shape[1])
+        over = np.maximum(np.abs(unknowns) / self.reach - 1, 0.0)
+        beyond = np.maximum((unknowns**2 * share).sum(axis=1) - 1, 0.0)
+        pull = 2 * unknowns * share
+        gradient = shape.gradient + 2 * WALL * (over * np.sign(unknowns) / self.reach + beyond[:, None] * pull)
+        hessian = shape.hessian + 2 * WALL * (beyond > 0)[:, None, None] * pull[:, :, None] * pull[:, None, :]
+        hessian[:, places, places] += 2 * WALL * ((over > 0) / self.reach**2 + 2 * beyond[:, None] * share)
+        values = shape.values + WALL * ((over**2).sum(axis=1) + beyond**2)
+        return Shape(values, gradient, hessian, shape.convex)
+
+
+def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
+    """The equations of some of the noisy moments' own columns."""
+    layout = noisy.layout
+    kept = [*(layout.columns.index(column) for column in columns), layout.width - 1]
+    constant = kept.index(layout.constant) if layout.constant in kept else None
+    patterns, known, change = _basis(layout, noisy.known_rows, signs=constant is not None)
+    patterns, known = patterns[:, kept][:, :, kept], known[np.ix_(kept, kept)]
+    moments = known + np.tensordot(noisy.entries, patterns, axes=1)
+    deviations = noisy.deviations * (LAPLACE if noisy.noise.scale.noise == "laplace" else 1.0)
+    noise = entry_noise(patterns, deviations**2)
+    rows = max(_rows(noisy, moments, constant), 1.0)
+    levels = np.array([2.0 if layout.kinds[place] == "level" else 1.0 for place in kept[:-1]])
+    scale, bounds, total = _beforehand(moments, noise, constant, rows, levels)
+    whole = np.append(scale, 1.0)
+    pivot = Pivot(moments * np.outer(whole, whole), noise.scaled(whole), np.zeros((len(scale),) * 2), rows)
+    precision = np.ones(len(scale))
+    if constant is not None:
+        precision[constant] = 1 / 1.5**2
+    return Problem(
+        pivot,
+        precision,
+        *bounds,
+        change=change[np.ix_(kept[:-1], kept[:-1])] * scale,
+        constant=constant,
+        total=total,
+        loudness=float(np.median(noisy.deviations)),
+    )
+
+
+def _basis(layout: MomentLayout, rows: int | None, *, signs: bool) -> tuple[Floats, Floats, Floats]:
+    """Places of the released numbers, the known part, and the way to the design's coefficients.
+
+    With an intercept a lone dummy stays the sign that was released, which keeps each number in one cell; else it is a dummy.
+    """
+    if not signs:
+        return entry_patterns(layout), known_part(layout, rows), np.eye(layout.width)
+    patterns = np.zeros((len(layout.entries), layout.width, layout.width))
+    for pattern, cells in zip(patterns, layout.entries, strict=True):
+        for i, j in cells:
+            pattern[i, j] = pattern[j, i] = 1.0
+    known, change = np.zeros((layout.width, layout.width)), np.eye(layout.width)
+    for place, kind in enumerate(layout.kinds):
+        if layout.constant_is_known and kind in ("constant", "sign"):
+            known[place, place] = float(rows or 0)
+        if kind == "sign":  # a sign is twice the dummy less the intercept
+            change[place, place] = 2.0
+            change[layout.constant, place] = -1.0
+    return patterns, known, change
+
+
+def _rows(noisy: NoisyMoments, moments: Floats, constant: int | None) -> float:
+    layout = noisy.layout
+    if constant is not None:
+        return float(moments[constant, constant])
+    if noisy.known_rows is not None:
+        return float(noisy.known_rows)
+    wanted = () if layout.constant is None else ((layout.constant, layout.constant),)
+    place = next(k for k, cells in enumerate(layout.entries) if cells[:1] == wanted)
+    return float(noisy.entries[place])
+
+
+def _beforehand(
+    moments: Floats, noise: Noise, constant: int | None, rows: float, levels: Floats
+) -> tuple[Floats, tuple[Floats, Floats], float]:
+    """The scale of what is known of each coefficient, its public bounds on that scale, and the response's sum of squares.
+
+    A slope is expected to explain no more than the response varies, and no more than its whole range over the column's: its
+    deviation is the less of both. A level is coded 0 and 1, over half the range, so its coefficient may be twice as large.
+    """
+    width = len(moments) - 1
+    cell = np.sqrt(_cell_variances(noise))
+    mean = np.zeros(width + 1) if constant is None else moments[constant] / rows
+    around = np.zeros(width + 1) if constant is None else cell[constant]
+    squares = np.diag(moments) - rows * mean**2 * (constant is not None)
+    doubt = np.sqrt(np.diag(cell) ** 2 + 4 * mean**2 * around**2)
+    # What is drowned counts as its noise; no column of a table varies by less than a thousandth of what it could.
+    varied = np.clip(squares, np.maximum(doubt, rows / 1000), np.maximum(rows, doubt))
+    total, most = (
+        varied[width],
+        float(np.clip(squares[width] + 2 * doubt[width], doubt[width], max(rows, doubt[width]))),
+    )
+    scale = np.minimum(levels, np.sqrt(total / varied[:width]))
+    reach, share = WIDEST * levels / scale, scale**2 * varied[:width] / (2 * most)
+    if constant is not None:
+        scale[constant], reach[constant], share[constant] = 1.0, 2 * WIDEST, 0.0
+    return scale, (reach, share), float(total)
+
+
+def _cell_variances(noise: Noise) -> Floats:
+    """The variance of the noise on each cell."""
+    variances = noise.cells + np.diag(np.diag(noise.cells))
+    return np.asarray(variances + np.einsum("mij,m->ij", noise.shared**2, noise.variances))

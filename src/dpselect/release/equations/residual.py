@@ -1,0 +1,103 @@
+"""Public. What a model leaves unexplained: its residual deviation and R^2, each with an interval, or unsaid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import NormalDist
+
+import numpy as np
+
+from dpselect.release.equations.descent import descend
+from dpselect.release.equations.findings import Fit
+from dpselect.release.equations.marginals import Marginals, marginals
+
+MOST_RATIO = 2.0
+"""A residual deviation is determined if the upper end of its interval is at most this many times the lower one."""
+
+MOST_LENGTH = 0.5
+"""R^2 is determined if its interval is no longer."""
+
+ALLOWANCE = 1.3
+"""Both intervals are so many times as long as to first order: the noisy fit explains some of the noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Public. A number that cannot be negative with its interval; nothing at all where this price cannot show it."""
+
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+    @property
+    def determined(self) -> bool:
+        """Whether there is a number to print."""
+        return self.value is not None
+
+    def times(self, unit: float) -> Amount:
+        """The same in other units."""
+        return Amount(*(None if part is None else part * unit for part in (self.value, self.lower, self.upper)))
+
+
+def unexplained(fit: Fit, level: float) -> tuple[Amount, Amount]:
+    """The deviation of a residual where the response is in [-1, 1], and R^2."""
+    if not fit.quiet:
+        return Amount(), Amount()
+    marginal = _marginal(fit)
+    return _deviation(marginal, level), _share(fit, marginal, level)
+
+
+def _deviation(marginal: Marginals, level: float) -> Amount:
+    low, middle, high = marginal.quantiles(np.array([(1 - level) / 2, 0.5, (1 + level) / 2]))[0]
+    low, high = middle - ALLOWANCE * (middle - low), middle + ALLOWANCE * (high - middle)
+    # No residual variance is below 0 or above 1: an interval that reaches there says nothing on that side.
+    if not (low > 0 and high < 1 and high <= MOST_RATIO**2 * low):
+        return Amount()
+    return Amount(float(np.sqrt(middle)), float(np.sqrt(low)), float(np.sqrt(high)))
+
+
+def _share(fit: Fit, marginal: Marginals, level: float) -> Amount:
+    """All R^2 = 1 - q for which RSS - q TSS is within its noise of zero (Fieller), cut to [0, 1], where R^2 lies by definition.
+
+    To first order the noise of RSS is that of t'Mt at the model's t, the noise of TSS that at the mean's.
+    """
+    problem = fit.problem
+    if problem.constant is None:
+        return Amount()
+    z = ALLOWANCE * NormalDist().inv_cdf((1 + level) / 2)
+    rest = float(marginal.quantiles(np.array([0.5]), (0.0, 1.0))[0, 0])
+    total = problem.total / problem.rows
+    mean = np.zeros(len(problem.precision) + 1)
+    mean[-1] = -1.0
+    mean[problem.constant] = problem.pivot.moments[problem.constant, -1] / problem.rows
+    model = np.append(fit.top.unknowns[0], -1.0)
+    spread = problem.pivot.noise.of_vector(np.stack([mean, model])) / problem.rows**2
+    sampling = 2 / problem.rows
+    of_rest = max(float(marginal.deviations[0]) ** 2, float(model @ spread[1] @ model)) + sampling * rest**2
+    of_total = float(mean @ spread[0] @ mean) + sampling * total**2
+    of_both = float(model @ spread[0] @ model) + sampling * rest**2
+    shares = np.linspace(0.0, 1.0, 2001)
+    noise = np.sqrt(np.maximum(of_rest + shares**2 * of_total - 2 * shares * of_both, 1e-300))
+    kept = shares[np.abs(rest - shares * total) <= z * noise]
+    if not kept.size or not kept[-1] - kept[0] <= MOST_LENGTH:
+        return Amount()
+    low, high = 1 - float(kept[-1]), 1 - float(kept[0])
+    return Amount(min(max(1 - rest / total, low), high), low, high)
+
+
+def _marginal(fit: Fit) -> Marginals:
+    """Of RSS/rows. The last row of M t is -RSS: one more equation of the pivot for one more unknown, flat beforehand.
+
+    Residuals of a table vary around those of the population as normal ones do.
+    """
+    width = len(fit.problem.precision)
+    sampling = np.zeros((width + 1, width + 1))
+    sampling[:width, :width] = fit.pivot.sampling
+    sampling[width, width] = 2 * fit.variance**2 * fit.problem.rows
+    pivot = replace(fit.pivot, sampling=sampling, residual=True)
+    function = partial(fit.problem.likely, pivot)
+    top = descend(function, np.append(fit.top.unknowns[0], fit.variance)[None])
+    direction = np.zeros((1, width + 1))
+    direction[0, width] = 1.0
+    return marginals(function, top, direction)

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from dpselect.release.equations.findings import KNOWN_BETTER, findings, fit, scheffe
+from dpselect.release.equations.inversion import kept_sets
+from dpselect.release.equations.problem import problem
+from dpselect.release.equations.residual import unexplained
+
+ALL = (0, 1, 2, 3, 4, 5)
+
+
+def found(tables, level=0.95, choice=None, columns=ALL, **kwargs):
+    made, products = tables.noisy(**kwargs)
+    solved = fit(problem(made, columns))
+    return solved, findings(solved, np.eye(len(columns)), level=level, choice=choice), products
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
+@pytest.mark.parametrize("intercept", ["always", "none"])
+def test_without_noise_to_speak_of_it_is_least_squares_with_its_intervals(tables, neighbors, intercept):
+    columns = ALL if intercept == "always" else ALL[:5]
+    solved, got, products = found(
+        tables, epsilon=1e5, loud=0.0, columns=columns, assumptions=tables.study(neighbors, intercept=intercept), n=4000
+    )
+    width = len(columns)
+    gram = products[:width, :width]
+    expected = np.linalg.solve(gram, products[:width, width])
+    assert [one.value for one in got] == pytest.approx(expected, abs=2e-3)
+    rest = products[width, width] - expected @ products[:width, width]
+    errors = np.sqrt(rest / (4000 - width) * np.diag(np.linalg.inv(gram)))
+    assert [(one.upper - one.lower) / 2 for one in got] == pytest.approx(1.96 * errors, rel=0.05)
+    deviation, share = unexplained(solved, 0.95)
+    assert deviation.value == pytest.approx(np.sqrt(rest / 4000), rel=0.01)
+    assert share.determined == (intercept == "always")
+
+
+def test_more_noise_longer_intervals_until_nothing_is_said(tables):
+    lengths = []
+    for epsilon in (20.0, 2.0, 0.7):
+        _, got, _ = found(tables, epsilon=epsilon, n=4000)
+        lengths.append(got[1].upper - got[1].lower)
+    assert lengths[0] < lengths[1] < lengths[2]
+    solved, got, _ = found(tables, epsilon=0.05, n=300)
+    assert not solved.quiet and not any(one.determined for one in got)
+    assert all(one.value is None and one.error is None for one in got)
+    assert any(np.isinf(one.lower) or np.isinf(one.upper) for one in got)
+    assert not unexplained(solved, 0.95)[0].determined
+
+
+def test_what_is_determined_is_known_four_times_better_than_before(tables):
+    solved, got, _ = found(tables, epsilon=0.5, n=2500, seed=4)
+    beforehand = 1.96 * np.sqrt((solved.problem.change**2 / solved.problem.precision).sum(axis=1))
+    assert {one.determined for one in got} == {True, False}
+    for one, before in zip(got, beforehand, strict=True):
+        if one.determined:
+            assert one.upper - one.lower <= 2 * before * KNOWN_BETTER * (1 + 2 * KNOWN_BETTER)
+
+
+def test_counting_the_choice_contains_the_plain_and_levels_nest(tables):
+    for epsilon in (0.2, 1.0, 10.0):
+        _, plain, _ = found(tables, epsilon=epsilon)
+        _, wide, _ = found(tables, epsilon=epsilon, choice=12)
+        _, narrow, _ = found(tables, epsilon=epsilon, level=0.8)
+        for one, outer, inner in zip(plain, wide, narrow, strict=True):
+            assert outer.lower <= one.lower and one.upper <= outer.upper
+            if one.determined and inner.determined:
+                assert one.lower < inner.lower < inner.upper < one.upper
+
+
+def test_the_same_release_reads_the_same(tables):
+    assert found(tables, epsilon=0.5)[1] == found(tables, epsilon=0.5)[1]
+
+
+def test_a_test_keeps_what_a_search_over_a_grid_keeps(tables):
+    """Two unknowns: the least misfit over a fine grid of the other."""
+    made, _ = tables.noisy(epsilon=0.6, n=1500)
+    solved = fit(problem(made, (0, 1)))
+    ends = kept_sets(solved.problem, solved.pivot, solved.top.unknowns[0], np.array([[0.0, 1.0]]), 1.96)[0]
+    line = np.linspace(-1.5, 1.5, 601)
+    points = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
+    share = np.array([0.0, 0.0])
+    values = solved.problem.within_bounds(solved.pivot, points, share).values.reshape(601, 601).min(axis=0)
+    kept = line[values <= 1.96**2]
+    assert np.isfinite(ends).all() and ends == pytest.approx([kept[0], kept[-1]], abs=0.02)
+
+
+def test_they_cover_after_all(tables):
+    """25 releases of a hard case, 6 numbers each: below 0.85 comes once in a hundred thousand if 0.95 is true."""
+    hits = []
+    for seed in range(25):
+        _, got, _ = found(tables, epsilon=0.7, n=1500, seed=seed)
+        hits += [one.lower <= true <= one.upper for one, true in zip(got, tables.truth, strict=True)]
+    assert np.mean(hits) > 0.85
+
+
+@pytest.mark.parametrize("columns", [1, 2, 6, 30])
+@pytest.mark.parametrize("level", [0.9, 0.975, 0.995])
+def test_scheffe_is_the_root_of_a_chi_squared_quantile(columns, level):
+    assert scheffe(columns, level) == pytest.approx(np.sqrt(chi2.ppf(level, columns)), rel=0.02)
+
+
+def test_scheffe_is_never_short():
+    for columns in range(1, 65):
+        for level in np.linspace(0.75, 0.9995, 100):
+            assert scheffe(columns, level) >= np.sqrt(chi2.ppf(level, columns)) * (1 - 1e-12)
