@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
-from operator import add
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
@@ -17,7 +16,7 @@ from dpselect.gather.sums.assign import Assigner
 from dpselect.gather.sums.block_accumulate import BUFFER, BlockAccumulator, BlockTable, finished
 from dpselect.gather.sums.blocks import BlockSums
 from dpselect.gather.sums.grid import Cells
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.sums.moments import Moments, pooled
 
 Gathered = tuple[BlockSums, Moments | None]
 
@@ -78,4 +77,4 @@ def _together(
             list(pool.map(BlockAccumulator.flush, accumulators))
         report(sum(each.rows for each in accumulators), done=True)
     found = [moments for each in accumulators if (moments := each.moments()) is not None]
-    return finished(table, accumulators), reduce(add, found) if found else None
+    return finished(table, accumulators), reduce(pooled, found) if found else None

@@ -9,6 +9,7 @@ from typing import Any
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError, DataError
 from dpselect.gather.add_up_blocks import BlockPlan, Gathered, add_up_blocks_here
+from dpselect.gather.clusters.cluster import cluster_blocks
 from dpselect.gather.saved.moments_file import moments_files
 from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.sums.accumulate import checked
@@ -45,6 +46,9 @@ def gather_blocks(
             "Votes read rows, and moments no longer hold them: give the table itself, or choose with method='pcls' or 'pcpl'."
         )
     plan = BlockPlan(blocks, partitions, assigner or fresh_assigner(blocks, partitions, assumptions.person), moments)
+    cluster = cluster_blocks(source)
+    if cluster is not None:
+        return _checked(cluster(assumptions, plan), assumptions)
     # Closed at once when anything goes wrong or Ctrl-C is pressed, so that no connection outlives the call.
     with closing(table_parts(source, assumptions)) as parts:
         return _checked(add_up_blocks_here(parts, assumptions, plan, Reporter(progress)), assumptions)

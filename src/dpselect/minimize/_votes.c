@@ -1,8 +1,8 @@
 /* How every block votes: the compiled twin of votes_numpy.py, which says what is computed and why.
  *
- * Four blocks side by side, one in each lane of a vector; no lane sees another one. The same double operations in the same
- * order as in NumPy, so that the votes are the same to the last one: built without contraction (setup.py), and not at all where
- * roundings may be changed. Limited C API of Python 3.11; vectors as GCC and Clang write them. */
+ * Four blocks side by side, one in each lane of a vector; no lane sees another one. The same double operations in the
+ * same order as in NumPy, so that the votes are the same to the last one: built without contraction (setup.py), and not
+ * at all where roundings may be changed. Limited C API of Python 3.11; vectors as GCC and Clang write them. */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -42,12 +42,12 @@ typedef struct {
     Py_ssize_t width, columns, numbers; /* of (1, x, y); of x; W(W+1)/2 */
     int centred, with_intercept;
     double least, dead_zone, ridge;
-    four *high, *low;                   /* (numbers) */
-    four *means, *rests, *roots;        /* (width) */
-    four *gram;                         /* (width, width), only the upper triangle, ones left out */
-    four *lower, *factor, *inverse;     /* (columns, columns) */
+    four *high, *low;               /* (numbers) */
+    four *means, *rests, *roots;    /* (width) */
+    four *gram;                     /* (width, width), only the upper triangle, ones left out */
+    four *lower, *factor, *inverse; /* (columns, columns) */
     four *diagonal, *pivots, *weighted, *b, *squares, *spread; /* (columns) */
-    four_whole *live;                   /* (width) */
+    four_whole *live;                                          /* (width) */
     four rows;
     four_whole fits;
 } fit;
@@ -57,15 +57,17 @@ typedef struct {
 #define GRAM(f, j, k) ((f)->gram[(j) * (f)->width + (k)])
 #define ENTRY(f, name, j, k) ((f)->name[(j) * (f)->columns + (k)])
 
-#define HALVES(a, high_part, low_part)                                                                                            \
-    const four high_part##_scaled = SPLIT * (a), high_part = high_part##_scaled - (high_part##_scaled - (a)), low_part = (a) - high_part
+#define HALVES(a, high_part, low_part)                                                                                 \
+    const four high_part##_scaled = SPLIT * (a), high_part = high_part##_scaled - (high_part##_scaled - (a)),          \
+               low_part = (a) - high_part
 
-#define EXACT_PRODUCT(a, b, product, error)                                                                                      \
-    HALVES(a, product##_a1, product##_a2);                                                                                      \
-    HALVES(b, product##_b1, product##_b2);                                                                                      \
-    const four product = (a) * (b);                                                                                             \
-    four error = ((product##_a1 * product##_b1 - product) + product##_a1 * product##_b2 + product##_a2 * product##_b1) +         \
-                 product##_a2 * product##_b2
+#define EXACT_PRODUCT(a, b, product, error)                                                                            \
+    HALVES(a, product##_a1, product##_a2);                                                                             \
+    HALVES(b, product##_b1, product##_b2);                                                                             \
+    const four product = (a) * (b);                                                                                    \
+    four error =                                                                                                       \
+        ((product##_a1 * product##_b1 - product) + product##_a1 * product##_b2 + product##_a2 * product##_b1) +        \
+        product##_a2 * product##_b2
 
 static inline __attribute__((always_inline)) four roots_of(four x)
 {
@@ -279,7 +281,8 @@ static int vote_all(fit *f, Py_ssize_t blocks, const int64_t *whole, const doubl
     }
     four *at = (four *)(((uintptr_t)memory + sizeof(four) - 1) / sizeof(four) * sizeof(four));
 #define ROOM(name, count) f->name = (void *)at, at += (count)
-    ROOM(high, f->numbers), ROOM(low, f->numbers), ROOM(means, w), ROOM(rests, w), ROOM(roots, w), ROOM(live, w), ROOM(gram, w *w);
+    ROOM(high, f->numbers), ROOM(low, f->numbers), ROOM(means, w), ROOM(rests, w), ROOM(roots, w), ROOM(live, w),
+        ROOM(gram, w * w);
     ROOM(lower, c * c), ROOM(factor, c * c), ROOM(inverse, c * c);
     ROOM(diagonal, c), ROOM(pivots, c), ROOM(weighted, c), ROOM(b, c), ROOM(squares, c), ROOM(spread, c);
     for (Py_ssize_t block = 0; block < blocks; block += LANES) {
@@ -302,7 +305,8 @@ static PyObject *votes_of(PyObject *module, PyObject *args)
     PyObject *table, *into;
     Py_buffer sums, out;
     fit f;
-    if (!PyArg_ParseTuple(args, "OOnppddd", &table, &into, &f.width, &f.centred, &f.with_intercept, &f.least, &f.dead_zone, &f.ridge))
+    if (!PyArg_ParseTuple(args, "OOnppddd", &table, &into, &f.width, &f.centred, &f.with_intercept, &f.least,
+                          &f.dead_zone, &f.ridge))
         return NULL;
     if (PyObject_GetBuffer(table, &sums, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) < 0)
         return NULL;
@@ -313,18 +317,17 @@ static PyObject *votes_of(PyObject *module, PyObject *args)
     f.columns = f.width - 2, f.ridge = f.ridge + TINY;
     const char kind = sums.format == NULL ? 'B' : sums.format[0];
     const int whole = sums.itemsize == 8 && (kind == 'q' || kind == 'l');
-    int fine = f.width >= 2 && f.width < WIDEST && (whole || kind == 'd') && sums.ndim == (whole ? 2 : 3) && out.ndim == 2 && out.itemsize == 1;
+    int fine = f.width >= 2 && f.width < WIDEST && (whole || kind == 'd') && sums.ndim == (whole ? 2 : 3) &&
+               out.ndim == 2 && out.itemsize == 1;
     f.numbers = fine ? f.width * (f.width + 1) / 2 : 0;
-    fine = fine && sums.shape[sums.ndim - 1] == f.numbers && (whole || sums.shape[1] == SLICES) && out.shape[0] == sums.shape[0] &&
-           out.shape[1] == f.columns + f.with_intercept;
+    fine = fine && sums.shape[sums.ndim - 1] == f.numbers && (whole || sums.shape[1] == SLICES) &&
+           out.shape[0] == sums.shape[0] && out.shape[1] == f.columns + f.with_intercept;
     if (!fine)
         PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
     else {
-        Py_BEGIN_ALLOW_THREADS
-        fine = vote_all(&f, sums.shape[0], whole ? sums.buf : NULL, whole ? NULL : sums.buf, out.buf);
-        Py_END_ALLOW_THREADS
-        if (!fine)
-            PyErr_NoMemory();
+        Py_BEGIN_ALLOW_THREADS fine =
+            vote_all(&f, sums.shape[0], whole ? sums.buf : NULL, whole ? NULL : sums.buf, out.buf);
+        Py_END_ALLOW_THREADS if (!fine) PyErr_NoMemory();
     }
     PyBuffer_Release(&out);
     PyBuffer_Release(&sums);

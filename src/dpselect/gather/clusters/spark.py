@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -21,19 +22,35 @@ from dpselect.gather.sources.stream import one_sentence
 from dpselect.gather.sums.accumulate import Accumulator
 from dpselect.gather.sums.moments import Moments, pooled
 
-ANSWER = "refusal string, n long, products string"
+ANSWER = "refusal string, moments string"
 
 
 def spark_moments(source: Any, assumptions: Assumptions) -> Moments:
     """The moments of a Spark data frame, or of a table named by `Database("spark:", table=...)`."""
+    rows = spark_rows(source, assumptions, persons_together=True)
+    with running():
+        answers = rows.mapInArrow(_shipped(assumptions), ANSWER).collect()
+    for row in answers:
+        if row["refusal"]:
+            raise DataError(row["refusal"])
+    found = (moments_of(row["moments"], assumptions) for row in answers)
+    return reduce(pooled, found, Accumulator(assumptions).partial())
+
+
+def spark_rows(source: Any, assumptions: Assumptions, *, persons_together: bool) -> Any:
+    """The needed columns, their types checked; all rows of a person in one place if that is asked for."""
     frame = _table(source) if isinstance(source, Database) else source
     check_schema(_arrow_schema(frame.schema), assumptions)
     from pyspark.sql import functions
 
     columns = [functions.col("`" + name.replace("`", "``") + "`") for name in needed_names(assumptions)]
     rows = frame.select(*columns)
-    if assumptions.person is not None:
-        rows = rows.repartition(columns[-1])  # all rows of a person in one place
+    return rows.repartition(columns[-1]) if persons_together and assumptions.person is not None else rows
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """While Spark works: whatever it raises becomes one sentence."""
     with (
         one_sentence(
             "Spark stopped while the rows were read: see its own log; workers need numpy and pyarrow, and PYSPARK_PYTHON must name "
@@ -42,8 +59,7 @@ def spark_moments(source: Any, assumptions: Assumptions) -> Moments:
         warnings.catch_warnings(),
     ):
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # which is not used here
-        answers = rows.mapInArrow(_shipped(assumptions), ANSWER).collect()
-    return reduce(pooled, (_moments(row, assumptions) for row in answers), Accumulator(assumptions).partial())
+        yield
 
 
 def _table(source: Database) -> Any:
@@ -75,32 +91,39 @@ def _arrow_schema(schema: Any) -> Any:
     return pa.schema(fields)
 
 
-def _shipped(assumptions: Assumptions) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """The function that runs on the workers, with all the code it needs: dpselect need not be installed there."""
+def travel_by_value() -> None:
+    """Functions are sent with all the code they need: dpselect need not be installed on the workers."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules["dpselect"])
+
+
+def _shipped(assumptions: Assumptions) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """The function that runs on the workers."""
+    travel_by_value()
     stated = json.dumps(assumptions.to_dict())
 
     def add_partition(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        answer = {"refusal": "", "n": 0, "products": "[]"}
+        answer = {"refusal": "", "moments": ""}
         try:
-            found = add_up_arrow(batches, Assumptions.from_dict(json.loads(stated)))
-            answer |= {"n": found.n, "products": json.dumps(found.products.tolist())}
+            answer["moments"] = moments_text(add_up_arrow(batches, Assumptions.from_dict(json.loads(stated))))
         except DpselectError as error:
             # Raised here, it would come back inside a traceback; as a value it stays one sentence.
             answer["refusal"] = str(error)
-        yield pa.RecordBatch.from_pylist(
-            [answer], pa.schema([("refusal", pa.string()), ("n", pa.int64()), ("products", pa.string())])
-        )
+        yield pa.RecordBatch.from_pylist([answer], pa.schema([("refusal", pa.string()), ("moments", pa.string())]))
 
     return add_partition
 
 
-def _moments(row: Any, assumptions: Assumptions) -> Moments:
-    if row["refusal"]:
-        raise DataError(row["refusal"])
+def moments_text(moments: Moments) -> str:
+    """Moments as a worker sends them."""
+    return json.dumps([moments.n, moments.products.tolist()])
+
+
+def moments_of(text: str, assumptions: Assumptions) -> Moments:
+    """Moments as they came from a worker."""
+    n, products = json.loads(text)
     columns = tuple(column.name for column in assumptions.columns)
-    return Moments(row["n"], np.array(json.loads(row["products"]), dtype=object), columns, assumptions.hash)
+    return Moments(n, np.array(products, dtype=object), columns, assumptions.hash)

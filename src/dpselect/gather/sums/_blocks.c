@@ -1,9 +1,9 @@
 /* Rows added to the sums of their blocks: the compiled twin of block_numpy.py, which says what is computed and why.
  *
- * A row is (1, x, y); a block keeps the sums of all products of two entries, the upper triangle row by row. Every sum here is
- * exact, so neither the order of the rows nor the processor can change a number. Rows come sorted by block, so that a block's
- * numbers are fetched once a flush. The interpreter lock is let go of; who may write to which blocks is Python's business.
- * Limited C API of Python 3.11; vectors as GCC and Clang write them. */
+ * A row is (1, x, y); a block keeps the sums of all products of two entries, the upper triangle row by row. Every sum
+ * here is exact, so neither the order of the rows nor the processor can change a number. Rows come sorted by block, so
+ * that a block's numbers are fetched once a flush. The interpreter lock is let go of; who may write to which blocks is
+ * Python's business. Limited C API of Python 3.11; vectors as GCC and Clang write them. */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -28,27 +28,29 @@ typedef double four __attribute__((vector_size(32), aligned(8), may_alias)); /* 
 typedef long long four_bits __attribute__((vector_size(32)));
 typedef long long four_whole __attribute__((vector_size(32), aligned(8), may_alias));
 
-#define EXACT_ROWS 2048      /* rows whose products, each at most 2^40, have sums below 2^51 */
-#define SHIFT 0x1.8p52       /* added to a whole number below 2^51, it leaves that number in the low bits */
+#define EXACT_ROWS 2048 /* rows whose products, each at most 2^40, have sums below 2^51 */
+#define SHIFT 0x1.8p52  /* added to a whole number below 2^51, it leaves that number in the low bits */
 #define SHIFT_BITS 0x4338000000000000ll
 #define SLICES 3
-#define LOWEST (-20)         /* the first bin that is ever a top; products are 0 or above 1e-150 */
-#define HIGHEST 15           /* the last one; products are at most 1e150 */
-#define TOGETHER 64          /* rows of a block whose products are sliced together */
+#define LOWEST (-20) /* the first bin that is ever a top; products are 0 or above 1e-150 */
+#define HIGHEST 15   /* the last one; products are at most 1e150 */
+#define TOGETHER 64  /* rows of a block whose products are sliced together */
 #define WIDEST 4096
 #define SIZE_BITS ((four_bits){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX})
 
-static const double UNITS[HIGHEST - LOWEST + 1] = { /* of the bins */
-    0x1p-640, 0x1p-608, 0x1p-576, 0x1p-544, 0x1p-512, 0x1p-480, 0x1p-448, 0x1p-416, 0x1p-384, 0x1p-352, 0x1p-320,
-    0x1p-288, 0x1p-256, 0x1p-224, 0x1p-192, 0x1p-160, 0x1p-128, 0x1p-96, 0x1p-64, 0x1p-32, 0x1p0, 0x1p32, 0x1p64,
-    0x1p96, 0x1p128, 0x1p160, 0x1p192, 0x1p224, 0x1p256, 0x1p288, 0x1p320, 0x1p352, 0x1p384, 0x1p416, 0x1p448, 0x1p480};
+static const double UNITS[HIGHEST - LOWEST + 1] = {
+    /* of the bins */
+    0x1p-640, 0x1p-608, 0x1p-576, 0x1p-544, 0x1p-512, 0x1p-480, 0x1p-448, 0x1p-416, 0x1p-384,
+    0x1p-352, 0x1p-320, 0x1p-288, 0x1p-256, 0x1p-224, 0x1p-192, 0x1p-160, 0x1p-128, 0x1p-96,
+    0x1p-64,  0x1p-32,  0x1p0,    0x1p32,   0x1p64,   0x1p96,   0x1p128,  0x1p160,  0x1p192,
+    0x1p224,  0x1p256,  0x1p288,  0x1p320,  0x1p352,  0x1p384,  0x1p416,  0x1p448,  0x1p480};
 
 typedef struct {
     Py_ssize_t count, width, numbers; /* rows; entries of (1, x, y); W(W+1)/2 */
     Py_ssize_t padded;                /* entries of the triangle, each line filled up to whole vectors */
     const uint32_t *order, *starts;
-    Py_ssize_t first, last;           /* blocks */
-    const void *rows;                 /* (count, width - 1): int32 or doubles */
+    Py_ssize_t first, last; /* blocks */
+    const void *rows;       /* (count, width - 1): int32 or doubles */
 } flush;
 
 static Py_ssize_t padded_triangle(Py_ssize_t width)
@@ -59,10 +61,11 @@ static Py_ssize_t padded_triangle(Py_ssize_t width)
     return total;
 }
 
-/* Sums of products of some rows (one after another in `z`, `stride` apart, zeros behind their last entry), added to `sums`. */
-#define ADD_PRODUCTS(SUM)                                                                                                        \
-    for (Py_ssize_t j = 0; j < width; j++)                                                                                      \
-        for (Py_ssize_t k = j; k < width; k += LANES, sums += LANES)                                                             \
+/* Sums of products of some rows (one after another in `z`, `stride` apart, zeros behind their last entry), added to
+ * `sums`. */
+#define ADD_PRODUCTS(SUM)                                                                                              \
+    for (Py_ssize_t j = 0; j < width; j++)                                                                             \
+        for (Py_ssize_t k = j; k < width; k += LANES, sums += LANES)                                                   \
             *(four *)sums += (SUM);
 
 #define PRODUCT(i) (z[(i) * stride + j] * *(const four *)(z + (i) * stride + k))
@@ -115,7 +118,8 @@ CLONES static void add_packed(uint64_t *restrict table, const uint64_t *restrict
 static int add_whole_blocks(const flush *f, uint64_t *table)
 {
     const Py_ssize_t room = f->numbers + LANES;
-    double *const z = calloc((size_t)(4 * (f->width + LANES)), sizeof(double)), *const all = malloc((size_t)f->padded * sizeof(double));
+    double *const z = calloc((size_t)(4 * (f->width + LANES)), sizeof(double)), *const all = malloc((size_t)f->padded *
+                                                                                                    sizeof(double));
     int64_t *const packed = malloc((size_t)(2 * room) * sizeof(int64_t));
     int fine = z != NULL && all != NULL && packed != NULL, side = 0;
     uint64_t *waiting = NULL;
@@ -141,13 +145,14 @@ static int add_whole_blocks(const flush *f, uint64_t *table)
     return fine;
 }
 
-/* Sums in bins. Bin t holds multiples of 2^32t; a product's top bin is the first with |p| <= 2^(32t+31), and a sum's the
- * highest of its products'. A block's numbers are fetched to where each line of the triangle fills whole vectors. */
+/* Sums in bins. Bin t holds multiples of 2^32t; a product's top bin is the first with |p| <= 2^(32t+31), and a sum's
+ * the highest of its products'. A block's numbers are fetched to where each line of the triangle fills whole vectors.
+ */
 typedef struct {
-    Py_ssize_t width, stride;  /* entries of a row; doubles from one row to the next */
-    double *z;                 /* (TOGETHER, stride) rows, zeros behind their last entry */
-    double *slices[SLICES];    /* (padded) each */
-    int8_t *tops;              /* (padded) */
+    Py_ssize_t width, stride; /* entries of a row; doubles from one row to the next */
+    double *z;                /* (TOGETHER, stride) rows, zeros behind their last entry */
+    double *slices[SLICES];   /* (padded) each */
+    int8_t *tops;             /* (padded) */
 } bins;
 
 static double power_of_two(int exponent)
@@ -188,7 +193,8 @@ CLONES static void add_slices(const bins *b, Py_ssize_t rows)
             raise_tops(b, at, largest);
             const four unit = {units[tops[at]], units[tops[at + 1]], units[tops[at + 2]], units[tops[at + 3]]};
             const four shift0 = unit * 0x1.8p52, shift1 = shift0 * 0x1p-32, shift2 = shift1 * 0x1p-32;
-            four sum0 = *(four *)(b->slices[0] + at), sum1 = *(four *)(b->slices[1] + at), sum2 = *(four *)(b->slices[2] + at);
+            four sum0 = *(four *)(b->slices[0] + at), sum1 = *(four *)(b->slices[1] + at),
+                 sum2 = *(four *)(b->slices[2] + at);
             for (Py_ssize_t r = 0; r < rows; r++) {
                 four rest = z[r * b->stride + j] * *(const four *)(z + r * b->stride + k);
                 const four slice0 = (rest + shift0) - shift0; /* rounded to a multiple of the bin's unit */
@@ -197,7 +203,8 @@ CLONES static void add_slices(const bins *b, Py_ssize_t rows)
                 rest -= slice1, sum1 += slice1;
                 sum2 += (rest + shift2) - shift2;
             }
-            *(four *)(b->slices[0] + at) = sum0, *(four *)(b->slices[1] + at) = sum1, *(four *)(b->slices[2] + at) = sum2;
+            *(four *)(b->slices[0] + at) = sum0, *(four *)(b->slices[1] + at) = sum1,
+                                     *(four *)(b->slices[2] + at) = sum2;
         }
 }
 
@@ -241,7 +248,8 @@ static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
                 const Py_ssize_t place = f->order[from + r];
                 fine = place < f->count;
                 if (fine)
-                    memcpy(b.z + r * b.stride + 1, (const double *)f->rows + place * (f->width - 1), (size_t)(f->width - 1) * sizeof(double));
+                    memcpy(b.z + r * b.stride + 1, (const double *)f->rows + place * (f->width - 1),
+                           (size_t)(f->width - 1) * sizeof(double));
             }
             if (fine)
                 add_slices(&b, some);
@@ -258,7 +266,7 @@ static int take(PyObject *array, Py_buffer *view, char kind, int dimensions, int
     if (PyObject_GetBuffer(array, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0)
         return 0;
     const char found = view->format == NULL ? 'B' : view->format[0];
-    const int same = kind == 'q' ? (found == 'q' || found == 'l') && view->itemsize == 8
+    const int same = kind == 'q'   ? (found == 'q' || found == 'l') && view->itemsize == 8
                      : kind == 'I' ? (found == 'I' || found == 'L') && view->itemsize == 4
                      : kind == 'i' ? (found == 'i' || found == 'l') && view->itemsize == 4
                                    : found == kind;
@@ -286,8 +294,7 @@ static PyObject *sort_rows(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
         goto finish;
     }
-    Py_BEGIN_ALLOW_THREADS
-    const uint32_t *const ids = views[0].buf;
+    Py_BEGIN_ALLOW_THREADS const uint32_t *const ids = views[0].buf;
     uint32_t *const starts = views[1].buf, *const order = views[2].buf;
     memset(starts, 0, (size_t)(blocks + 1) * sizeof(uint32_t));
     for (Py_ssize_t i = 0; i < count && fine; i++) {
@@ -301,9 +308,7 @@ static PyObject *sort_rows(PyObject *module, PyObject *args)
         for (Py_ssize_t i = count; i-- > 0;)
             order[--starts[ids[i]]] = (uint32_t)i;
     }
-    Py_END_ALLOW_THREADS
-    if (!fine)
-        PyErr_SetString(PyExc_ValueError, "a block is out of range");
+    Py_END_ALLOW_THREADS if (!fine) PyErr_SetString(PyExc_ValueError, "a block is out of range");
 finish:
     while (held)
         PyBuffer_Release(&views[--held]);
@@ -320,7 +325,8 @@ static PyObject *add_rows(PyObject *args, int binned)
     static const int dimensions[2][5] = {{2, 1, 1, 2, 0}, {2, 1, 1, 2, 3}};
     int held = 0, fine = 0;
     flush f;
-    if (!(binned ? PyArg_ParseTuple(args, "OOOOOnn", &arrays[0], &arrays[1], &arrays[2], &arrays[3], &arrays[4], &f.first, &f.last)
+    if (!(binned ? PyArg_ParseTuple(args, "OOOOOnn", &arrays[0], &arrays[1], &arrays[2], &arrays[3], &arrays[4],
+                                    &f.first, &f.last)
                  : PyArg_ParseTuple(args, "OOOOnn", &arrays[0], &arrays[1], &arrays[2], &arrays[3], &f.first, &f.last)))
         return NULL;
     for (; held < count; held++)
@@ -330,14 +336,15 @@ static PyObject *add_rows(PyObject *args, int binned)
     f.count = views[0].shape[0], f.width = views[0].shape[1] + 1, f.numbers = f.width * (f.width + 1) / 2;
     f.padded = padded_triangle(f.width < WIDEST ? f.width : 0);
     const Py_ssize_t blocks = views[2].shape[0] - 1;
-    fine = f.width >= 2 && f.width < WIDEST && 0 <= f.first && f.first <= f.last && f.last <= blocks && views[3].shape[0] == blocks &&
-           views[3].shape[1] == f.numbers;
-    fine = fine && (!binned || (views[4].shape[0] == blocks && views[4].shape[1] == SLICES && views[4].shape[2] == f.numbers));
+    fine = f.width >= 2 && f.width < WIDEST && 0 <= f.first && f.first <= f.last && f.last <= blocks &&
+           views[3].shape[0] == blocks && views[3].shape[1] == f.numbers;
+    fine = fine &&
+           (!binned || (views[4].shape[0] == blocks && views[4].shape[1] == SLICES && views[4].shape[2] == f.numbers));
     for (Py_ssize_t b = f.first; fine && b < f.last; b++)
         fine = f.starts[b] <= f.starts[b + 1] && (Py_ssize_t)f.starts[b + 1] <= views[1].shape[0];
     if (fine) {
-        Py_BEGIN_ALLOW_THREADS
-        fine = binned ? add_binned_blocks(&f, views[3].buf, views[4].buf) : add_whole_blocks(&f, views[3].buf);
+        Py_BEGIN_ALLOW_THREADS fine =
+            binned ? add_binned_blocks(&f, views[3].buf, views[4].buf) : add_whole_blocks(&f, views[3].buf);
         Py_END_ALLOW_THREADS
     }
     if (!fine)
@@ -375,21 +382,22 @@ static PyObject *take_rows(PyObject *module, PyObject *args)
         return NULL;
     }
     const int got = PyObject_GetBuffer(to, &out, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) == 0;
-    int fine = got && out.ndim == 2 && work.ndim == 2 && work.format != NULL && work.format[0] == 'd' && out.format != NULL &&
-               (work.strides[1] == sizeof(double) || work.shape[1] <= 1) && work.strides[0] % (Py_ssize_t)sizeof(double) == 0 &&
-               out.shape[0] == work.shape[1] && out.shape[1] == lines.shape[0];
+    int fine = got && out.ndim == 2 && work.ndim == 2 && work.format != NULL && work.format[0] == 'd' &&
+               out.format != NULL && (work.strides[1] == sizeof(double) || work.shape[1] <= 1) &&
+               work.strides[0] % (Py_ssize_t)sizeof(double) == 0 && out.shape[0] == work.shape[1] &&
+               out.shape[1] == lines.shape[0];
     const int whole = fine && out.itemsize == 4 && (out.format[0] == 'i' || out.format[0] == 'l');
     fine = fine && (whole || out.format[0] == 'd');
     for (Py_ssize_t k = 0; fine && k < lines.shape[0]; k++)
         fine = ((const int64_t *)lines.buf)[k] >= 0 && ((const int64_t *)lines.buf)[k] < work.shape[0];
     if (fine) {
-        Py_BEGIN_ALLOW_THREADS
-        const Py_ssize_t rows = out.shape[0], width = out.shape[1];
+        Py_BEGIN_ALLOW_THREADS const Py_ssize_t rows = out.shape[0], width = out.shape[1];
         enum { SOME = 64 };
         for (Py_ssize_t start = 0; start < rows; start += SOME) {
             const Py_ssize_t stop = rows - start < SOME ? rows : start + SOME;
             for (Py_ssize_t k = 0; k < width; k++) {
-                const double *const line = (const double *)((const char *)work.buf + ((const int64_t *)lines.buf)[k] * work.strides[0]);
+                const double *const line =
+                    (const double *)((const char *)work.buf + ((const int64_t *)lines.buf)[k] * work.strides[0]);
                 if (whole)
                     for (Py_ssize_t i = start; i < stop; i++)
                         ((int32_t *)out.buf)[i * width + k] = (int32_t)line[i];
@@ -411,8 +419,10 @@ static PyObject *take_rows(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"sort_rows", sort_rows, METH_VARARGS, "sort_rows(ids, starts, order): rows by block"},
     {"take_rows", take_rows, METH_VARARGS, "take_rows(work, lines, out): columns to rows"},
-    {"add_whole", add_whole, METH_VARARGS, "add_whole(rows, order, starts, table, first, last): products of whole numbers"},
-    {"add_binned", add_binned, METH_VARARGS, "add_binned(rows, order, starts, tops, slices, first, last): products of doubles"},
+    {"add_whole", add_whole, METH_VARARGS,
+     "add_whole(rows, order, starts, table, first, last): products of whole numbers"},
+    {"add_binned", add_binned, METH_VARARGS,
+     "add_binned(rows, order, starts, tops, slices, first, last): products of doubles"},
     {NULL, NULL, 0, NULL},
 };
 

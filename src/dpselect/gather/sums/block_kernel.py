@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,40 +9,36 @@ from numpy.typing import NDArray
 
 from dpselect.gather.sums import block_numpy
 from dpselect.gather.sums.block_numpy import Places
+from dpselect.gather.sums.compiled import compiled_function
 
-_blocks: ModuleType | None = None
-with suppress(ImportError):
-    from dpselect.gather.sums import _blocks
-
-
-def is_available() -> bool:
-    """Whether the compiled kernel was built."""
-    return _blocks is not None
+_sort_rows = compiled_function("_blocks", "sort_rows")
+_take_rows = compiled_function("_blocks", "take_rows")
+_add_whole = compiled_function("_blocks", "add_whole")
+_add_binned = compiled_function("_blocks", "add_binned")
 
 
 def sort_rows(ids: Places, blocks: int) -> tuple[Places, Places]:
     """Where each block starts, and the rows sorted by block."""
-    if _blocks is None:
+    if _sort_rows is None:
         return block_numpy.sort_rows(ids, blocks)
     starts, order = np.empty(blocks + 1, dtype=np.uint32), np.empty(len(ids), dtype=np.uint32)
-    _blocks.sort_rows(ids, starts, order)
+    _sort_rows(ids, starts, order)
     return starts, order
 
 
 def take_rows(work: NDArray[np.float64], lines: NDArray[np.int64], out: NDArray[Any]) -> None:
     """Lines of a design, one a column, to rows."""
-    if _blocks is None:
+    if _take_rows is None:
         out[:] = work[lines].T
     else:
-        _blocks.take_rows(work, lines, out)
+        _take_rows(work, lines, out)
 
 
 def add_whole(
     rows: NDArray[np.int32], order: Places, starts: Places, table: NDArray[np.int64], first: int, last: int
 ) -> None:
     """See `block_numpy.add_whole`."""
-    add = block_numpy.add_whole if _blocks is None else _blocks.add_whole
-    add(rows, order, starts, table, first, last)
+    (_add_whole or block_numpy.add_whole)(rows, order, starts, table, first, last)
 
 
 def add_binned(
@@ -57,5 +51,4 @@ def add_binned(
     last: int,
 ) -> None:
     """See `block_numpy.add_binned`."""
-    add = block_numpy.add_binned if _blocks is None else _blocks.add_binned
-    add(rows, order, starts, tops, slices, first, last)
+    (_add_binned or block_numpy.add_binned)(rows, order, starts, tops, slices, first, last)

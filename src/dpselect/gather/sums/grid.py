@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import Column, Factor
 from dpselect.assume.study.variables import GRID, Categorical, Variable
 from dpselect.errors import DataError
+from dpselect.gather.sums.compiled import compiled_function
 
-put_rows: Callable[..., bool] | None = None
+put_rows = compiled_function("_grid", "put_rows")
 """Private. The compiled twin of the arithmetic below, where there was a compiler: one pass instead of six."""
-with suppress(ImportError):
-    from dpselect.gather.sums._grid import put_rows
 
 Doubles = NDArray[np.float64]
 Cells = Mapping[str, NDArray[Any]]
@@ -93,7 +91,7 @@ class Design:
         """
         if put_rows is not None:
             columns = tuple([cells[variable.name] for variable in self._numbers])
-            return put_rows(columns, start, stop, self._middles, self._scales, GRID, out)
+            return bool(put_rows(columns, start, stop, self._middles, self._scales, GRID, out))
         with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
             for row, variable in zip(out, self._numbers, strict=True):
                 np.subtract(cells[variable.name][start:stop], variable.middle, out=row)
