@@ -32,9 +32,11 @@ typedef long long four_whole __attribute__((vector_size(32), aligned(8), may_ali
 #define SHIFT 0x1.8p52  /* added to a whole number below 2^51, it leaves that number in the low bits */
 #define SHIFT_BITS 0x4338000000000000ll
 #define SLICES 3
-#define LOWEST (-20) /* the first bin that is ever a top; products are 0 or above 1e-150 */
-#define HIGHEST 15   /* the last one; products are at most 1e150 */
-#define TOGETHER 64  /* rows of a block whose products are sliced together */
+#define LOWEST (-20)   /* the first bin that is ever a top; products are 0 or above 1e-150 */
+#define HIGHEST 15     /* the last one; products are at most 1e150 */
+#define TOGETHER 64    /* rows of a block whose products are sliced together */
+#define SIDE_BY_SIDE 4 /* rows whose products are added at once */
+#define AHEAD 16       /* rows from sending for one to using it */
 #define WIDEST 4096
 #define SIZE_BITS ((four_bits){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX})
 
@@ -49,6 +51,7 @@ typedef struct {
     Py_ssize_t count, width, numbers; /* rows; entries of (1, x, y); W(W+1)/2 */
     Py_ssize_t padded;                /* entries of the triangle, each line filled up to whole vectors */
     const uint32_t *order, *starts;
+    Py_ssize_t sorted;      /* length of `order` */
     Py_ssize_t first, last; /* blocks */
     const void *rows;       /* (count, width - 1): int32 or doubles */
 } flush;
@@ -70,30 +73,40 @@ static Py_ssize_t padded_triangle(Py_ssize_t width)
 
 #define PRODUCT(i) (z[(i) * stride + j] * *(const four *)(z + (i) * stride + k))
 
+/* A row as doubles, ones first; the one that comes a little later is sent for. */
+static inline int fetch_row(const flush *f, Py_ssize_t i, double *z)
+{
+    const Py_ssize_t width = f->width, later = i + AHEAD < f->sorted ? i + AHEAD : i;
+    const int32_t *const rows = f->rows;
+    if ((Py_ssize_t)f->order[i] >= f->count || (Py_ssize_t)f->order[later] >= f->count)
+        return 0;
+    __builtin_prefetch(rows + (Py_ssize_t)f->order[later] * (width - 1));
+    __builtin_prefetch(rows + (Py_ssize_t)f->order[later] * (width - 1) + width - 2);
+    const int32_t *const row = rows + (Py_ssize_t)f->order[i] * (width - 1);
+    z[0] = 1;
+    for (Py_ssize_t k = 1; k < width; k++)
+        z[k] = row[k - 1];
+    return 1;
+}
+
 /* Whole numbers: the products of the block's rows in doubles, exactly, then packed as int64 into `packed`. */
 CLONES static int sum_run(const flush *f, Py_ssize_t from, Py_ssize_t to, double *z, double *const all, int64_t *packed)
 {
     const Py_ssize_t width = f->width, stride = width + LANES;
-    const int32_t *const rows = f->rows;
     memset(all, 0, (size_t)f->padded * sizeof(double));
-    for (Py_ssize_t i = from; i < to;) {
-        const int some = to - i >= 4 ? 4 : 1;
-        for (int r = 0; r < some; r++) {
-            const uint32_t place = f->order[i + r];
-            if ((Py_ssize_t)place >= f->count)
+    for (Py_ssize_t i = from; i < to; i += SIDE_BY_SIDE) {
+        const Py_ssize_t some = to - i < SIDE_BY_SIDE ? to - i : SIDE_BY_SIDE;
+        for (Py_ssize_t r = 0; r < some; r++)
+            if (!fetch_row(f, i + r, z + r * stride))
                 return 0;
-            const int32_t *const row = rows + (Py_ssize_t)place * (width - 1);
-            double *const to_row = z + r * stride;
-            for (Py_ssize_t k = 1; k < width; k++)
-                to_row[k] = row[k - 1];
-        }
         double *sums = all;
-        if (some == 4) {
-            ADD_PRODUCTS((PRODUCT(0) + PRODUCT(1)) + (PRODUCT(2) + PRODUCT(3)))
-        } else {
+        if (some == 1) {
             ADD_PRODUCTS(PRODUCT(0))
+            continue;
         }
-        i += some;
+        for (Py_ssize_t r = some; r < SIDE_BY_SIDE; r++)
+            memset(z + r * stride, 0, (size_t)width * sizeof(double));
+        ADD_PRODUCTS((PRODUCT(0) + PRODUCT(1)) + (PRODUCT(2) + PRODUCT(3)))
     }
     /* Each line is stored whole; what it leaves behind its end is overwritten by the next. */
     const double *sums = all;
@@ -118,13 +131,12 @@ CLONES static void add_packed(uint64_t *restrict table, const uint64_t *restrict
 static int add_whole_blocks(const flush *f, uint64_t *table)
 {
     const Py_ssize_t room = f->numbers + LANES;
-    double *const z = calloc((size_t)(4 * (f->width + LANES)), sizeof(double)), *const all = malloc((size_t)f->padded *
-                                                                                                    sizeof(double));
+    double *const z = calloc((size_t)(SIDE_BY_SIDE * (f->width + LANES)), sizeof(double)), *const all = malloc(
+                                                                                               (size_t)f->padded *
+                                                                                               sizeof(double));
     int64_t *const packed = malloc((size_t)(2 * room) * sizeof(int64_t));
     int fine = z != NULL && all != NULL && packed != NULL, side = 0;
     uint64_t *waiting = NULL;
-    for (int r = 0; fine && r < 4; r++)
-        z[r * (f->width + LANES)] = 1;
     for (Py_ssize_t block = f->first; fine && block < f->last; block++) {
         const Py_ssize_t end = f->starts[block + 1];
         for (Py_ssize_t from = f->starts[block]; fine && from < end; from += EXACT_ROWS) {
@@ -335,6 +347,7 @@ static PyObject *add_rows(PyObject *args, int binned)
     f.rows = views[0].buf, f.order = views[1].buf, f.starts = views[2].buf;
     f.count = views[0].shape[0], f.width = views[0].shape[1] + 1, f.numbers = f.width * (f.width + 1) / 2;
     f.padded = padded_triangle(f.width < WIDEST ? f.width : 0);
+    f.sorted = views[1].shape[0];
     const Py_ssize_t blocks = views[2].shape[0] - 1;
     fine = f.width >= 2 && f.width < WIDEST && 0 <= f.first && f.first <= f.last && f.last <= blocks &&
            views[3].shape[0] == blocks && views[3].shape[1] == f.numbers;
