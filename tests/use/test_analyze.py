@@ -1,6 +1,7 @@
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpselect
@@ -85,3 +86,30 @@ def test_a_selection_can_be_estimated_afterwards():
     assert got.columns == selection.columns and got.selected
     with pytest.raises(dpselect.AssumptionError, match="other assumptions"):
         dpselect.estimate(moments, selection, epsilon=1, assumptions=study(intercept="none"))
+
+
+def test_an_analysis_as_tables_pages_and_files(tmp_path):
+    generator = np.random.default_rng(4)
+    table = pd.DataFrame({"x": generator.uniform(0, 10, 4000), "kind": generator.choice(["a", "b", "c"], 4000)})
+    table["y"] = table["x"] + 4 * (table["kind"] == "c") + generator.normal(0, 1, 4000)
+    assumptions = dpselect.Assumptions(
+        dpselect.Numeric("y", -5, 25), [dpselect.Numeric("x", 0, 10), dpselect.Categorical("kind", ["a", "b", "c"])]
+    )
+    got = dpselect.analyze(table, assumptions, epsilon=8, delta=1e-6)
+    tidy = got.tidy("pandas")
+    assert {"term", "estimate", "std_error", "conf_low", "conf_high"} <= set(tidy.columns)
+    assert tidy.loc[tidy["term"] == "kind[c]", ["variable", "level"]].to_numpy().tolist() == [["kind", "c"]]
+    assert got.tidy("polars")["term"].to_list() == [row["term"] for row in got.tidy()] == list(tidy["term"])
+    (row,) = got.glance()
+    assert row["epsilon"] == 8 and row["r_squared_low"] <= row["r_squared"] <= row["r_squared_high"]
+    with pytest.raises(dpselect.AssumptionError, match="'plain', 'pandas', 'polars'"):
+        got.tidy("excel")
+    page = got.report(tmp_path / "report.html", title="Homes")
+    assert "Homes" in page.read_text(encoding="utf-8")
+    again = dpselect.Analysis.from_json((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert again.coefficients == got.coefficients and again.selection == got.selection
+    assert again.budget.epsilon == 8 and dpselect.Analysis.from_json(again.to_json()) == again
+    with pytest.raises(dpselect.AssumptionError, match="is there already"):
+        got.report(page)
+    with pytest.raises(dpselect.AssumptionError, match=r"must end in \.html"):
+        got.report(tmp_path / "report.txt")

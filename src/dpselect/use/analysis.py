@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from dpselect.assume.models.budget import Budget
-from dpselect.errors import DataError
+from dpselect.assume.models.budget import EXACT, Budget
+from dpselect.errors import AssumptionError, DataError
 from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.coefficients.frames import FrameKind, framed
 from dpselect.release.selection import Selection
+from dpselect.report.public.document import FORMAT as REPORT
+from dpselect.report.public.document import Document, today
+from dpselect.report.public.page import report_page
 
 FORMAT = "dpselect analysis 1"
 
@@ -24,6 +29,32 @@ class Analysis:
     selection: Selection
     coefficients: Coefficients
     budget: Budget
+
+    def tidy(self, frame: FrameKind = "plain") -> Any:
+        """One row a term; `frame` may be "pandas" or "polars"."""
+        return self.coefficients.tidy(frame)
+
+    def glance(self, frame: FrameKind = "plain") -> Any:
+        """One row for the model; epsilon and delta are those of choice and estimate together."""
+        rows = self.coefficients.glance()
+        rows[0] |= {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
+        return framed(rows, frame)
+
+    def report(self, path: str | Path, title: str = "") -> Path:
+        """Write the public page, and its JSON beside it, as `dpselect analyze` does; files that are there are not overwritten."""
+        page = Path(path)
+        if page.suffix != ".html":
+            raise AssumptionError(f"{page.name!r} is no name for a page: it must end in .html.")
+        beside = page.with_suffix(".json")
+        for file in (page, beside):
+            if file.exists():
+                raise AssumptionError(
+                    f"{file.name} is there already, and may hold a release that was paid for; name another."
+                )
+        document = Document(title=title, made=today(), selection=self.selection, coefficients=self.coefficients)
+        page.write_text(report_page(document), encoding="utf-8")
+        beside.write_text(document.to_json(), encoding="utf-8")
+        return page
 
     def __str__(self) -> str:
         return f"{self.selection}\n{self.coefficients}"
@@ -46,15 +77,25 @@ class Analysis:
 
     @classmethod
     def from_json(cls, text: str) -> Analysis:
-        """An analysis from its JSON text."""
+        """An analysis from its JSON text, or from the report.json that `dpselect analyze` or `report` wrote."""
         try:
             values = json.loads(text)
-            if values["format"] != FORMAT:
-                raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
-            return cls(
-                selection=Selection.from_dict(values["selection"]),
-                coefficients=Coefficients.from_dict(values["coefficients"]),
-                budget=Budget(**values["budget"]),
-            )
+            if values["format"] not in (FORMAT, REPORT):
+                raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} or {REPORT!r} is needed.")
+            selection = Selection.from_dict(values["selection"])
+            if values["coefficients"] is None:
+                raise DataError("This report has no coefficients, so it is no analysis: read its selection instead.")
+            coefficients = Coefficients.from_dict(values["coefficients"])
+            budget = values.get("budget") or _spent(selection, coefficients)
+            return cls(selection=selection, coefficients=coefficients, budget=Budget(**budget))
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             raise DataError("This is not the JSON text of a dpselect analysis.") from None
+
+
+def _spent(selection: Selection, coefficients: Coefficients) -> dict[str, Any]:
+    """The price of both releases, for a report that does not say what they were cut from."""
+    parts = (selection.guarantee, coefficients.guarantee)
+    return {
+        "epsilon": EXACT.add(parts[0].epsilon, parts[1].epsilon),
+        "delta": EXACT.add(parts[0].delta, parts[1].delta),
+    }

@@ -18,11 +18,12 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import AssumptionError, DataError
 from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.release.coefficients.frames import FrameKind, amounts, framed, tidy_rows
 from dpselect.release.coefficients.intervals import IntervalKind
 from dpselect.release.coefficients.noisy_json import noisy_from_dict, noisy_to_dict
-from dpselect.release.coefficients.printed import cells, head, spoken
+from dpselect.release.coefficients.printed import cells, head, slopes_alone, spoken, table_lines
 from dpselect.release.coefficients.terms import Term, fitted_terms, most_likely
-from dpselect.release.coefficients.units import design_matrix
+from dpselect.release.coefficients.units import design_matrix, linear_regression
 from dpselect.release.equations.residual import Amount
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
@@ -80,13 +81,27 @@ class Coefficients:
         """One plain row a coefficient: `pandas.DataFrame(coefficients.table())` is the table that people print."""
         return [term.to_dict() for term in self.terms]
 
+    def tidy(self, frame: FrameKind = "plain") -> Any:
+        """One row a term: term, estimate, std_error, conf_low, conf_high and more; `frame` may be "pandas" or "polars"."""
+        return framed(tidy_rows(self.terms, self.assumptions), frame)
+
+    def glance(self, frame: FrameKind = "plain") -> Any:
+        """One row for the model: its fit with intervals, its rows, how much could be seen, and the price."""
+        row = {
+            "formula": self.formula,
+            "nobs": self.rows,
+            **amounts(r_squared=self.r_squared, sigma=self.residual_deviation),
+        }
+        row |= {
+            "terms": len(self.terms),
+            "determined": sum(term.determined for term in self.terms),
+            "level": self.level,
+        }
+        row |= {"epsilon": float(self.guarantee.epsilon), "delta": float(self.guarantee.delta)}
+        return framed([row], frame)
+
     def __str__(self) -> str:
-        rows = [head(self.level), *map(cells, self.terms)]
-        widths = [max(len(row[i]) for row in rows) for i in range(5)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5))]).rstrip()
-            for row in rows
-        ]
+        lines = table_lines([head(self.level), *map(cells, self.terms)])
         title = f"{self.formula}  ({self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments)"
         return "\n".join([title, *lines, *self.remarks(), *(f"Note: {caveat}" for caveat in self.caveats)])
 
@@ -97,11 +112,8 @@ class Coefficients:
 
     def remarks(self) -> list[str]:
         """What there is to say besides the coefficients, one line each: the fit, and slopes alone."""
-        fit = [f"rows {self.rows:,.0f}"]
-        for name, amount in (("residual deviation", self.residual_deviation), ("R^2", self.r_squared)):
-            fit.append(f"{name} {spoken(amount)}")
-        slopes = [f"alone: {t.name} {t.value:.5g} ({t.lower:.5g} to {t.upper:.5g})" for t in self.alone if t.determined]
-        return [", ".join(fit), *slopes]
+        fit = (("residual deviation", self.residual_deviation), ("R^2", self.r_squared))
+        return [", ".join([f"rows {self.rows:,.0f}", *spoken(fit)]), *slopes_alone(self.alone)]
 
     def submodel(self, model: Iterable[str | int]) -> Coefficients:
         """A smaller model from the same noisy moments. It costs nothing: no row is read again.
@@ -148,15 +160,7 @@ class Coefficients:
 
         Its coefficients are the likeliest together: where `terms` has no value, no one of them may be read by itself.
         """
-        from sklearn.linear_model import LinearRegression
-
-        values = most_likely(self.noisy, self.columns, self.assumptions)
-        model = LinearRegression()
-        model.intercept_ = values.pop(INTERCEPT, 0.0)
-        model.coef_ = np.array(list(values.values()))
-        model.n_features_in_ = len(values)
-        model.feature_names_in_ = np.array(list(values), dtype=object)
-        return model
+        return linear_regression(most_likely(self.noisy, self.columns, self.assumptions))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

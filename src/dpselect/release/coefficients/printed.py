@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from dpselect.release.coefficients.terms import Term
 from dpselect.release.equations.residual import Amount
 
@@ -19,8 +21,26 @@ def cells(term: Term) -> tuple[str, ...]:
     return (term.name, f"{term.value:.5g}", f"{term.error:.5g}", *ends)
 
 
-def spoken(amount: Amount) -> str:
-    """An amount with its interval, or the word that there is none."""
-    if amount.value is None:
-        return "not seen at this price"
-    return f"{amount.value:.4g} ({amount.lower:.4g} to {amount.upper:.4g})"
+def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells under each other: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, len(row)))]).rstrip()
+        for row in rows
+    ]
+
+
+def spoken(named: Iterable[tuple[str, Amount]]) -> list[str]:
+    """Amounts with their intervals, or the word that there are none."""
+    said = []
+    for name, amount in named:
+        seen = amount.value is not None
+        said.append(
+            f"{name} {amount.value:.4g} ({amount.lower:.4g} to {amount.upper:.4g})" if seen else f"{name} not seen"
+        )
+    return said
+
+
+def slopes_alone(terms: Iterable[Term]) -> list[str]:
+    """A line for each slope that can be seen in a model by itself."""
+    return [f"alone: {t.name} {t.value:.5g} ({t.lower:.5g} to {t.upper:.5g})" for t in terms if t.determined]

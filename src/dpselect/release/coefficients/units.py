@@ -109,3 +109,16 @@ def _length(table: Any) -> int:
     if isinstance(table, Mapping):
         return len(next(iter(table.values()))) if table else 0
     return int(table.num_rows) if hasattr(table, "num_rows") else len(table)
+
+
+def linear_regression(values: Mapping[str, float]) -> Any:
+    """A fitted scikit-learn LinearRegression with these coefficients, an intercept among them or none."""
+    from sklearn.linear_model import LinearRegression
+
+    slopes = {name: value for name, value in values.items() if name != INTERCEPT}
+    model = LinearRegression()
+    model.intercept_ = values.get(INTERCEPT, 0.0)
+    model.coef_ = np.array(list(slopes.values()))
+    model.n_features_in_ = len(slopes)
+    model.feature_names_in_ = np.array(list(slopes), dtype=object)
+    return model

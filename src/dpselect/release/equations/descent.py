@@ -11,7 +11,7 @@ from dpselect.release.equations.pivot import Floats, Shape
 
 Function = Callable[[Floats], Shape]
 
-CLOSE = 1e-7
+CLOSE = 1e-6
 """A descent ends where a step is expected to gain less than this."""
 
 FARTHEST = 2.0
