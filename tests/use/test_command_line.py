@@ -329,6 +329,13 @@ def test_analyze_refuses_before_anything_is_charged(place, capsys, more, words):
     assert not list(place.glob("*.db"))
 
 
+def test_analyze_splits_as_it_is_told(place, capsys):
+    code, out, _ = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", "--json", "--split", "1:3")
+    assert (code, json.loads(out)["coefficients"]["guarantee"]["epsilon"]) == (0, "1.5")
+    code, _, err = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", "--split", "3")
+    assert (code, err.count("35:65")) == (2, 1)
+
+
 def test_analyze_does_not_spend_half_when_the_whole_is_refused(place, capsys):
     assert run(capsys, "budget", "study.toml", "--open", "--epsilon", "3")[0] == 0
     code, _, err = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "4")

@@ -5,11 +5,12 @@ import pyarrow as pa
 import pytest
 
 from dpselect.assume.study.paper_setting import plain_assumptions
-from dpselect.errors import BudgetExceeded, DataError
+from dpselect.errors import AssumptionError, BudgetExceeded, DataError
 from dpselect.rehearse.simulate.settings import FIRST, draw
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection
 from dpselect.report.public.document import Document
+from dpselect.use.estimate import estimate
 from dpselect.use.select_tuned import select_tuned
 
 X, Y = draw(FIRST.with_rows(5000), np.random.SeedSequence(3))
@@ -81,3 +82,14 @@ def test_a_stream_is_refused():
     reader = pa.table({name: X[:, j] for j, name in enumerate("abcdef")} | {"y": Y}).to_reader()
     with pytest.raises(DataError, match="stream"):
         select_tuned(reader, STUDY, epsilon=1)
+
+
+def test_coefficients_are_estimated_under_the_stated_bounds():
+    tuned = select_tuned((X, Y), STUDY, epsilon=50)
+    got = estimate((X, Y), tuned, epsilon=50, delta=1e-6)
+    assert got.assumptions == STUDY and got.selected and got.columns == tuned.columns
+    assert estimate((X, Y), tuned.selection, assumptions=STUDY, epsilon=50).assumptions == STUDY
+    with pytest.raises(AssumptionError, match="bought for the choice"):
+        estimate((X, Y), tuned.selection, epsilon=1)
+    with pytest.raises(AssumptionError, match="other assumptions"):
+        estimate((X, Y), tuned, assumptions=tuned.bounds.assumptions, epsilon=1)

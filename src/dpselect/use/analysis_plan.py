@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from dpselect.assume.models.budget import Budget, Price
 from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.models.split import default_split
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.estimate import estimate_charge, plan_estimate
 from dpselect.release.ledger.records import Charge
 from dpselect.release.select import selection_charge
-
-SPLIT = (3, 2)
-"""Shares of epsilon for the choice and for the estimate: never far from the best in docs/ESTIMATES.md, where others are."""
 
 SOME_ROWS = 1000
 """A number of rows for checks that do not depend on it."""
@@ -41,14 +39,19 @@ def plan_analysis(
     assumptions: Assumptions,
     *,
     budget: Budget,
-    split: tuple[Price, Price] = SPLIT,
+    split: tuple[Price, Price] | None = None,
     choice: Choice,
     intervals: Intervals = USUAL,
 ) -> AnalysisPlan:
     """Divide the price, and refuse now whatever the choice or the estimate would refuse later.
 
-    Only "pcpl" needs delta for the choice, and gets half of it; all other methods leave it to the estimate.
+    `split` are the shares of epsilon for the choice and for the estimate; without it public facts decide. Only "pcpl" needs delta
+    for the choice, and gets half of it; all other methods leave it to the estimate.
     """
+    if split is None:
+        split = default_split(
+            choice.method, rows=assumptions.rows, columns=len(assumptions.columns), epsilon=budget.epsilon
+        )
     slack = (1, 1) if choice.method == "pcpl" else (0, 1)
     for_choice, for_estimate = budget.split(*split, delta=slack)
     rows = assumptions.rows or SOME_ROWS

@@ -18,7 +18,7 @@ from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use.analysis import Analysis
-from dpselect.use.analysis_plan import SPLIT, AnalysisPlan, plan_analysis
+from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
 from dpselect.use.select import choose_model
 
 
@@ -28,7 +28,7 @@ def analyze(
     *,
     epsilon: Price,
     delta: Price = 0,
-    split: tuple[Price, Price] = SPLIT,
+    split: tuple[Price, Price] | None = None,
     method: Method = "pcls",
     mechanism: Mechanism = "permute-and-flip",
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
@@ -42,8 +42,9 @@ def analyze(
     """Choose a model and estimate it, from one budget.
 
     Example: `analyze(frame, assumptions, epsilon=2, delta=1e-6)`. `split` are the shares of epsilon for the choice and for the
-    estimate. Method "pcls" leaves all of delta to the estimate, "pcpl" half of it. The rows are read once. The ledger must
-    have room for the whole before the first row is read, so that a choice is not paid for and left without coefficients.
+    estimate; without it public facts decide. Only method "pcpl" needs delta for the choice, and takes half of it. The rows are read
+    once. The ledger must have room for the whole before the first row is read, so that a choice is not paid for and left
+    without coefficients.
     """
     plan = plan_analysis(
         assumptions,

@@ -17,11 +17,12 @@ from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection
+from dpselect.use.select_tuned import TunedSelection
 
 
 def estimate(
     source: Any,
-    selection: Selection | Model,
+    selection: Selection | TunedSelection | Model,
     *,
     epsilon: Price,
     delta: Price = 0,
@@ -36,21 +37,12 @@ def estimate(
     """Coefficients of a model with intervals, with a differential-privacy guarantee.
 
     Example: `estimate(moments, selection, epsilon=1.0, delta=1e-6)`. `source` is moments that `gather` returned, or anything that
-    `gather` reads. `selection` is what `select` returned, or a model settled without looking at the rows: names of columns or
-    variables, and then `assumptions` too. `epsilon` and `delta` are the whole price; with delta 0 the noise is Laplace, else
-    whichever of Laplace and Gaussian disturbs the coefficients less, unless `noise` says.
+    `gather` reads. `selection` is what `select` or `select_tuned` returned (under the bounds that were stated, not bought),
+    or a model settled without looking at the rows: names of columns or variables, and then `assumptions` too. `epsilon` and
+    `delta` are the whole price; with delta 0 the noise is Laplace, else whichever of Laplace and Gaussian disturbs the
+    coefficients less, unless `noise` says.
     """
-    if isinstance(selection, Selection):
-        stated, columns, selected = selection.assumptions, selection.columns, True
-        if assumptions is not None and assumptions.hash != stated.hash:
-            raise AssumptionError(
-                "The selection was made under other assumptions; leave assumptions out, or select again."
-            )
-    else:
-        if assumptions is None:
-            raise AssumptionError("A model given by names needs assumptions as well: estimate(..., assumptions=...).")
-        stated, selected = assumptions, False
-        columns = columns_of(candidates_for(stated, [selection]).mask(0))
+    stated, columns = _model(selection, assumptions)
     plan = plan_estimate(
         stated,
         columns,
@@ -58,6 +50,31 @@ def estimate(
         delta=delta,
         noise=noise,
         intervals=Intervals(level, intervals),
-        selected=selected,
+        selected=isinstance(selection, Selection | TunedSelection),
     )
     return release_estimate(gather_table(source, stated), plan, Account(ledger, data, analyst))
+
+
+def _model(
+    selection: Selection | TunedSelection | Model, assumptions: Assumptions | None
+) -> tuple[Assumptions, tuple[int, ...]]:
+    """The assumptions to estimate under, and the columns."""
+    if isinstance(selection, TunedSelection):
+        stated, columns = selection.stated, selection.columns
+    elif isinstance(selection, Selection):
+        stated, columns = selection.assumptions, selection.columns
+        if selection.recipe.paid_before:
+            # Bought bounds clip the response, which is good for choosing and false for estimating.
+            if assumptions is None or assumptions.columns != stated.columns:
+                raise AssumptionError(
+                    "The bounds of this selection were bought for the choice; estimate with what select_tuned returned, or with "
+                    "assumptions= as they were stated."
+                )
+            stated = assumptions
+    elif assumptions is None:
+        raise AssumptionError("A model given by names needs assumptions as well: estimate(..., assumptions=...).")
+    else:
+        return assumptions, columns_of(candidates_for(assumptions, [selection]).mask(0))
+    if assumptions is not None and assumptions.hash != stated.hash:
+        raise AssumptionError("The selection was made under other assumptions; leave assumptions out, or select again.")
+    return stated, columns

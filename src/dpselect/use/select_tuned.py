@@ -31,7 +31,7 @@ class TunedSelection:
     """Public. The bounds that were bought, the model that was chosen with them, and what both cost together.
 
     The choice was made with the response clipped to the bought bounds, which is good for choosing and bad for estimating:
-    estimate with the assumptions as stated, `estimate(table, tuned.variables, assumptions=tuned.stated, ...)`.
+    `estimate(table, tuned, ...)` does so under the bounds that were stated.
     """
 
     bounds: Tuned

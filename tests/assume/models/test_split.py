@@ -1,0 +1,21 @@
+import pytest
+
+from dpselect.assume.models.split import default_split
+
+
+def test_votes_get_as_much_as_makes_them_nearly_certain():
+    assert default_split("votes", rows=1000, columns=6, epsilon=1) == (35, 65)
+    assert default_split("votes", rows=None, columns=6, epsilon=1) == (35, 65)
+    assert default_split("votes", rows=100_000, columns=6, epsilon=1) == (15, 85)
+    share, rest = default_split("votes", rows=10_000, columns=10, epsilon=1)
+    assert 15 < share < 35 and share + rest == 100
+
+
+@pytest.mark.parametrize("method", ["pcls", "pcpl"])
+def test_the_scores_of_the_paper_get_three_fifths(method):
+    assert default_split(method, rows=100_000, columns=6, epsilon=1) == (3, 2)
+
+
+def test_more_rows_never_ask_for_more():
+    shares = [default_split("votes", rows=rows, columns=12, epsilon=0.7)[0] for rows in range(100, 60_000, 500)]
+    assert shares == sorted(shares, reverse=True)
