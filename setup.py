@@ -4,12 +4,22 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
+HEADERS = sorted(map(str, Path("src/dpselect/minimize/kernel").glob("*.h")))
+
 setup(
     ext_modules=[
         Extension(
             "dpselect.minimize._lattice",
             sources=["src/dpselect/minimize/kernel/lattice.c"],
-            depends=sorted(map(str, Path("src/dpselect/minimize/kernel").glob("*.h"))),
+            depends=HEADERS,
+            extra_compile_args=["-O3", "-fno-math-errno", "-Wno-psabi"],
+            py_limited_api=True,
+            optional=True,
+        ),
+        Extension(
+            "dpselect.minimize.terms._terms",
+            sources=["src/dpselect/minimize/kernel/terms.c"],
+            depends=HEADERS,
             extra_compile_args=["-O3", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LATTICE = ROOT / "src/dpselect/minimize/kernel/lattice.c"
+TERMS = ROOT / "src/dpselect/minimize/kernel/terms.c"
 GRID = ROOT / "src/dpselect/gather/sums/_grid.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 
@@ -60,6 +61,48 @@ else:
 print("clean")
 """
 
+DRIVE_TERMS = """
+import importlib.util, sys
+import numpy as np
+from dpselect.assume.models.candidates import SubsetRule
+from dpselect.minimize.terms import terms
+spec = importlib.util.spec_from_file_location("_terms", sys.argv[1])
+terms._terms = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(terms._terms)
+rng = np.random.default_rng(0)
+for d, rule in (
+    (1, SubsetRule(1, (), 1)), (5, SubsetRule(5, (0b10, 0b11100), 1)), (9, SubsetRule(9, (0b11, 0b11100, 0b111100000), empty=True)),
+    (10, SubsetRule(10, (0b110, 0b1, 0b1111000), 0b1110000000, 4)), (63, SubsetRule(63, (2**40 - 1, 2**62 - 2**40), 2**62)),
+):
+    x = rng.uniform(-1, 1, (30, d + 1))
+    x[:, d // 2] = x[:, d // 3]
+    for products in (x.T @ x, 0 * x.T @ x, 1e300 * (x.T @ x), np.full((d + 1, d + 1), np.nan)):
+        for radius in (0.0, 0.3, 1e3, 1e200):
+            terms.term_losses(products, rule, radius)
+def words(*numbers):
+    return np.array(numbers, np.uint64)
+def run(wrong, width=3, end=4):
+    arrays = [np.eye(4), np.ones(4), words(1, 2, 4), np.zeros(4), np.zeros(4, np.float32), *np.zeros((3, 4), np.uint64)]
+    for place, array in wrong.items():
+        arrays[place] = array
+    terms._terms.run(tuple(arrays), width, 3, 1.0, 8.0, 1e-12, 1.0, 0, end)
+run({})
+for wrong in ({0: np.zeros(3)}, {1: np.zeros(3)}, {2: words(1, 2, 8)}, {2: words(1, 2)}, {2: words()}, {3: np.zeros(3)},
+              {4: np.zeros(5, np.float32)}, {5: words(0)}, {6: words(0)}, {7: words(0)}):
+    try:
+        run(wrong)
+    except ValueError:
+        continue
+    raise SystemExit(f"arrays that do not fit were taken: {wrong}")
+for more in ({"width": 64}, {"width": -1}, {"end": 5}):
+    try:
+        run({}, **more)
+    except ValueError:
+        continue
+    raise SystemExit(f"numbers that do not fit were taken: {more}")
+print("clean")
+"""
+
 DRIVE_GRID = """
 import importlib.util, sys
 import numpy as np
@@ -91,6 +134,11 @@ print("clean")
 """
 
 
+SOURCES = [LATTICE, TERMS, GRID]
+SCRIPTS = list(zip(SOURCES, [DRIVE_LATTICE, DRIVE_TERMS, DRIVE_GRID], strict=True))
+NAMES = ["lattice", "terms", "grid"]
+
+
 def built(source, folder, *flags):
     target = folder / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = sysconfig.get_paths()["include"]
@@ -108,7 +156,7 @@ def run(target, script, **more):
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILER, reason="no compiler here, so the sanitizers were not run")
 @pytest.mark.skipif(sys.platform != "linux", reason="the sanitizers are loaded the Linux way")
-@pytest.mark.parametrize(("source", "script"), [(LATTICE, DRIVE_LATTICE), (GRID, DRIVE_GRID)], ids=["lattice", "grid"])
+@pytest.mark.parametrize(("source", "script"), SCRIPTS, ids=NAMES)
 def test_sanitizers_find_nothing(tmp_path, source, script):
     flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-Wno-psabi"]
     target = built(source, tmp_path, *flags)
@@ -118,7 +166,7 @@ def test_sanitizers_find_nothing(tmp_path, source, script):
 
 
 @pytest.mark.skipif(not COMPILER, reason="no compiler here")
-@pytest.mark.parametrize("source", [LATTICE, GRID], ids=["lattice", "grid"])
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_it_compiles_without_a_warning(source):
     include = sysconfig.get_paths()["include"]
     command = [COMPILER, "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-psabi", f"-I{include}", str(source)]
@@ -127,7 +175,7 @@ def test_it_compiles_without_a_warning(source):
 
 
 @pytest.mark.skipif(not COMPILER, reason="no compiler here")
-@pytest.mark.parametrize("source", [LATTICE, GRID], ids=["lattice", "grid"])
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_it_refuses_a_compiler_that_may_change_roundings(source):
     include = sysconfig.get_paths()["include"]
     command = [COMPILER, "-ffast-math", "-fsyntax-only", f"-I{include}", str(source)]

@@ -139,7 +139,7 @@ def _coefficients(problems: _Problems, family: _Family, signs: Floats) -> tuple[
     system[:, size] = entries.take(m * side + side - 1, axis=1).transpose(1, 0, 2)
     s = signs.transpose(3, 1, 0, 2)
     system[:, size + 1 :] = s
-    singular = _eliminate(system)
+    singular = eliminate(system)
     ols, u = system[:, size], system[:, size + 1 :]
     limit = problems.radii[:, None, None]
     with np.errstate(all="ignore"):
@@ -152,7 +152,7 @@ def _coefficients(problems: _Problems, family: _Family, signs: Floats) -> tuple[
     return b, np.where(limit > 0, step, np.inf).transpose(1, 0, 2), singular
 
 
-def _eliminate(system: Floats) -> NDArray[np.bool_]:
+def eliminate(system: Floats) -> NDArray[np.bool_]:
     """Gauss on (m, m + right-hand sides, B, L), all subsets at once; the solutions replace the right-hand sides."""
     size = system.shape[0]
     singular = np.zeros(system.shape[2:], bool)
@@ -167,7 +167,7 @@ def _eliminate(system: Floats) -> NDArray[np.bool_]:
     return singular
 
 
-def _words(bits: NDArray[np.bool_]) -> Words:
+def words_of(bits: NDArray[np.bool_]) -> Words:
     """Bits of up to 64 columns as one number each."""
     padded = np.zeros((*bits.shape[:-1], 64), bool)
     padded[..., : bits.shape[-1]] = bits
@@ -186,8 +186,8 @@ def _store(
     where = (table, radius, family.places[at])
     problems.values[where] = value[lanes]
     problems.bounds[where] = bound[lanes]
-    problems.violators[where] = _words(~(allowed | inside)[lanes])
-    problems.negative[where] = _words((found.correlations < 0)[lanes])
+    problems.violators[where] = words_of(~(allowed | inside)[lanes])
+    problems.negative[where] = words_of((found.correlations < 0)[lanes])
 
 
 def _rescue(problems: _Problems, table: int, radius: int, mask: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
-from dpselect.assume.models.candidates import LISTED_AT_MOST, Candidates, columns_of
+from dpselect.assume.models.candidates import LISTED_AT_MOST, Candidates, SubsetRule, columns_of
 from dpselect.assume.models.recipe import Recipe
 from dpselect.errors import AssumptionError
 from dpselect.gather.sums.moments import Moments
@@ -18,11 +18,15 @@ from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.lattice_compiled import count_of, is_available
 from dpselect.minimize.lattice_numpy import masks_of
 from dpselect.minimize.losses import Losses
+from dpselect.minimize.terms.terms import suits, term_losses
 
 Progress = Callable[[float], None]
 
 LATTICE_PAYS = 512 if is_available() else 8
 """Computing all subsets pays when they are at most this many times the candidates; one by one costs more than that."""
+
+TERMS_PAY = 8
+"""A set of terms costs about as much as this many subsets of the lattice."""
 
 FINE = 2.0**-33
 """A share of y'y: losses are computed to this where it costs little, whatever larger error the tolerance allows."""
@@ -70,7 +74,7 @@ def minimize_all(
     wanted = solver_tolerance(1.0, radius) if tolerance is None else tolerance
     masks = candidates.masks()
     products = moments.scaled()
-    values, bounds = _certified(products, masks, radius, progress)
+    values, bounds = _certified(products, candidates, masks, radius, progress)
     target = _target(wanted, bounds, masks, products[-1, -1])
     missed = np.flatnonzero(~(bounds <= target))
     if missed.size:
@@ -85,14 +89,18 @@ def _target(wanted: float, bounds: Floats, masks: Masks, square: float) -> float
     return fine if work.sum() <= LITTLE_WORK else wanted
 
 
-def _certified(products: Floats, masks: Masks, radius: float, progress: Progress | None) -> tuple[Floats, Floats]:
-    """(values, bounds): through the lattice of the columns in use when that is cheaper, else one by one.
+def _certified(
+    products: Floats, candidates: Candidates, masks: Masks, radius: float, progress: Progress | None
+) -> tuple[Floats, Floats]:
+    """(values, bounds): through all sets of terms, or the lattice of the columns in use, when that is cheaper, else one by one.
 
     The lattice is that of all subsets as large as the largest candidate: the losses of smaller ones come with them.
     """
     used = columns_of(int(np.bitwise_or.reduce(masks)))
     size = int(np.bitwise_count(masks).max())
     visited = count_of(len(used), size)
+    if isinstance(candidates, SubsetRule) and suits(candidates) and visited > TERMS_PAY * masks.size:
+        return term_losses(products, candidates, radius, progress=progress)
     if visited > min(LISTED_AT_MOST, LATTICE_PAYS * masks.size):
         return list_losses(products, masks, radius, progress=progress)
     kept = [*used, len(products) - 1]

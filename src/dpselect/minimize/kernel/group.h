@@ -169,13 +169,6 @@ TARGET static void NAME(solve_group)(TYPE(state) *state, size_t group)
     }
 }
 
-/* The next `count` vectors of a state's memory. */
-static inline v4 *NAME(take)(v4 **next, size_t count)
-{
-    *next += count;
-    return *next - count;
-}
-
 /* Solve some groups, at most `turn`; other threads may take others meanwhile. */
 TARGET static outcome NAME(run)(const lattice_run *run, size_t turn)
 {
@@ -198,28 +191,28 @@ TARGET static outcome NAME(run)(const lattice_run *run, size_t turn)
     state->low = low;
     state->places = places;
     state->tile = d ? (d - 1) / ((d + WIDEST_TILE - 1) / WIDEST_TILE) + 1 : 0;
-    state->gram = NAME(take)(&next, d * d);
+    state->gram = take(&next, d * d);
     for (int k = 0; k < d; k++) {
         state->gram_columns[k] = state->gram + k * d;
         state->bits[k] = all_lanes((long long)((WORDS == 1 ? 0x100000001ull : 1ull) << k));
     }
-    state->c = NAME(take)(&next, d);
-    state->h = NAME(take)(&next, d);
-    state->b = NAME(take)(&next, d);
-    state->barriers = NAME(take)(&next, d);
-    state->marks = (v4l *)NAME(take)(&next, marks);
-    state->above = (v4l *)NAME(take)(&next, ahead);
-    state->top_pivots = NAME(take)(&next, (d - low) * d);
-    state->root.response = NAME(take)(&next, d);
-    state->root.columns = NAME(take)(&next, d * d);
+    state->c = take(&next, d);
+    state->h = take(&next, d);
+    state->b = take(&next, d);
+    state->barriers = take(&next, d);
+    state->marks = (v4l *)take(&next, marks);
+    state->above = (v4l *)take(&next, ahead);
+    state->top_pivots = take(&next, (d - low) * d);
+    state->root.response = take(&next, d);
+    state->root.columns = take(&next, d * d);
     for (int j = 0; j < low; j++) {
-        state->slots[j].pivot = NAME(take)(&next, d);
-        state->slots[j].response = NAME(take)(&next, d);
-        state->slots[j].columns = NAME(take)(&next, j * d);
+        state->slots[j].pivot = take(&next, d);
+        state->slots[j].response = take(&next, d);
+        state->slots[j].columns = take(&next, j * d);
     }
     state->sign_slots = (TYPE(sign_slot) *)(memory + head + vectors * sizeof(v4));
     for (int i = 0; i < signs; i++)
-        state->sign_slots[i].vector = NAME(take)(&next, d);
+        state->sign_slots[i].vector = take(&next, d);
     size_t group = 0, finished = 0;
     for (; turn && (group = next_group(run)) < run->groups; turn--) {
         finished = wait_for(run, group, finished);

@@ -19,6 +19,7 @@
 #endif
 
 #include "dense.h"
+#include "memory.h"
 #include "run.h"
 #include "vectors.h"
 

@@ -6,15 +6,8 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #define AHEAD 64 /* subsets about which the blocks above are asked at once; a power of 2 */
-#define UNIT 0x1p-53
-#define ROUND_UP (1 + 0x1p-40)
-#define FLOAT_UP                                                                                                       \
-    (1 + 0x1p-22) /* more than a conversion to float can take away, of what is no smaller than FLOAT_LEAST */
-#define FLOAT_LEAST 0x1p-126
-#define UNDERFLOW_BOUND 0x1p-900
 
 typedef struct {
     int width, low, max_size, radii_count;
@@ -27,25 +20,12 @@ typedef struct {
     uint64_t *next, *done; /* (1), (groups) the next group to be taken, and which are finished; shared by all threads */
     const uint64_t *tops, *tables; /* (groups, LANES) the top columns of each lane's block, and its table */
     const uint64_t *starts;        /* (2^tops) where a block's values and marks start; NULL: at 0 */
-    const uint64_t
-        *ways;       /* (width, max_size+2) how many sets of the columns below have at most so many; NULL: no limit */
-    size_t count;    /* subsets of a table */
-    double *values;  /* (tables, radii, count) */
-    float *bounds;   /* the same */
-    uint64_t *marks; /* (radii, words, count); NULL: there is one block, which keeps its own */
+    const uint64_t *ways; /* (width, max_size+2) sets of the columns below with at most so many; NULL: no limit */
+    size_t count;         /* subsets of a table */
+    double *values;       /* (tables, radii, count) */
+    float *bounds;        /* the same */
+    uint64_t *marks;      /* (radii, words, count); NULL: there is one block, which keeps its own */
 } lattice_run;
-
-static void *aligned_memory(size_t size)
-{
-    char *raw = calloc(size + 64, 1);
-    if (raw == NULL)
-        return NULL;
-    char *aligned = (char *)(((uintptr_t)raw + 64) & ~(uintptr_t)63);
-    ((void **)aligned)[-1] = raw;
-    return aligned;
-}
-
-static void free_aligned(void *aligned) { free(((void **)aligned)[-1]); }
 
 /* ---- who solves which group ---- */
 

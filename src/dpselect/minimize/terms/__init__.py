@@ -1,0 +1,1 @@
+"""Private. The losses of all sets of terms: columns that enter together."""
