@@ -32,8 +32,8 @@ GUARANTEE = facts.GuaranteeFact(
 )
 FACTS = facts.Facts(
     title="What explains y?",
-    response=facts.VariableFact(name="y", statement="-1 to 1", chosen=True),
-    predictors=(facts.VariableFact(name="x", statement="-1 to 1", chosen=True),),
+    response=facts.VariableFact(name="y", statement="-1 to 1", chosen=True, title="y"),
+    predictors=(facts.VariableFact(name="x", statement="-1 to 1", chosen=True, title="x"),),
     formula="y ~ 1 + x",
     summary="Of 1 variable, x was chosen.",
     note="The choice is random on purpose.",

@@ -67,7 +67,8 @@ def tuned_assumptions(
     assumptions: Assumptions, lower: float, upper: float, tuning: Tuning = DEFAULT_TUNING
 ) -> Assumptions:
     """The same study with released bounds for the response, and the radius that goes with them."""
-    response = Numeric(assumptions.response.name, lower, upper)
+    stated = assumptions.response
+    response = Numeric(stated.name, lower, upper, label=stated.label, unit=stated.unit)
     changed = {"response": response.to_dict(), "radius": tuning.radius * response.half_width}
     # All else as stated, whatever it is: terms, persons, and what later versions add.
     return Assumptions.from_dict(assumptions.to_dict() | changed)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from dpselect.assume.study.labels import WORDS, Described, check_words, checked_level_labels, said_words
 from dpselect.errors import AssumptionError
 
 Level = str | int
@@ -35,10 +36,11 @@ def as_number(value: Any, what: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Numeric:
+class Numeric(Described):
     """Public. A number between two bounds; cells outside are clipped to the nearer one.
 
     Example: `Numeric("size", 0, 3000)`. `Numeric("size")` states no bounds: block votes need none, everything else does.
+    Reports use `label` and `unit` where they are given, and print the `reason` for the bounds.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Numeric:
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_words(self.name, self)
         if (self.lower is None) != (self.upper is None):
             raise AssumptionError(f"{self.name!r} has one bound; state lower and upper, or leave both out.")
         if self.lower is None:
@@ -106,12 +109,12 @@ class Numeric:
     def to_dict(self) -> dict[str, Any]:
         """Plain values; without bounds the kind says what it is."""
         if not self.bounded:
-            return {"name": self.name, "kind": "number"}
-        return {"name": self.name, "lower": self.lower, "upper": self.upper}
+            return {"name": self.name, "kind": "number", **said_words(self)}
+        return {"name": self.name, "lower": self.lower, "upper": self.upper, **said_words(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Described):
     """Public. No or yes: the first level counts as 0 and the second as 1, so that its bounds are 0 and 1 by nature.
 
     Example: `Binary("died", ["no", "yes"])`, or `Binary("died", [0, 1])`.
@@ -119,10 +122,10 @@ class Binary:
 
     name: str
     levels: tuple[Level, ...]
+    level_labels: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        check_name(self.name)
-        object.__setattr__(self, "levels", checked_levels(self.name, self.levels))
+        _check_levelled(self)
         if len(self.levels) != 2:
             raise AssumptionError(
                 f"{self.name!r} has {len(self.levels)} levels; a binary variable has two, no and yes."
@@ -136,11 +139,11 @@ class Binary:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"name": self.name, "kind": "binary", "levels": list(self.levels)}
+        return {"name": self.name, "kind": "binary", "levels": list(self.levels), **_said_of_levels(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class Categorical(Described):
     """Public. One of a few levels, stated in advance; each level but the reference becomes a column of zeros and ones.
 
     Example: `Categorical("county", ["Marin", "Napa", "Sonoma"])`. Levels are strings or whole numbers; the reference is the
@@ -150,10 +153,10 @@ class Categorical:
     name: str
     levels: tuple[Level, ...]
     reference: Level | None = None
+    level_labels: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        check_name(self.name)
-        object.__setattr__(self, "levels", checked_levels(self.name, self.levels))
+        _check_levelled(self)
         if self.reference is None:
             object.__setattr__(self, "reference", self.levels[0])
         if self.reference not in self.levels:
@@ -168,13 +171,28 @@ class Categorical:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"name": self.name, "levels": list(self.levels), "reference": self.reference}
+        values = {"name": self.name, "levels": list(self.levels), "reference": self.reference}
+        return {**values, **_said_of_levels(self)}
 
 
 Number = Numeric | Binary
 """What is one column of numbers."""
 
 Variable = Numeric | Binary | Categorical
+
+
+def _check_levelled(variable: Binary | Categorical) -> None:
+    check_name(variable.name)
+    check_words(variable.name, variable)
+    levels = checked_levels(variable.name, variable.levels)
+    labels = checked_level_labels(variable.name, variable.level_labels, len(levels))
+    object.__setattr__(variable, "levels", levels)
+    object.__setattr__(variable, "level_labels", labels)
+
+
+def _said_of_levels(variable: Binary | Categorical) -> dict[str, Any]:
+    labels = {"level_labels": list(variable.level_labels)} if variable.level_labels else {}
+    return {**labels, **said_words(variable)}
 
 
 def checked_levels(name: str, given: object) -> tuple[Level, ...]:
@@ -200,7 +218,7 @@ KINDS = ("number", "binary", "category")
 
 def variable_from_dict(values: dict[str, Any]) -> Variable:
     """The inverse of `to_dict`, for study files and releases."""
-    known = {"name", "kind", "lower", "upper", "levels", "reference"}
+    known = {"name", "kind", "lower", "upper", "levels", "reference", "level_labels", *WORDS}
     name = values.get("name")
     check_name(name)
     assert isinstance(name, str)
@@ -209,16 +227,18 @@ def variable_from_dict(values: dict[str, Any]) -> Variable:
     kind = values.get("kind", "category" if "levels" in values else "number")
     if kind not in KINDS:
         raise AssumptionError(f"The kind of {name!r} is {kind!r}; it must be one of {', '.join(map(repr, KINDS))}.")
+    words = {what: values[what] for what in WORDS if what in values}
     if kind == "number":
-        if "levels" in values or "reference" in values:
+        if {"levels", "reference", "level_labels"} & set(values):
             raise AssumptionError(f"{name!r} has both levels and bounds; give one or the other.")
-        return Numeric(name, values.get("lower"), values.get("upper"))
+        return Numeric(name, values.get("lower"), values.get("upper"), **words)
     if "lower" in values or "upper" in values:
         raise AssumptionError(f"{name!r} has both levels and bounds; give one or the other.")
     if "levels" not in values:
         raise AssumptionError(f"{name!r} needs levels, because its kind is {kind!r}.")
+    words["level_labels"] = values.get("level_labels", ())
     if kind == "category":
-        return Categorical(name, values["levels"], values.get("reference"))
+        return Categorical(name, values["levels"], values.get("reference"), **words)
     if "reference" in values:
         raise AssumptionError(f"{name!r} is binary and has no reference: its first level counts as 0.")
-    return Binary(name, values["levels"])
+    return Binary(name, values["levels"], **words)

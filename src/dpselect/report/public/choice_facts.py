@@ -15,6 +15,7 @@ from dpselect.report.public.document import Document
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.public.numbers import MINUS, listed, number
+from dpselect.report.public.titles import level_title, variable_title
 from dpselect.report.public.words import METHOD_NAMES, choice_note, factor_text, guarantee_sentence, guarantee_symbols
 
 
@@ -24,7 +25,7 @@ def facts_of(document: Document) -> Facts:
     assumptions = selection.assumptions
     chosen = set(variables_of([assumptions.columns[j] for j in selection.columns]))
     return Facts(
-        title=document.title or f"What explains {assumptions.response.name}?",
+        title=document.title or f"What explains {variable_title(assumptions.response)}?",
         response=_variable(assumptions.response, chosen=True),
         predictors=tuple(_variable(each, chosen=each.name in chosen) for each in assumptions.predictors),
         formula=selection.formula,
@@ -54,19 +55,31 @@ def facts_of(document: Document) -> Facts:
 
 def _variable(variable: Variable, *, chosen: bool) -> VariableFact:
     if isinstance(variable, Numeric):
-        statement = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else "a number"
-    elif isinstance(variable, Binary):
-        statement = f"{variable.levels[0]} (0) or {variable.levels[1]} (1)"
+        unit = f" {variable.unit}" if variable.unit else ""
+        bounds = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else "a number"
+        statement = f"{bounds}{unit}" if variable.bounded else f"{bounds}{unit and f' of{unit}'}"
     else:
-        shown = [str(level) for level in variable.levels]
-        statement = f"one of {', '.join(shown)} (reference {variable.reference})"
-    return VariableFact(name=variable.name, statement=statement, chosen=chosen)
+        shown = [level_title(variable, level) for level in variable.levels]
+        if isinstance(variable, Binary):
+            statement = f"{shown[0]} (0) or {shown[1]} (1)"
+        else:
+            assert variable.reference is not None
+            statement = f"one of {', '.join(shown)} (reference {level_title(variable, variable.reference)})"
+    return VariableFact(
+        name=variable.name,
+        statement=statement,
+        chosen=chosen,
+        title=variable_title(variable),
+        unit=variable.unit,
+        reason=variable.reason,
+    )
 
 
 def _summary(assumptions: Assumptions, chosen: set[str]) -> str:
-    names = [each.name for each in assumptions.predictors]
-    inside, outside = [n for n in names if n in chosen], [n for n in names if n not in chosen]
-    count = len(names)
+    titles = {each.name: variable_title(each) for each in assumptions.predictors}
+    inside = [title for name, title in titles.items() if name in chosen]
+    outside = [title for name, title in titles.items() if name not in chosen]
+    count = len(titles)
     if not inside:
         return f"None of the {count} variables was chosen."
     text = f"Of {count} variables, {listed(inside)} {'was' if len(inside) == 1 else 'were'} chosen"

@@ -11,6 +11,7 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.terms import Term
 from dpselect.report.public.facts import CoefficientFact, EstimateFact, IntervalFact
 from dpselect.report.public.numbers import number
+from dpselect.report.public.titles import column_titles, level_title, variable_title
 
 
 def estimate_facts(coefficients: Coefficients) -> EstimateFact:
@@ -32,9 +33,10 @@ def _facts(
     coefficients: Coefficients, terms: Sequence[Term], wider: Sequence[Term] | None
 ) -> tuple[CoefficientFact, ...]:
     widths, levels = _widths(coefficients), _levels(coefficients.assumptions)
+    titles = column_titles(coefficients.assumptions)
     return tuple(
         CoefficientFact(
-            name=term.name,
+            name=titles.get(term.name, term.name),
             coefficient=_interval(term, outer, 1.0),
             effect=None if widths.get(term.name) is None else _interval(term, outer, widths[term.name]),
             group=levels.get(term.name, ("", ""))[0],
@@ -60,12 +62,15 @@ def _interval(term: Term, outer: Term | None, width: float) -> IntervalFact:
 
 def _levels(assumptions: Assumptions) -> dict[str, tuple[str, str]]:
     """The category of each of its levels, said with its reference, and the level."""
-    references = {each.name: each.reference for each in assumptions.predictors if isinstance(each, Categorical)}
+    variables = {each.name: each for each in assumptions.predictors if isinstance(each, Categorical)}
     found = {}
     for column in assumptions.columns:
         if len(column.factors) == 1 and column.factors[0].level is not None:
             (factor,) = column.factors
-            found[column.name] = (f"{factor.variable}, against {references[factor.variable]}", str(factor.level))
+            variable = variables[factor.variable]
+            assert variable.reference is not None and factor.level is not None
+            against = f"{variable_title(variable)}, against {level_title(variable, variable.reference)}"
+            found[column.name] = (against, level_title(variable, factor.level))
     return found
 
 

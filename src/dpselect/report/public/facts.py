@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariableFact:
-    """Public. A variable as it was stated before any row was read."""
+    """Public. A variable as it was stated before any row was read; `title` is its label, or its name."""
 
     name: str
     statement: str
     chosen: bool
+    title: str
+    unit: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,8 +27,8 @@ def render_public(facts: Facts) -> str:
     require_public(facts)
     plots: tuple[str, ...] = ()
     if facts.estimate is not None:
-        coefficients, unit = facts.estimate.coefficients, facts.response.name
-        wide = facts.estimate.wide
+        coefficients, response, wide = facts.estimate.coefficients, facts.response, facts.estimate.wide
+        unit = f"{response.title} ({response.unit})" if response.unit else response.title
         plots = tuple(forest_plot(coefficients, unit, narrow=narrow, wide=wide) for narrow in (False, True))
     return render("report.html.j2", facts=facts, plots=plots)
 

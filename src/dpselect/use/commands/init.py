@@ -8,12 +8,15 @@ from typing import Any
 
 import click
 
+from dpselect.assume.study.schema import study_schema
 from dpselect.errors import DpselectError
 from dpselect.gather.sources.text_form import options_of
+from dpselect.use.shell.codebook import read_codebook
 from dpselect.use.shell.files import require_writable, write_text
-from dpselect.use.shell.options import CSV, DATA, QUIET
+from dpselect.use.shell.new_study import new_study
+from dpselect.use.shell.options import CSV, OPTIONAL_DATA, QUIET
 from dpselect.use.shell.sources import csv_form, guessed_form, named_columns, source_of
-from dpselect.use.shell.study import new_study
+from dpselect.use.shell.terminal import answer_json, tell
 
 
 @click.command(
@@ -21,34 +24,55 @@ from dpselect.use.shell.study import new_study
     epilog="""\b
 Example:
   dpselect init people.csv --response income -o study.toml
+  dpselect init people.sav --response income --codebook book.csv
   # open study.toml, replace every "?"
   dpselect check study.toml people.csv""",
 )
-@DATA
+@OPTIONAL_DATA
 @click.option("-o", "--output", default="study.toml", show_default=True, help="The study file to write.")
 @click.option("--response", metavar="NAME", help="The column to explain; left open unless given.")
+@click.option("--codebook", metavar="FILE", help="A CSV file: name, lower, upper, levels, label, unit, reason.")
 @click.option("--force", is_flag=True, help="Overwrite an existing study file.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of study files, for editors, and do nothing else.")
 @CSV
 @QUIET
-def command(data: str, output: str, response: str | None, force: bool, quiet: bool, **options: Any) -> None:
+def command(
+    data: str | None,
+    output: str,
+    response: str | None,
+    codebook: str | None,
+    force: bool,
+    schema: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Write a study file for DATA: the names and types of its columns, and open places for what only you can state.
 
-    Bounds and levels are never guessed from the rows: a guess would leak.
+    Bounds and levels are never guessed from the rows: a guess would leak. A code book may state them.
     """
+    if schema:
+        answer_json(study_schema())
+        return
+    if data is None:
+        raise click.UsageError("Give DATA, the table that the study is about.")
     if Path(output).exists() and not force:
         raise DpselectError(f"{output!r} exists already; give another --output, or --force to overwrite it.")
     require_writable(output)
     stated = csv_form(options)
     form = guessed_form(data, stated)
     columns = named_columns(source_of(data, form))
-    text = new_study(columns, response)
+    book = {} if codebook is None else read_codebook(codebook)
+    text = new_study(columns, response, book)
     write_text(output, text)
     if quiet:
         click.echo(output)
         return
     places = sum(line.split("#")[0].count('"?"') for line in text.splitlines())
     click.echo(f'Wrote {output}: {len(columns)} columns, {places} open places marked "?".')
+    if absent := [name for name in book if name not in {column.name for column in columns}]:
+        tell(f"The code book also describes {', '.join(absent)}, which {data} does not have.")
     if form != stated:
         click.echo(f"By its form, {data} is written with {options_of(form)}: say so whenever you give it.")
     check = " ".join(["dpselect check", shlex.quote(output), shlex.quote(data), options_of(form)]).strip()
-    click.echo(f"Now open {output}, state the bounds without looking at the rows, and run: {check}")
+    first = f"Now open {output}, state the bounds without looking at the rows, and" if places else "Now"
+    click.echo(f"{first} run: {check}")

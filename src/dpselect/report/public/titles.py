@@ -1,0 +1,39 @@
+"""Public. Variables, levels and columns as people call them: by their labels and units where these are stated."""
+
+from __future__ import annotations
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column, Factor
+from dpselect.assume.study.variables import Level, Numeric, Variable
+
+
+def variable_title(variable: Variable, *, unit: bool = False) -> str:
+    """A variable's label, or its name; with its unit in brackets where one is asked for and stated."""
+    title = variable.label or variable.name
+    return f"{title} ({variable.unit})" if unit and variable.unit else title
+
+
+def level_title(variable: Variable, level: Level) -> str:
+    """A level's label, or the level itself."""
+    if isinstance(variable, Numeric) or not variable.level_labels:
+        return str(level)
+    return variable.level_labels[variable.levels.index(level)]
+
+
+def column_titles(assumptions: Assumptions) -> dict[str, str]:
+    """What to call each column of the design; the column's own name where no label is stated for any part of it."""
+    variables = {variable.name: variable for variable in assumptions.predictors}
+    return {column.name: _column_title(column, variables) for column in assumptions.columns}
+
+
+def _column_title(column: Column, variables: dict[str, Variable]) -> str:
+    titles = [_factor_title(factor, variables[factor.variable]) for factor in column.factors]
+    plain = [str(factor) for factor in column.factors]
+    return column.name if titles == plain else " \N{MULTIPLICATION SIGN} ".join(titles)
+
+
+def _factor_title(factor: Factor, variable: Variable) -> str:
+    if factor.level is None:
+        return variable_title(variable)
+    level = level_title(variable, factor.level)
+    return str(factor) if not variable.label and level == str(factor.level) else f"{variable_title(variable)}: {level}"

@@ -1,0 +1,114 @@
+"""The study file that `init` writes: what a code book or a file's dictionary says, and open places for the rest."""
+
+import json
+import tomllib
+
+import pandas as pd
+import pytest
+
+from dpselect.assume.study.study_file import read_assumptions
+from dpselect.errors import AssumptionError
+from dpselect.use import command_line
+from dpselect.use.shell.codebook import read_codebook
+
+BOOK = """name,lower,upper,levels,label,unit,reason
+income,0,100,,Yearly income,thousand euro,the tax form
+age,18,90,,Age,years,
+sex,,,1=male; 2=female,Sex,,the form
+region,,,north|south,,,
+wealth,0,10,,not in the table,,
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = {"income": [10.5, 20.5], "age": [30, 41], "sex": [1, 2], "region": ["north", "south"], "note": ["a", "b"]}
+    pd.DataFrame(rows).to_csv("people.csv", index=False)
+    (tmp_path / "book.csv").write_text(BOOK)
+    return tmp_path
+
+
+def init(capsys, *arguments):
+    code = command_line.run(["init", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_code_book_fills_a_study_file(place, capsys):
+    code, out, err = init(capsys, "people.csv", "--response", "income", "--codebook", "book.csv")
+    assert code == 0
+    assert "wealth" in err
+    assert "1 open places" in out
+    text = (place / "study.toml").read_text().replace('["?"]', '["a", "b"]')
+    (place / "study.toml").write_text(text)
+    study = read_assumptions("study.toml")
+    assert study.response.to_dict() == {
+        "name": "income",
+        "lower": 0,
+        "upper": 100,
+        "label": "Yearly income",
+        "unit": "thousand euro",
+        "reason": "the tax form",
+    }
+    age, sex, region, note = study.predictors
+    assert (age.lower, age.upper, age.label) == (18, 90, "Age")
+    assert (sex.levels, sex.level_labels, sex.reason) == ((1, 2), ("male", "female"), "the form")
+    assert (region.levels, region.level_labels) == (("north", "south"), ())
+    assert note.levels == ("a", "b")
+
+
+def test_a_response_with_two_levels_is_binary(place, capsys):
+    assert init(capsys, "people.csv", "--response", "sex", "--codebook", "book.csv")[0] == 0
+    assert tomllib.loads((place / "study.toml").read_text())["response"]["kind"] == "binary"
+
+
+def test_a_files_own_dictionary_gives_labels_and_levels_and_asks_for_a_reason(place, capsys):
+    pyreadstat = pytest.importorskip("pyreadstat", reason="No pyreadstat: pip install 'dpselect[statistics]'.")
+    frame = pd.read_csv("people.csv").astype({"sex": float, "age": float})
+    pyreadstat.write_sav(
+        frame,
+        "people.sav",
+        column_labels={"age": "Age in years"},
+        variable_value_labels={"sex": {1: "male", 2: "female"}},
+    )
+    assert init(capsys, "people.sav", "--response", "income")[0] == 0
+    tables = {table["name"]: table for table in tomllib.loads((place / "study.toml").read_text())["predictors"]}
+    assert tables["age"] == {"name": "age", "label": "Age in years", "lower": "?", "upper": "?"}
+    assert tables["sex"] == {"name": "sex", "levels": [1, 2], "level_labels": ["male", "female"], "reason": "?"}
+    assert command_line.run(["check", "study.toml", "people.sav"]) == 2
+    assert "reason of 'sex'" in capsys.readouterr().err
+
+
+def test_the_schema_is_printed(capsys):
+    code, out, _ = init(capsys, "--schema")
+    assert code == 0
+    assert json.loads(out)["title"] == "A dpselect study"
+    assert init(capsys)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("book", "words"),
+    [
+        ("name,colour\na,red\n", "'colour'; known are name"),
+        ("lower,upper\n1,2\n", "no column 'name'"),
+        ("name,lower\n,1\n", "Line 2"),
+        ("name,lower\na,1\na,2\n", "'a' twice"),
+        ("name,lower\na,low\n", "the lower bound 'low'"),
+    ],
+)
+def test_a_code_book_that_cannot_be_used_is_one_sentence(place, book, words):
+    (place / "bad.csv").write_text(book)
+    with pytest.raises(AssumptionError, match=words):
+        read_codebook("bad.csv")
+
+
+def test_a_code_book_from_excel_in_german(place):
+    book = "name;lower;upper;levels;label\nalter;0,5;99;;Größe\nart;;;a|b;\n"
+    (place / "book.csv").write_bytes(book.encode("latin-1"))
+    assert read_codebook("book.csv") == {
+        "alter": {"label": "Größe", "lower": 0.5, "upper": 99},
+        "art": {"levels": ["a", "b"]},
+    }
+    with pytest.raises(AssumptionError, match="no code book"):
+        read_codebook("none.csv")
