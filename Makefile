@@ -41,6 +41,7 @@ bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.terms
 	$(BIN)/python -m benchmarks.gather
+	$(BIN)/python -m benchmarks.votes
 	$(BIN)/python -m benchmarks.paper speed
 
 clean:           ## remove the environment and what was built

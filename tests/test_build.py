@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 LATTICE = ROOT / "src/dpselect/minimize/kernel/lattice.c"
 TERMS = ROOT / "src/dpselect/minimize/kernel/terms.c"
 GRID = ROOT / "src/dpselect/gather/sums/_grid.c"
+BLOCKS = ROOT / "src/dpselect/gather/sums/_blocks.c"
+VOTES = ROOT / "src/dpselect/minimize/_votes.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 
 DRIVE_LATTICE = """
@@ -133,10 +135,91 @@ for wrong in ((1,), (values, 0, 1), ((1.0,), 0, 1, np.ones(1), np.ones(1), 1.0, 
 print("clean")
 """
 
+DRIVE_BLOCKS = """
+import importlib.util, sys
+import numpy as np
+from dpselect.gather.sums import block_numpy
+spec = importlib.util.spec_from_file_location("_blocks", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+rng = np.random.default_rng(0)
+for width in (1, 2, 3, 4, 5, 9, 17):
+    numbers = (width + 1) * (width + 2) // 2
+    for blocks, rows in ((1, 0), (1, 1), (1, 5000), (7, 40), (90, 33), (3, 200)):
+        ids = rng.integers(0, blocks, rows).astype(np.uint32)
+        starts, order = np.empty(blocks + 1, np.uint32), np.empty(rows, np.uint32)
+        module.sort_rows(ids, starts, order)
+        work = rng.integers(-(2**20), 2**20 + 1, (width + 2, rows)).astype(float)
+        lines = rng.permutation(width + 2)[:width]
+        whole, doubles = np.empty((rows, width), np.int32), np.empty((rows, width))
+        module.take_rows(work, lines, whole)
+        module.take_rows(work[:, :rows], lines, doubles)
+        assert (whole == work[lines].T).all() and (doubles == whole).all()
+        doubles *= 10.0 ** rng.integers(-60, 60, doubles.shape)
+        tables = [[np.zeros((blocks, numbers), np.int64), np.full((blocks, numbers), -20, np.int8),
+                   np.zeros((blocks, 3, numbers))] for _ in range(2)]
+        for twin, (table, tops, slices) in zip((module, block_numpy), tables):
+            for first, last in ((0, blocks // 2), (blocks // 2, blocks)):
+                twin.add_whole(whole, order, starts, table, first, last)
+                twin.add_binned(doubles, order, starts, tops, slices, first, last)
+        assert all((left == right).all() for left, right in zip(*tables))
+rows, order, starts = np.zeros((4, 2)), np.arange(4, dtype=np.uint32), np.array([0, 4], np.uint32)
+tops, slices = np.full((1, 6), -20, np.int8), np.zeros((1, 3, 6))
+module.add_binned(rows, order, starts, tops, slices, 0, 1)
+for wrong in ((rows, order, starts, tops + np.int8(40), slices, 0, 1), (rows, order, starts, tops, slices[:, :2].copy(), 0, 1),
+              (rows.astype(np.int32), order, starts, tops, slices, 0, 1), (rows, order[::-1], starts, tops, slices, 0, 1),
+              (rows, order + np.uint32(1), starts, tops, slices, 0, 1), (rows, order, starts, tops, slices, 1, 0)):
+    try:
+        module.add_binned(*wrong)
+    except (TypeError, ValueError, BufferError):
+        continue
+    raise SystemExit("arrays that do not fit were taken")
+print("clean")
+"""
 
-SOURCES = [LATTICE, TERMS, GRID]
-SCRIPTS = list(zip(SOURCES, [DRIVE_LATTICE, DRIVE_TERMS, DRIVE_GRID], strict=True))
-NAMES = ["lattice", "terms", "grid"]
+DRIVE_VOTES = """
+import importlib.util, sys
+import numpy as np
+from dpselect.minimize.votes import _lanes
+from dpselect.minimize.votes_numpy import Fitting, lane_votes
+spec = importlib.util.spec_from_file_location("_votes", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+rng = np.random.default_rng(0)
+for columns in (0, 1, 2, 5, 12):
+    width = columns + 2
+    upper = np.triu_indices(width)
+    for blocks in (1, 3, 4, 9):
+        z = np.round(rng.uniform(-1, 1, (blocks, 30, width)) * 2**20).astype(np.int64)
+        z[:, :, 0] = 1
+        whole = np.ascontiguousarray((z.transpose(0, 2, 1) @ z)[:, upper[0], upper[1]])
+        strange = whole.copy()
+        strange[0, 1:] = np.iinfo(np.int64).max
+        bins = np.zeros((blocks, 3, whole.shape[1]))
+        bins[:, 0] = whole
+        odd = bins.copy()
+        odd[-1, :, 1:] = np.nan
+        for sums in (whole, strange, bins, odd, -whole, 0 * whole):
+            for how in (Fitting(True, False, 2.0**-44, 0.5, 0.0), Fitting(True, True, 2.0**-44, 0.5, 0.1),
+                        Fitting(False, False, 0.0, 0.0, 0.0)):
+                votes = np.empty((blocks, columns + how.with_intercept), np.int8)
+                module.votes_of(sums, votes, width, *how)
+                assert (votes == lane_votes(*_lanes(sums), width, how)).all()
+for wrong in ((np.zeros((2, 5), np.int64), 3), (np.zeros((2, 6)), 3), (np.zeros((2, 2, 6)), 3), (np.zeros((3, 6), np.int64), 3),
+              (np.zeros((2, 6), np.int64), 1)):
+    try:
+        module.votes_of(wrong[0], np.empty((2, 1), np.int8), wrong[1], True, False, 0.0, 0.0, 0.0)
+    except ValueError:
+        continue
+    raise SystemExit("arrays that do not fit were taken")
+print("clean")
+"""
+
+
+SOURCES = [LATTICE, TERMS, GRID, BLOCKS, VOTES]
+DRIVES = [DRIVE_LATTICE, DRIVE_TERMS, DRIVE_GRID, DRIVE_BLOCKS, DRIVE_VOTES]
+SCRIPTS = list(zip(SOURCES, DRIVES, strict=True))
+NAMES = ["lattice", "terms", "grid", "blocks", "votes"]
 
 
 def built(source, folder, *flags):

@@ -1,5 +1,7 @@
 """The door to block sums: what it refuses, which rows count, and the moments in the same pass."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import AssumptionError, DataError
 from dpselect.gather.block_table import gather_blocks
 from dpselect.gather.saved.moments_file import save_moments
+from dpselect.gather.sums.block_accumulate import BUFFER
+from dpselect.gather.sums.blocks import sums_bytes
 from dpselect.gather.table import gather_table
 
 STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1), Numeric("b", 0, 10)])
@@ -105,3 +109,15 @@ def test_nothing_private_is_printed():
     sums, _ = gather_blocks(table(100), STUDY, 3, 2)
     assert repr(sums) == "BlockSums(partitions=2, blocks=3, values=<private>)"
     assert "private" in repr(sums.sums)
+
+
+def test_threads_share_one_table_of_sums(monkeypatch):
+    """Memory is that of one table and of the rows that wait, whatever the number of threads."""
+    monkeypatch.setattr("dpselect.gather.add_up.cores", lambda: 4)
+    source, blocks = table(300_000), 800_000
+    tracemalloc.start()
+    gather_blocks(source, STUDY, blocks, 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sums_bytes(STUDY, blocks, 1) == 64_000_000
+    assert peak < 64_000_000 + BUFFER + 40_000_000

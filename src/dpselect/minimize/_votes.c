@@ -255,7 +255,7 @@ static void load(fit *f, int lane, const int64_t *whole, const double *slices)
         double high = 0, low = 0;
         if (fits && whole != NULL) {
             high = (double)whole[i];
-            low = (double)(whole[i] - (int64_t)high);
+            low = (double)(whole[i] - (high < 0x1p63 ? (int64_t)high : 0));
         } else if (fits) {
             const double a = slices[i], b = slices[numbers + i], c = slices[2 * numbers + i];
             const double sum = a + b, part = sum - a;

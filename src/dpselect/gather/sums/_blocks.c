@@ -220,10 +220,14 @@ CLONES static void add_slices(const bins *b, Py_ssize_t rows)
         }
 }
 
-/* A block's numbers to where the arithmetic is, and back; what fills up a line stays at the lowest top, and zero. */
-static void move_block(const bins *b, Py_ssize_t numbers, int8_t *tops, double *slices, int back)
+/* A block's numbers to where the arithmetic is, and back; what fills up a line stays at the lowest top, and zero.
+ * Whether the tops are bins that there are. */
+static int move_block(const bins *b, Py_ssize_t numbers, int8_t *tops, double *slices, int back)
 {
     Py_ssize_t at = 0, from = 0;
+    int fine = 1;
+    for (Py_ssize_t i = 0; i < numbers; i++)
+        fine &= tops[i] >= LOWEST && tops[i] <= HIGHEST;
     for (Py_ssize_t j = 0; j < b->width; j++) {
         const size_t line = (size_t)(b->width - j);
         memcpy(back ? tops + from : b->tops + at, back ? b->tops + at : tops + from, line);
@@ -234,6 +238,7 @@ static void move_block(const bins *b, Py_ssize_t numbers, int8_t *tops, double *
         from += b->width - j;
         at += (b->width - j + LANES - 1) / LANES * LANES;
     }
+    return fine;
 }
 
 static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
@@ -253,7 +258,7 @@ static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
         const Py_ssize_t end = f->starts[block + 1];
         if (f->starts[block] >= end)
             continue;
-        move_block(&b, f->numbers, tops + block * f->numbers, slices + block * SLICES * f->numbers, 0);
+        fine = move_block(&b, f->numbers, tops + block * f->numbers, slices + block * SLICES * f->numbers, 0);
         for (Py_ssize_t from = f->starts[block]; fine && from < end; from += TOGETHER) {
             const Py_ssize_t some = end - from < TOGETHER ? end - from : TOGETHER;
             for (Py_ssize_t r = 0; fine && r < some; r++) {
@@ -266,7 +271,8 @@ static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
             if (fine)
                 add_slices(&b, some);
         }
-        move_block(&b, f->numbers, tops + block * f->numbers, slices + block * SLICES * f->numbers, 1);
+        if (fine)
+            move_block(&b, f->numbers, tops + block * f->numbers, slices + block * SLICES * f->numbers, 1);
     }
     free(room), free(b.tops);
     return fine;
