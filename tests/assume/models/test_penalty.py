@@ -3,10 +3,21 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.assume.lemmas.sensitivity import profile_change, profile_shift
+from dpselect.assume.lemmas.sensitivity import loss_range, profile_change, profile_shift
 from dpselect.assume.models.candidates import all_subsets
-from dpselect.assume.models.penalty import balanced_penalty, candidate_penalties, column_penalties, default_penalty
+from dpselect.assume.models.penalty import (
+    balanced_penalty,
+    candidate_penalties,
+    column_penalties,
+    default_penalty,
+    loss_penalty,
+    profile_penalty,
+    term_sizes,
+)
+from dpselect.assume.models.subsets import Subsets, candidates_for
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.paper_setting import plain_assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import AssumptionError
 
 
@@ -83,3 +94,45 @@ def test_pcpl_s_default_is_above_the_noise_of_its_choice_and_bic_where_nothing_h
     assert few == pytest.approx(math.log(50))
     scale = 2 * profile_change(10_000 / 4 - 8 * profile_shift(1e-6), 10_000, 4.0) / 0.5
     assert math.log(12) * scale < many < 2 * math.log(12) * (scale + 2)
+
+
+WAGES = Assumptions(
+    response=Numeric("wage", 0, 100),
+    predictors=[
+        Numeric("age", 18, 65),
+        Categorical("education", ["none", "school", "college", "university"]),
+        Categorical("union", ["no", "yes"]),
+    ],
+)
+
+
+def test_a_category_pays_for_privacy_once_and_for_the_sample_once_a_column():
+    models = candidates_for(WAGES)
+    each = default_penalty(WAGES, models, 1.0, "pcls", 5000)
+    columns = [column.name for column in WAGES.columns]
+    prices = {name: price for name, price in zip(columns, each, strict=True)}
+    education = [price for name, price in prices.items() if name.startswith("education")]
+    assert len(education) == 3
+    scale = loss_range(1.0, WAGES.rho, "replace-one")
+    assert sum(education) / prices["age"] == pytest.approx((scale + 1.5) / (scale + 0.5))
+    assert prices["age"] == pytest.approx(loss_penalty(scale, 5000, models.count) * WAGES.r**2)
+    assert sum(education) < 1.2 * prices["age"]  # as one column, not as three
+
+
+def test_columns_that_do_not_enter_together_pay_each_for_themselves():
+    split = candidates_for(WAGES, Subsets(split=True))
+    assert isinstance(default_penalty(WAGES, split, 1.0, "pcls", 5000), float)
+    whole = candidates_for(WAGES, [["age"], ["education"], ["age", "education"], ["union"]])
+    assert term_sizes(WAGES, whole) == term_sizes(WAGES, candidates_for(WAGES))
+    parts = candidates_for(WAGES, [["age"], ["education"], ["education[college]"]])
+    sizes = dict(zip([column.name for column in WAGES.columns], term_sizes(WAGES, parts), strict=True))
+    assert (sizes["education[college]"], sizes["education[university]"]) == (1, 2)
+
+
+def test_pcpl_prices_a_category_alike():
+    models = candidates_for(WAGES)
+    each = default_penalty(WAGES, models, 2.0, "pcpl", 50_000, 1e-6)
+    single = profile_penalty(WAGES.rho, models.count, 2.0, 50_000, 1e-6)
+    three = profile_penalty(WAGES.rho, models.count, 2.0, 50_000, 1e-6, columns=3)
+    assert single < three < 3 * single
+    assert sorted(each)[0] == pytest.approx(three / 3)
