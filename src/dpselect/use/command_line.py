@@ -19,6 +19,7 @@ COMMANDS = {
     "analyze": "Choose a model, estimate its coefficients, write the report.",
     "budget": "What was spent, when and on what; or open a ledger.",
     "verify": "Check a report: its hashes, its price, its place in the ledger.",
+    "studio": "The same flow on a local page, for those who would rather fill in a form.",
     "sql": "The one aggregate query to run where rows may not leave the database.",
     "paper": "The paper's experiments, figures and tables.",
     "completion": "Tab completion for your shell.",

@@ -1,0 +1,234 @@
+"""What lies beside a study, its ledger and its reports, and what is ordered from them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from dpselect.assume.models.budget import Guarantee, exact_delta, exact_epsilon, plain
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.errors import DpselectError, LedgerError
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Record
+from dpselect.report.public.choice_facts import facts_of
+from dpselect.report.public.document import Document
+from dpselect.report.public.facts import Facts
+from dpselect.report.public.svg import element, picture
+from dpselect.use.shell.ledgers import beside
+from dpselect.use.shell.sources import Rows, label, source_of
+
+LARGEST_REPORT = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Public. Where the rows are, as it was stated, and what its columns are called. The address may hold a password."""
+
+    address: str = field(repr=False)
+    form: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def label(self) -> str:
+        """What the ledger calls the data: no folder, no host, no password."""
+        return label(self.address)
+
+    @property
+    def shown(self) -> str:
+        """The address without its password."""
+        if "://" not in self.address:
+            return self.address
+        parts = urlsplit(self.address)
+        host = parts.netloc.rpartition("@")
+        user = host[0].partition(":")[0]
+        return urlunsplit(parts._replace(netloc=f"{user}@{host[2]}" if user else host[2]))
+
+    def rows(self) -> Rows:
+        """As the commands read it."""
+        return Rows(source_of(self.address, dict(self.form)), self.label)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Public. One release: of what, from where, for how much, into which report."""
+
+    study: Path
+    assumptions: Assumptions
+    source: Source
+    epsilon: Decimal
+    delta: Decimal
+    title: str
+    number: int
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it promises."""
+        return Guarantee(epsilon=self.epsilon, delta=self.delta, neighbors=self.assumptions.neighbors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerFacts:
+    """Public. What a ledger holds, and the charges for which no report in the study's folder has the receipt."""
+
+    place: str
+    epsilon: str
+    delta: str
+    spent: str
+    left: str
+    method: str
+    share: float
+    records: tuple[Record, ...]
+    holders: dict[str, str]
+
+    @property
+    def bar(self) -> str:
+        """How much is spent, as a drawing."""
+        parts = [element("rect", x=0, y=0, width=width, height=14, rx=3, class_=kind) for width, kind in self._parts]
+        return picture(720, 14, f"{self.share:.0%} of epsilon {self.epsilon} is spent.", parts, "bar")
+
+    @property
+    def _parts(self) -> tuple[tuple[float, str], ...]:
+        return (720, "whole"), (720 * min(self.share, 1.0), "gone")
+
+    @property
+    def alone(self) -> tuple[Record, ...]:
+        """Charges that stand without a release."""
+        return tuple(record for record in self.records if record.hash not in self.holders)
+
+
+def open_ledger(study: Path, epsilon: str, delta: str) -> None:
+    """State the totals of the ledger beside the study, once."""
+    path = beside(str(study))
+    if path.exists():
+        raise LedgerError("The budget is open already; its totals are stated once and never changed.")
+    Ledger(path, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta))
+
+
+def ledger_of(study: Path) -> Ledger | None:
+    """The ledger beside the study, if one was opened."""
+    path = beside(str(study))
+    return Ledger(path) if path.exists() else None
+
+
+def ledger_line(study: Path) -> str:
+    """What is left, in a few words."""
+    try:
+        ledger = ledger_of(study)
+    except DpselectError:
+        return "the ledger cannot be read"
+    if ledger is None:
+        return "no budget yet"
+    return f"epsilon {plain(ledger.left().epsilon)} of {plain(ledger.epsilon)} left"
+
+
+def ledger_facts(study: Path) -> LedgerFacts | None:
+    """All that the budget's screen shows."""
+    ledger = ledger_of(study)
+    if ledger is None:
+        return None
+    ledger.verify()
+    spent, left = ledger.spent(), ledger.left()
+    return LedgerFacts(
+        place=beside(str(study)).name,
+        epsilon=plain(ledger.epsilon),
+        delta=plain(ledger.delta),
+        spent=str(spent),
+        left=str(left),
+        method=spent.method,
+        share=float(spent.epsilon / ledger.epsilon),
+        records=ledger.records(),
+        holders={mark: path.name for path in sorted(study.parent.glob("*.json")) for mark in _receipts(path)},
+    )
+
+
+def _receipts(path: Path) -> Iterator[str]:
+    """The hashes of the ledger's records that a report holds; none if the file is no report."""
+    try:
+        if path.stat().st_size > LARGEST_REPORT:
+            return
+        values = json.loads(path.read_text(encoding="utf-8"))
+        parts = [values, values.get("selection"), values.get("coefficients")]
+        for part in parts:
+            receipt = part.get("receipt") if isinstance(part, dict) else None
+            if isinstance(receipt, dict):
+                yield str(receipt.get("hash"))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return
+
+
+def report_files(study: Path, number: int) -> tuple[Path, Path]:
+    """The page and the JSON file of a report."""
+    base = study.parent / f"{study.stem}.report-{number}"
+    return base.with_name(base.name + ".html"), base.with_name(base.name + ".json")
+
+
+def reports(study: Path) -> list[int]:
+    """The numbers of the reports beside a study."""
+    found = (path.stem.rpartition("-")[2] for path in study.parent.glob(f"{study.stem}.report-*.json"))
+    return sorted(int(number) for number in found if number.isdecimal())
+
+
+def report_facts(study: Path, number: int) -> Facts:
+    """What a report says."""
+    return facts_of(Document.from_dict(json.loads(report_text(study, number))))
+
+
+def report_text(study: Path, number: int, *, page: bool = False) -> str:
+    """A report as it lies on the disk."""
+    path = report_files(study, number)[0 if page else 1]
+    if number not in reports(study):
+        raise DpselectError(f"There is no report of this number beside {study.name}.")
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DpselectError(f"The page of report {number} was removed from beside {study.name}.") from None
+
+
+def past_order(study: Path, number: int, source: Source | None) -> Order:
+    """The order of a report from before this studio was started, as far as the report tells."""
+    document = Document.from_dict(json.loads(report_text(study, number)))
+    return Order(
+        study=study,
+        assumptions=document.selection.assumptions,
+        source=source or Source(address="DATA", form=(), columns=()),
+        epsilon=document.guarantee.epsilon,
+        delta=document.guarantee.delta,
+        title=document.title,
+        number=number,
+    )
+
+
+def same_command(order: Order) -> str:
+    """What to type for the same release in a shell."""
+    study, page = (_here(path) for path in (order.study, report_files(order.study, order.number)[0]))
+    words = ["dpselect", "analyze", study, order.source.shown]
+    words += ["--epsilon", plain(order.epsilon), "--delta", plain(order.delta)]
+    for name, value in order.source.form:
+        words += [f"--{name}", value]
+    if order.title:
+        words += ["--title", order.title]
+    return " ".join(map(shlex.quote, [*words, "-o", page]))
+
+
+def same_python(order: Order) -> str:
+    """What to write for the same release in Python."""
+    form = "".join(f", {name}={value!r}" for name, value in order.source.form)
+    data = f"dpselect.Csv({order.source.shown!r}{form})" if form else repr(order.source.shown)
+    price = f"epsilon={plain(order.epsilon)!r}, delta={plain(order.delta)!r}"
+    return (
+        "import dpselect\n\n"
+        f"study = dpselect.read_assumptions({_here(order.study)!r})\n"
+        f"ledger = dpselect.Ledger({str(beside(_here(order.study)))!r})\n"
+        f"made = dpselect.analyze({data}, study, {price}, ledger=ledger)\n"
+        "print(made)"
+    )
+
+
+def _here(path: Path) -> str:
+    """A path as one would type it in the folder where the studio was started."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

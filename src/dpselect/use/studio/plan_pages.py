@@ -1,0 +1,97 @@
+"""Plan, check, budget: what to expect, whether the rows fit, what may be spent."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dpselect.errors import AssumptionError, DpselectError
+from dpselect.use.shell.failures import explain
+from dpselect.use.studio.pages import answer, form_of, go_to, session_of, whole_page
+from dpselect.use.studio.papers import ledger_facts, open_ledger
+from dpselect.use.studio.statement import Problems
+from dpselect.use.studio.work import check_page, plan_facts, stated
+
+BACK = '<main>\n<p class="note"><a href="check">Back to the studio</a></p>'
+
+
+def show_plan(request: Request) -> Response:
+    """The last plan, and the form for another."""
+    session = session_of(request)
+    plan, draft = session.plan, session.kept("plan")
+    last = {"rows": str(plan.rows), "epsilon": plan.epsilon, "r_squared": plan.r_squared} if plan else {}
+    typed = {"rows": "", "epsilon": "1", "r_squared": "0.3", **last, **draft.form}
+    return answer(request, "plan", problems=draft.problems, typed=typed, plan=None if draft.problems else plan)
+
+
+def make_plan(request: Request) -> Response:
+    """Plan from public facts alone."""
+    session, sent = session_of(request), form_of(request)
+    problems: Problems = {}
+    rows = sent.get("rows", "").replace(",", "").strip()
+    if not (rows.isdecimal() and len(rows) <= 10 and 2 <= int(rows) <= 2**32):
+        problems["rows"] = "State about how many rows there are: a whole number from 2 on, such as 5000."
+    try:
+        assumptions = stated(session.study)
+        if not problems:
+            session.plan = plan_facts(assumptions, int(rows), sent.get("epsilon", ""), sent.get("r_squared", ""))
+    except (AssumptionError, ValueError) as problem:
+        sentence = explain(problem).sentence if isinstance(problem, DpselectError) else "State a number, such as 0.3."
+        problems["epsilon" if "epsilon" in sentence else "r_squared" if "R²" in sentence else "form"] = sentence
+    if problems:
+        session.keep("plan", sent, problems)
+    return go_to("plan")
+
+
+def show_check(request: Request) -> Response:
+    """Why the check is off, and the button that asks for it."""
+    session = session_of(request)
+    sentence = session.kept("check").problems.get("form", "")
+    ready, seen = session.source is not None, session.check is not None
+    return answer(request, "check", ready=ready, open=seen, sentence=sentence)
+
+
+def make_check(request: Request) -> Response:
+    """Look at the rows, for the custodian's eyes only, on a page of its own."""
+    session = session_of(request)
+    try:
+        if session.source is None:
+            raise DpselectError("State where the rows are first, on the page Study.")
+        session.check = check_page(stated(session.study), session.source)
+        session.looked = True
+    except Exception as problem:
+        session.keep("check", {}, {"form": explain(problem).sentence})
+        return go_to("check")
+    return go_to("check-page")
+
+
+def show_check_page(request: Request) -> Response:
+    """The custodian's page, alone; nothing on it can be edited."""
+    page = session_of(request).check
+    return go_to("check") if page is None else whole_page(page.replace("<main>", BACK, 1))
+
+
+def close_check(request: Request) -> Response:
+    """Forget the custodian's page."""
+    session_of(request).check = None
+    return go_to("check")
+
+
+def show_budget(request: Request) -> Response:
+    """What was spent, when and on what."""
+    session = session_of(request)
+    draft, facts = session.kept("budget"), ledger_facts(session.study)
+    typed = {"epsilon": "3", "delta": "1e-5", **draft.form}
+    alone = facts.alone if facts and not session.busy else ()
+    return answer(request, "budget", problems=draft.problems, typed=typed, facts=facts, alone=alone)
+
+
+def open_budget(request: Request) -> Response:
+    """State the totals, once."""
+    session, sent = session_of(request), form_of(request)
+    try:
+        open_ledger(session.study, sent.get("epsilon", "").strip(), sent.get("delta", "").strip())
+    except DpselectError as problem:
+        sentence = explain(problem).sentence
+        session.keep("budget", sent, {"delta" if sentence.startswith("delta") else "epsilon": sentence})
+    return go_to("budget")

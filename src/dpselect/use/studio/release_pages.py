@@ -1,0 +1,175 @@
+"""Release, confirm, progress, report, verify: the one path on which something is spent, and what comes of it."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dpselect.errors import DpselectError
+from dpselect.use.shell.failures import explain
+from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
+from dpselect.use.studio.papers import (
+    Order,
+    ledger_facts,
+    past_order,
+    report_facts,
+    report_files,
+    report_text,
+    reports,
+    same_command,
+    same_python,
+)
+from dpselect.use.studio.session import Job, Verified
+from dpselect.use.studio.work import RELEASE_STEPS, consequences, place_order, release, stated, verify_text
+
+USED = "This confirmation was used or withdrawn before; nothing more was charged."
+OTHER = "The study was changed since this release was asked for; nothing was charged. Ask for its price again."
+
+
+def show_release(request: Request) -> Response:
+    """The form for a release, and the reports so far."""
+    session = session_of(request)
+    draft, facts = session.kept("release"), ledger_facts(session.study)
+    return answer(
+        request,
+        "release",
+        problems=draft.problems,
+        typed={"epsilon": "1", "delta": "1e-6", "title": "", **draft.form},
+        facts=facts,
+        alone=facts.alone if facts and not session.busy else (),
+        reports=reports(session.study),
+    )
+
+
+def ask(request: Request) -> Response:
+    """Put a release before the custodian, with its price; nothing is charged."""
+    session, sent = session_of(request), form_of(request)
+    try:
+        if session.source is None:
+            raise DpselectError("State where the rows are first, on the page Study.")
+        if session.busy:
+            raise DpselectError("A release is under way; wait for it to end.")
+        epsilon, delta = sent.get("epsilon", "").strip(), sent.get("delta", "").strip()
+        session.ask(place_order(session.study, session.source, epsilon, delta, sent.get("title", "").strip()))
+    except DpselectError as problem:
+        sentence = explain(problem).sentence
+        where = "delta" if sentence.startswith("delta") else "epsilon" if "epsilon" in sentence else "form"
+        session.keep("release", sent, {where: sentence})
+        return go_to("release")
+    return go_to("confirm")
+
+
+def show_confirm(request: Request) -> Response:
+    """The price, in numbers and in words, and the field for the amount."""
+    session = session_of(request)
+    waiting, draft = session.waiting, session.kept("confirm")
+    if waiting is None:
+        return go_to("progress" if session.busy else "release")
+    words, after = consequences(waiting.order)
+    return answer(
+        request,
+        "confirm",
+        order=waiting.order,
+        nonce=waiting.nonce,
+        words=words,
+        after=after,
+        typed=draft.form.get("amount", ""),
+        problems=draft.problems,
+    )
+
+
+def confirm(request: Request) -> Response:
+    """Begin the release, if the amount is right and the confirmation was not used before."""
+    session, sent = session_of(request), form_of(request)
+    waiting, nonce = session.waiting, sent.get("nonce", "")
+    if waiting is not None and nonce == waiting.nonce:
+        if not _equal(sent.get("amount", "").strip(), waiting.order.epsilon):
+            session.keep("confirm", sent, {"amount": "This is not the amount above; type it in to agree to it."})
+            return go_to("confirm")
+        if stated(session.study).hash != waiting.order.assumptions.hash:
+            session.withdraw()
+            session.keep("release", {}, {"form": OTHER})
+            return go_to("release")
+    if session.start(nonce, _begin) or session.began(nonce):
+        return go_to("progress")
+    session.keep("release", {}, {"form": USED})
+    return go_to("release")
+
+
+def _begin(order: Order) -> Job:
+    return Job(RELEASE_STEPS, lambda step: release(order, step))
+
+
+def _equal(typed: str, price: Decimal) -> bool:
+    try:
+        return Decimal(typed) == price
+    except InvalidOperation:
+        return False
+
+
+def withdraw(request: Request) -> Response:
+    """Forget the release that waits."""
+    session_of(request).withdraw()
+    return go_to("release")
+
+
+def show_progress(request: Request) -> Response:
+    """The release that is under way, or how it ended; looking again starts nothing."""
+    session = session_of(request)
+    if session.job is None or session.order is None:
+        return go_to("release")
+    return growing(request, "progress", session.job, number=session.order.number)
+
+
+def show_report(request: Request) -> Response:
+    """What was released, and how to do the same without the studio."""
+    session, number = session_of(request), request.path_params["number"]
+    facts = report_facts(session.study, number)
+    recent = session.order if session.order and session.order.number == number else None
+    order = recent or past_order(session.study, number, session.source)
+    return answer(
+        request,
+        "report",
+        facts=facts,
+        number=number,
+        files=[path.name for path in report_files(session.study, number)],
+        command=same_command(order),
+        python=same_python(order),
+    )
+
+
+def show_page(request: Request) -> Response:
+    """The public page as it lies on the disk."""
+    return whole_page(report_text(session_of(request).study, request.path_params["number"], page=True))
+
+
+def show_json(request: Request) -> Response:
+    """The JSON file as it lies on the disk."""
+    session, number = session_of(request), request.path_params["number"]
+    name = report_files(session.study, number)[1].name.encode("ascii", "replace").decode().replace('"', "_")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(report_text(session.study, number), media_type="application/json", headers=headers)
+
+
+def show_verify(request: Request) -> Response:
+    """A place to drop a report, and what was found in the last one."""
+    session = session_of(request)
+    found, session.verified = session.verified, Verified()
+    return answer(request, "verify", checks=found.checks, sentence=found.problem, name=found.name)
+
+
+def verify(request: Request) -> Response:
+    """Check a report that was sent, or one beside the study; it is read and forgotten."""
+    session, sent = session_of(request), form_of(request)
+    number = sent.get("number", "")
+    try:
+        text = report_text(session.study, int(number), page=True) if number.isdecimal() else sent.get("report", "")
+        if not text.strip():
+            raise DpselectError("Choose a report first: its HTML page or its JSON file.")
+        name = f"Report {number}" if number else "The report"
+        session.verified = Verified(name, tuple(verify_text(text, session.study)))
+    except Exception as problem:
+        session.verified = Verified(problem=explain(problem).sentence)
+    return go_to("verify")

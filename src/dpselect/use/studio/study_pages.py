@@ -1,0 +1,130 @@
+"""Study, variables, persons: what is stated before any row is read. Names and types of columns are all that is looked at."""
+
+from __future__ import annotations
+
+import hashlib
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dpselect.errors import DpselectError
+from dpselect.use.shell.failures import explain
+from dpselect.use.studio.pages import answer, form_of, go_to, session_of
+from dpselect.use.studio.session import Session
+from dpselect.use.studio.statement import (
+    entries_of_form,
+    entries_of_study,
+    values_of_entries,
+    values_of_settings,
+)
+from dpselect.use.studio.work import holds_already, open_source, save_study, study_values
+
+CHANGED = "The study was changed elsewhere since this page was opened. What you see here is your version: save again to keep it."
+TEXT_FORM = ("delimiter", "encoding", "decimal")
+
+
+def show_study(request: Request) -> Response:
+    """Where the rows are."""
+    session = session_of(request)
+    source, draft = session.source, session.kept("study")
+    stated = {"address": source.shown, **dict(source.form)} if source else {}
+    return answer(
+        request,
+        "study",
+        problems=draft.problems,
+        typed={**dict.fromkeys(("address", *TEXT_FORM), ""), **stated, **draft.form},
+        columns=source.columns if source and not draft.problems else (),
+        exists=session.study.exists(),
+    )
+
+
+def state_source(request: Request) -> Response:
+    """Look at the head of a table."""
+    session, sent = session_of(request), form_of(request)
+    address = sent.get("address", "").strip()
+    form = {name: sent[name] for name in TEXT_FORM if sent.get(name, "").strip()}
+    if form.get("delimiter") in ("tab", "\\t"):
+        form["delimiter"] = "\t"
+    try:
+        if not address:
+            raise DpselectError("State where the rows are: the path of a file or a folder, or a database's address.")
+        session.source = open_source(address, form)
+    except Exception as problem:
+        shown = "" if "@" in address else address  # an address may hold a password
+        session.keep("study", {**form, "address": shown}, {"address": explain(problem).sentence})
+    return go_to("study")
+
+
+def show_variables(request: Request) -> Response:
+    """The form of the study, or what was typed into it and is not right yet."""
+    session = session_of(request)
+    draft = session.kept("variables", forget=False)
+    entries = entries_of_form(draft.form)
+    if not entries:
+        entries = entries_of_study(study_values(session.study), session.source.columns if session.source else ())
+    return answer(
+        request,
+        "variables",
+        entries=entries,
+        problems=draft.problems,
+        seen=_mark(session),
+        looked=session.looked,
+        draft=bool(draft.form),
+    )
+
+
+def save_variables(request: Request) -> Response:
+    """Save the study, or say beside each field what is wrong; nothing is saved by halves."""
+    session, sent = session_of(request), form_of(request)
+    if "forget" in sent:
+        session.kept("variables")
+        return go_to("variables")
+    values, problems = values_of_entries(entries_of_form(sent), study_values(session.study))
+    if not problems and sent.get("seen") != _mark(session) and not holds_already(values, session.study):
+        problems["form"] = CHANGED
+    if problems:
+        session.keep("variables", sent, problems)
+        return go_to("variables")
+    session.kept("variables")
+    save_study(values, session.study)
+    return go_to("persons")
+
+
+def show_persons(request: Request) -> Response:
+    """Whom the guarantee is for."""
+    session = session_of(request)
+    draft, values = session.kept("persons"), study_values(session.study)
+    taken = {each.get("name") for each in [values.get("response", {}), *values.get("predictors", [])]}
+    typed = {**values, **draft.form}
+    columns = [name for name, _ in session.source.columns if name not in taken] if session.source else []
+    person = typed.get("person", "")
+    return answer(
+        request,
+        "persons",
+        problems=draft.problems,
+        values=typed,
+        columns=[*columns, person] if person and person not in columns else columns,
+        seen=_mark(session),
+        ready=bool(values.get("response")),
+    )
+
+
+def save_persons(request: Request) -> Response:
+    """Save the settings of the study."""
+    session, sent = session_of(request), form_of(request)
+    values, problems = values_of_settings(sent, study_values(session.study))
+    if not problems and sent.get("seen") != _mark(session) and not holds_already(values, session.study):
+        problems["form"] = CHANGED
+    if problems:
+        session.keep("persons", sent, problems)
+        return go_to("persons")
+    save_study(values, session.study)
+    return go_to("plan")
+
+
+def _mark(session: Session) -> str:
+    """A mark of the study file as it is now, to notice that another tab or an editor has changed it."""
+    try:
+        return hashlib.sha256(session.study.read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,204 @@
+"""All that the studio asks of the rest of dpselect, in one place. No number is computed here."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dpselect.assume.models.budget import EXACT, Budget, exact_delta, exact_epsilon, plain
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.study_file import read_assumptions, write_assumptions
+from dpselect.errors import AssumptionError, DpselectError, LedgerError
+from dpselect.gather.table import table_cells
+from dpselect.rehearse.check.fit import measure_fit
+from dpselect.rehearse.planning.plan import plan_study
+from dpselect.release.ledger.records import Charge
+from dpselect.report.custodian.curves import curve_chart
+from dpselect.report.custodian.page import custodian_page
+from dpselect.report.public.document import Document, today
+from dpselect.report.public.page import report_page
+from dpselect.report.public.words import guarantee_sentence
+from dpselect.report.verify.answers import Check
+from dpselect.report.verify.verify import check_report
+from dpselect.use.analyze import SPLIT, analyze
+from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.ledgers import analyst
+from dpselect.use.shell.sources import column_kinds, source_of
+from dpselect.use.shell.study import read_study
+from dpselect.use.studio.papers import Order, Source, ledger_of, report_files, reports
+
+RELEASE_STEPS = (
+    "The study, the price and the place for the report were checked.",
+    "The rows were read.",
+    "The ledger was charged, then the noise was drawn.",
+    "The report was written to the disk.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFacts:
+    """Public. What a plan says; no row was read for it."""
+
+    rows: int
+    epsilon: str
+    r_squared: str
+    verdict: str
+    facts: tuple[tuple[str, str], ...]
+    charts: tuple[tuple[str, str, str], ...]
+    table: tuple[tuple[str, ...], ...]
+
+
+def open_source(address: str, form: dict[str, str]) -> Source:
+    """Look at a table's head: the names and types of its columns, and nothing else."""
+    columns = tuple(column_kinds(source_of(address, form)))
+    if len(columns) == 1 and any(mark in columns[0][0] for mark in ";\t|"):
+        raise AssumptionError("The table has a single column: state below what stands between its cells, such as ;.")
+    return Source(address=address, form=tuple(form.items()), columns=columns)
+
+
+def study_values(study: Path) -> dict[str, Any]:
+    """The study file as plain values, whether or not it is complete; empty if there is none.
+
+    A radius that is no more than the default is left out, so that it follows the response's bounds when they change.
+    """
+    if not study.exists():
+        return {}
+    try:
+        values = tomllib.loads(study.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        read_assumptions(study)  # says what is wrong with it
+        raise
+    if "formula" in values:
+        values = read_study(str(study)).to_dict()
+    response = values.get("response", {})
+    bounds = [response.get(side) for side in ("lower", "upper")]
+    if all(isinstance(bound, int | float) for bound in bounds) and values.get("radius") == (bounds[1] - bounds[0]) / 2:
+        del values["radius"]
+    return values
+
+
+def stated(study: Path) -> Assumptions:
+    """The study, complete; or one sentence about what is open."""
+    if not study.exists():
+        raise AssumptionError("There is no study yet: state where the rows are, then the variables.")
+    return read_study(str(study))
+
+
+def save_study(values: dict[str, Any], study: Path) -> None:
+    """Write the study file that the commands read."""
+    write_assumptions(Assumptions.from_dict(values), study)
+
+
+def holds_already(values: dict[str, Any], study: Path) -> bool:
+    """Whether the study file says just this: the same form was sent twice."""
+    return study.exists() and Assumptions.from_dict(values).to_dict() == stated(study).to_dict()
+
+
+def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str) -> PlanFacts:
+    """What to expect, from public facts alone."""
+    share, r = float(r_squared), assumptions.r
+    if not 0 < share < 1:
+        raise AssumptionError(f"The expected R² is {r_squared}; it must be between 0 and 1, such as 0.3.")
+    price, _ = Budget(exact_epsilon(epsilon), Decimal(0)).split(*SPLIT)
+    found = plan_study(assumptions, rows=rows, epsilon=float(price), deviation=r / 2 * (1 - share) ** 0.5)
+    curves = (("epsilon of the choice", found.by_epsilon, float(price)), ("rows", found.by_rows, float(rows)))
+    charts = []
+    for name, points, now in curves:
+        settings, chances = [float(x) for x, _ in points], [[chance] for _, chance in points]
+        wide, narrow = (curve_chart(name, settings, chances, now, narrow=small) for small in (False, True))
+        charts.append((name, wide, narrow))
+    return PlanFacts(
+        rows=rows,
+        epsilon=epsilon,
+        r_squared=r_squared,
+        verdict=found.verdict,
+        facts=(("Supposed", found.supposed), ("Recommended", str(found.recommended).strip())),
+        charts=tuple(charts),
+        table=tuple(
+            (f"{e:.3g}", f"{one:.0%}", f"{n:,}", f"{other:.0%}")
+            for (e, one), (n, other) in zip(found.by_epsilon, found.by_rows, strict=False)
+        ),
+    )
+
+
+def check_page(assumptions: Assumptions, source: Source) -> str:
+    """The custodian's page: what the rows are like. It must not be released."""
+    rows = source.rows()
+    rows.require_rows()
+    rows.check(assumptions)
+    return custodian_page(assumptions, measure_fit(table_cells(rows.source, assumptions), assumptions), None)
+
+
+def place_order(study: Path, source: Source, epsilon: str, delta: str, title: str) -> Order:
+    """A release that could be afforded as things stand; nothing is charged."""
+    ledger = ledger_of(study)
+    if ledger is None:
+        raise LedgerError("There is no budget yet: open it first, on the page Budget.")
+    order = Order(
+        study=study,
+        assumptions=stated(study),
+        source=source,
+        epsilon=exact_epsilon(epsilon),
+        delta=exact_delta(delta),
+        title=title,
+        number=1 + max(reports(study), default=0),
+    )
+    ledger.check(Charge(what="analyze", mechanism="permute-and-flip", epsilon=order.epsilon, delta=order.delta))
+    return order
+
+
+def consequences(order: Order) -> tuple[str, str]:
+    """What a release promises to a person, and what it leaves in the ledger at least."""
+    ledger = ledger_of(order.study)
+    left = ledger.left().epsilon if ledger else Decimal(0)
+    words = guarantee_sentence(order.guarantee, order.assumptions.max_rows_per_person)
+    return words, plain(max(EXACT.subtract(left, order.epsilon), Decimal(0)))
+
+
+def release(order: Order, step: Callable[[], None]) -> None:
+    """Check, charge, draw, write to the disk; only then can a page show it."""
+    page, values = report_files(order.study, order.number)
+    rows = order.source.rows()
+    ledger = ledger_of(order.study)
+    if page.exists() or values.exists():
+        raise DpselectError(f"{page.name} exists already; ask for the price again.")
+    require_writable(page, values)
+    rows.check(order.assumptions)
+    step()
+    moments = rows.moments(order.assumptions, quiet=True)
+    step()
+    made = analyze(
+        moments,
+        order.assumptions,
+        epsilon=order.epsilon,
+        delta=order.delta,
+        ledger=ledger,
+        data=order.source.label,
+        analyst=analyst(),
+    )
+    step()
+    document = Document(title=order.title, made=today(), selection=made.selection, coefficients=made.coefficients)
+    write_text(values, document.to_json())
+    write_text(page, report_page(document))
+    _settle(order.study.parent)
+    step()
+
+
+def _settle(folder: Path) -> None:
+    """Names in a folder are durable once the folder itself is."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def verify_text(text: str, study: Path) -> list[Check]:
+    """Check a report as a stranger would, and against the study's ledger if there is one."""
+    return check_report(text, ledger_of(study))
