@@ -273,8 +273,8 @@ def test_an_exhausted_budget_is_refused_before_anything_is_read(visit):
 
 def test_reload_while_releasing_joins_the_same_release(visit, start):
     slow = (
-        "import time\nfrom dpselect.use.studio import work\nhonest = work.analyze\n"
-        "def analyze(*a, **k):\n    time.sleep(3)\n    return honest(*a, **k)\nwork.analyze = analyze\n"
+        "import time\nfrom dpselect.use.studio import work\nhonest = work.run_analysis\n"
+        "def slowly(*a, **k):\n    time.sleep(3)\n    return honest(*a, **k)\nwork.run_analysis = slowly\n"
     )
     from .conftest import START
 

@@ -6,13 +6,13 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from dpselect.assume.models.budget import Guarantee, exact_delta, exact_epsilon, plain
+from dpselect.assume.models.budget import Budget, Guarantee, exact_delta, exact_epsilon, plain
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError, LedgerError
+from dpselect.gather.sources.open import ColumnType
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Record
 from dpselect.report.public.choice_facts import facts_of
@@ -31,7 +31,7 @@ class Source:
 
     address: str = field(repr=False)
     form: tuple[tuple[str, str], ...]
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[ColumnType, ...]
 
     @property
     def label(self) -> str:
@@ -58,17 +58,16 @@ class Order:
     """Public. One release: of what, from where, for how much, into which report."""
 
     study: Path
-    assumptions: Assumptions
     source: Source
-    epsilon: Decimal
-    delta: Decimal
+    assumptions: Assumptions
+    budget: Budget
     title: str
     number: int
 
     @property
     def guarantee(self) -> Guarantee:
         """What it promises."""
-        return Guarantee(epsilon=self.epsilon, delta=self.delta, neighbors=self.assumptions.neighbors)
+        return Guarantee(epsilon=self.budget.epsilon, delta=self.budget.delta, neighbors=self.assumptions.neighbors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +195,7 @@ def past_order(study: Path, number: int, source: Source | None) -> Order:
         study=study,
         assumptions=document.selection.assumptions,
         source=source or Source(address="DATA", form=(), columns=()),
-        epsilon=document.guarantee.epsilon,
-        delta=document.guarantee.delta,
+        budget=Budget(document.guarantee.epsilon, document.guarantee.delta),
         title=document.title,
         number=number,
     )
@@ -207,7 +205,7 @@ def same_command(order: Order) -> str:
     """What to type for the same release in a shell."""
     study, page = (_here(path) for path in (order.study, report_files(order.study, order.number)[0]))
     words = ["dpselect", "analyze", study, order.source.shown]
-    words += ["--epsilon", plain(order.epsilon), "--delta", plain(order.delta)]
+    words += ["--epsilon", plain(order.budget.epsilon), "--delta", plain(order.budget.delta)]
     for name, value in order.source.form:
         words += [f"--{name}", value]
     if order.title:
@@ -219,7 +217,7 @@ def same_python(order: Order) -> str:
     """What to write for the same release in Python."""
     form = "".join(f", {name}={value!r}" for name, value in order.source.form)
     data = f"dpselect.Csv({order.source.shown!r}{form})" if form else repr(order.source.shown)
-    price = f"epsilon={plain(order.epsilon)!r}, delta={plain(order.delta)!r}"
+    price = f"epsilon={plain(order.budget.epsilon)!r}, delta={plain(order.budget.delta)!r}"
     return (
         "import dpselect\n\n"
         f"study = dpselect.read_assumptions({_here(order.study)!r})\n"

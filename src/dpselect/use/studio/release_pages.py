@@ -85,7 +85,7 @@ def confirm(request: Request) -> Response:
     session, sent = session_of(request), form_of(request)
     waiting, nonce = session.waiting, sent.get("nonce", "")
     if waiting is not None and nonce == waiting.nonce:
-        if not _equal(sent.get("amount", "").strip(), waiting.order.epsilon):
+        if not _equal(sent.get("amount", "").strip(), waiting.order.budget.epsilon):
             session.keep("confirm", sent, {"amount": "This is not the amount above; type it in to agree to it."})
             return go_to("confirm")
         if stated(session.study).hash != waiting.order.assumptions.hash:

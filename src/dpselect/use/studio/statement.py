@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import variable_from_dict
 from dpselect.errors import AssumptionError
+from dpselect.gather.sources.open import ColumnType
 from dpselect.use.shell.study import OPEN
 from dpselect.use.studio.forms import Form
 
@@ -17,6 +18,7 @@ Values = dict[str, Any]
 WORDS = ("label", "unit", "reason")
 USES = ("predictor", "response", "none")
 SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing")
+KINDS = {"number": "number", "boolean": "number", "text": "text"}
 EMPTY = "Left open: state it without looking at the rows."
 
 
@@ -40,9 +42,9 @@ class Entry:
         return self.kind in ("number", "text")
 
 
-def entries_of_study(values: Values, columns: Iterable[tuple[str, str]]) -> list[Entry]:
+def entries_of_study(values: Values, columns: Iterable[ColumnType]) -> list[Entry]:
     """The form of a study and a table: each variable of either once, the table's order first."""
-    kinds = dict(columns)
+    kinds = {column.name: column for column in columns}
     stated = {str(each.get("name")): each for each in values.get("predictors", [])}
     response = values.get("response", {})
     stated[str(response.get("name"))] = response
@@ -55,10 +57,13 @@ def entries_of_study(values: Values, columns: Iterable[tuple[str, str]]) -> list
     ]
 
 
-def _entry(name: str, kind: str | None, stated: Values | None, use: str) -> Entry:
+def _entry(name: str, column: ColumnType | None, stated: Values | None, use: str) -> Entry:
+    kind = None if column is None else KINDS.get(column.kind, column.type)
     if stated is None:
-        usable = kind in ("number", "text")
-        return Entry(name=name, kind=kind or "text", use=use if usable else "none")
+        assert column is not None
+        codes = "\n".join(str(code) for code, _ in column.levels)
+        found = Entry(name=name, kind=kind or "text", use=use, label=column.label, levels=codes)
+        return found if found.usable else replace(found, use="none")
     levels = [each for each in stated.get("levels", []) if each != OPEN]
     texts = {key: _text(stated.get(key)) for key in ("lower", "upper", *WORDS)}
     known = kind or ("text" if levels and isinstance(levels[0], str) else "number")
@@ -109,8 +114,12 @@ def _before(values: Values, name: str) -> Values:
 def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> Values:
     """One variable's table; what its file says besides, such as a reference, stays."""
     values: Values = {"name": entry.name, **{key: getattr(entry, key) for key in WORDS if getattr(entry, key)}}
+    if not (entry.levels or entry.lower or entry.upper):
+        values["kind"] = "number"
     if entry.levels:
         values["levels"] = _levels(entry)
+        if values["levels"] == before.get("levels") and "level_labels" in before:
+            values["level_labels"] = before["level_labels"]
         if entry.use == "response":
             values["kind"] = "binary"
         elif before.get("kind") == "binary" and len(values["levels"]) == 2:

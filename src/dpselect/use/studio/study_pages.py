@@ -96,7 +96,7 @@ def show_persons(request: Request) -> Response:
     draft, values = session.kept("persons"), study_values(session.study)
     taken = {each.get("name") for each in [values.get("response", {}), *values.get("predictors", [])]}
     typed = {**values, **draft.form}
-    columns = [name for name, _ in session.source.columns if name not in taken] if session.source else []
+    columns = [each.name for each in session.source.columns if each.name not in taken] if session.source else []
     person = typed.get("person", "")
     return answer(
         request,

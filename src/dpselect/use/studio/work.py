@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.assume.models.budget import EXACT, Budget, exact_delta, exact_epsilon, plain
+from dpselect.assume.models.choice import Choice
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.study_file import read_assumptions, write_assumptions
 from dpselect.errors import AssumptionError, DpselectError, LedgerError
 from dpselect.gather.table import table_cells
 from dpselect.rehearse.check.fit import measure_fit
 from dpselect.rehearse.planning.plan import plan_study
-from dpselect.release.ledger.records import Charge
+from dpselect.release.account import Account
 from dpselect.report.custodian.curves import curve_chart
 from dpselect.report.custodian.page import custodian_page
 from dpselect.report.public.document import Document, today
@@ -25,10 +26,11 @@ from dpselect.report.public.page import report_page
 from dpselect.report.public.words import guarantee_sentence
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.verify import check_report
-from dpselect.use.analyze import SPLIT, analyze
+from dpselect.use.analysis_plan import SPLIT, plan_analysis
+from dpselect.use.analyze import run_analysis
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.ledgers import analyst
-from dpselect.use.shell.sources import column_kinds, source_of
+from dpselect.use.shell.sources import guessed_form, named_columns, source_of
 from dpselect.use.shell.study import read_study
 from dpselect.use.studio.papers import Order, Source, ledger_of, report_files, reports
 
@@ -54,11 +56,10 @@ class PlanFacts:
 
 
 def open_source(address: str, form: dict[str, str]) -> Source:
-    """Look at a table's head: the names and types of its columns, and nothing else."""
-    columns = tuple(column_kinds(source_of(address, form)))
-    if len(columns) == 1 and any(mark in columns[0][0] for mark in ";\t|"):
-        raise AssumptionError("The table has a single column: state below what stands between its cells, such as ;.")
-    return Source(address=address, form=tuple(form.items()), columns=columns)
+    """Look at a table's head: the names and types of its columns, and how a text file is written; nothing else."""
+    whole = guessed_form(address, form)
+    columns = tuple(named_columns(source_of(address, whole)))
+    return Source(address=address, form=tuple(whole.items()), columns=columns)
 
 
 def study_values(study: Path) -> dict[str, Any]:
@@ -105,8 +106,8 @@ def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str
     if not 0 < share < 1:
         raise AssumptionError(f"The expected R² is {r_squared}; it must be between 0 and 1, such as 0.3.")
     price, _ = Budget(exact_epsilon(epsilon), Decimal(0)).split(*SPLIT)
-    found = plan_study(assumptions, rows=rows, epsilon=float(price), deviation=r / 2 * (1 - share) ** 0.5)
-    curves = (("epsilon of the choice", found.by_epsilon, float(price)), ("rows", found.by_rows, float(rows)))
+    found = plan_study(assumptions, rows=rows, epsilon=float(price.epsilon), deviation=r / 2 * (1 - share) ** 0.5)
+    curves = (("epsilon of the choice", found.by_epsilon, float(price.epsilon)), ("rows", found.by_rows, float(rows)))
     charts = []
     for name, points, now in curves:
         settings, chances = [float(x) for x, _ in points], [[chance] for _, chance in points]
@@ -139,17 +140,10 @@ def place_order(study: Path, source: Source, epsilon: str, delta: str, title: st
     ledger = ledger_of(study)
     if ledger is None:
         raise LedgerError("There is no budget yet: open it first, on the page Budget.")
-    order = Order(
-        study=study,
-        assumptions=stated(study),
-        source=source,
-        epsilon=exact_epsilon(epsilon),
-        delta=exact_delta(delta),
-        title=title,
-        number=1 + max(reports(study), default=0),
-    )
-    ledger.check(Charge(what="analyze", mechanism="permute-and-flip", epsilon=order.epsilon, delta=order.delta))
-    return order
+    assumptions, budget = stated(study), Budget(exact_epsilon(epsilon), exact_delta(delta))
+    ledger.check(*plan_analysis(assumptions, budget=budget, choice=Choice()).charges)
+    number = 1 + max(reports(study), default=0)
+    return Order(study=study, source=source, assumptions=assumptions, budget=budget, title=title, number=number)
 
 
 def consequences(order: Order) -> tuple[str, str]:
@@ -157,30 +151,24 @@ def consequences(order: Order) -> tuple[str, str]:
     ledger = ledger_of(order.study)
     left = ledger.left().epsilon if ledger else Decimal(0)
     words = guarantee_sentence(order.guarantee, order.assumptions.max_rows_per_person)
-    return words, plain(max(EXACT.subtract(left, order.epsilon), Decimal(0)))
+    return words, plain(max(EXACT.subtract(left, order.budget.epsilon), Decimal(0)))
 
 
 def release(order: Order, step: Callable[[], None]) -> None:
     """Check, charge, draw, write to the disk; only then can a page show it."""
     page, values = report_files(order.study, order.number)
     rows = order.source.rows()
-    ledger = ledger_of(order.study)
     if page.exists() or values.exists():
         raise DpselectError(f"{page.name} exists already; ask for the price again.")
     require_writable(page, values)
     rows.check(order.assumptions)
+    plan = plan_analysis(order.assumptions, budget=order.budget, choice=Choice())
+    account = Account(ledger_of(order.study), order.source.label, analyst())
+    account.check(*plan.charges)
     step()
     moments = rows.moments(order.assumptions, quiet=True)
     step()
-    made = analyze(
-        moments,
-        order.assumptions,
-        epsilon=order.epsilon,
-        delta=order.delta,
-        ledger=ledger,
-        data=order.source.label,
-        analyst=analyst(),
-    )
+    made = run_analysis(moments, plan, account)
     step()
     document = Document(title=order.title, made=today(), selection=made.selection, coefficients=made.coefficients)
     write_text(values, document.to_json())
