@@ -26,7 +26,7 @@ from dpselect.report.public.page import report_page
 from dpselect.report.public.words import guarantee_sentence
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.verify import check_report
-from dpselect.use.analysis_plan import SPLIT, plan_analysis
+from dpselect.use.analysis_plan import plan_analysis
 from dpselect.use.analyze import run_analysis
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.ledgers import analyst
@@ -105,7 +105,8 @@ def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str
     share, r = float(r_squared), assumptions.r
     if not 0 < share < 1:
         raise AssumptionError(f"The expected R² is {r_squared}; it must be between 0 and 1, such as 0.3.")
-    price, _ = Budget(exact_epsilon(epsilon), Decimal(0)).split(*SPLIT)
+    budget = Budget(exact_epsilon(epsilon), Decimal(0))
+    price = plan_analysis(assumptions, budget=budget, choice=Choice()).for_choice
     found = plan_study(assumptions, rows=rows, epsilon=float(price.epsilon), deviation=r / 2 * (1 - share) ** 0.5)
     curves = (("epsilon of the choice", found.by_epsilon, float(price.epsilon)), ("rows", found.by_rows, float(rows)))
     charts = []
