@@ -91,7 +91,7 @@ BAD = {
     "text for a number": (lambda f: text(f, f"y,a,c\n{CELL}x,1,u\n"), "'y' has the type string"),
     "text late in CSV": (
         lambda f: text(f, "y,a,c\n" + f"{CELL},1,u\n" * 200_000 + f"{CELL}x,1,u\n"),
-        "'y' of .* cannot be read",
+        "'y' has cells that are missing",
     ),
     "the wrong delimiter": (lambda f: Csv(text(f, f"y;a;c\n{CELL};1;u\n")), "--delimiter ';'"),
     "not the encoding": (lambda f: Csv(text(f, "y,a,c\n1,1,é\n"), encoding="utf-16"), "t.csv"),
@@ -104,7 +104,7 @@ BAD = {
     "a list": (lambda f: table(a=[[CELL]] * 400), "'a' has the type list"),
     "a column missing": (lambda f: pd.DataFrame(rows()).drop(columns="a"), "'a' is not in the table"),
     "a column twice": (lambda f: pd.DataFrame([[CELL] * 4], columns=["y", "a", "a", "c"]), "more than once"),
-    "mixed objects": (lambda f: pd.DataFrame({**rows(2), "a": [CELL, {"x": 1}]}), "cannot be turned into"),
+    "mixed objects": (lambda f: pd.DataFrame({**rows(2), "a": [CELL, {"x": 1}]}), "'a' cannot be turned into"),
     "a stream read before": (spent_stream, "no rows"),
     "a stream that breaks": (breaking_stream, "broke off"),
     "no database": (lambda f: Database(f / "none.duckdb", table="t"), "cannot be opened"),

@@ -7,15 +7,14 @@ from contextlib import closing
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.gather.add_up import add_up_here, checked_cells
 from dpselect.gather.clusters.cluster import cluster_moments
 from dpselect.gather.saved.moments_file import moments_files, pool_files
 from dpselect.gather.sources.arrays import array_cells, pieces
-from dpselect.gather.sources.arrow import check_schema, needed_names
+from dpselect.gather.sources.arrow import check_schema, kinds_of, needed_names
 from dpselect.gather.sources.open import open_stream
-from dpselect.gather.sources.stream import Kind, Kinds, Progress, Reporter
+from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.sums.accumulate import checked
 from dpselect.gather.sums.grid import Cells
 from dpselect.gather.sums.moments import Moments, require_sound
@@ -59,14 +58,6 @@ def table_parts(source: Any, assumptions: Assumptions) -> Generator[Iterable[Cel
         check_schema(stream.schema, assumptions)
         for part in stream.in_parts(needed_names(assumptions)):
             yield checked_cells(part, assumptions)
-
-
-def kinds_of(assumptions: Assumptions) -> Kinds:
-    """What each needed column holds."""
-    variables = (*assumptions.predictors, assumptions.response)
-    texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.levels[0], str)}
-    kinds: dict[str, Kind] = {name: "text" if name in texts else "number" for name in needed_names(assumptions)}
-    return kinds if assumptions.person is None else kinds | {assumptions.person: "text"}
 
 
 def of_these(moments: Moments, assumptions: Assumptions) -> Moments:

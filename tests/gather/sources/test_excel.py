@@ -93,7 +93,7 @@ def test_what_is_no_workbook_is_one_sentence(tmp_path, monkeypatch, book):
         gather_table(tmp_path / "t.xlsx", STUDY)
     assert "secret" not in str(caught.value)
     with pytest.raises(DataError, match="one at a time"):
-        gather_table([book, book], STUDY)
+        gather_table([book, tmp_path / "t.xlsx"], STUDY)
     pd.DataFrame().to_excel(tmp_path / "empty.xlsx", index=False)
     with pytest.raises(DataError, match="empty"):
         gather_table(tmp_path / "empty.xlsx", STUDY)

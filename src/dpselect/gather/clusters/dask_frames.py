@@ -10,7 +10,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError
 from dpselect.gather.add_up import add_up, checked_cells
 from dpselect.gather.add_up_blocks import BlockPlan, Gathered, add_up_blocks
-from dpselect.gather.sources.arrow import needed_names
+from dpselect.gather.sources.arrow import kinds_of, needed_names
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.stream import one_sentence
 from dpselect.gather.sums.accumulate import Accumulator
@@ -91,5 +91,5 @@ def _merged(left: Gathered | DpselectError, right: Gathered | DpselectError) -> 
 
 def _cells(frame: Any, assumptions: Assumptions) -> Iterator[Cells]:
     if len(frame) > 0:
-        with frame_stream(frame, dict.fromkeys(needed_names(assumptions), "number")) as stream:
+        with frame_stream(frame, kinds_of(assumptions)) as stream:
             yield from checked_cells(stream.read(stream.schema.names), assumptions)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dpselect.errors import DataError
+from dpselect.gather.sources.databases import postgres_double
 
 DialectName = Literal["duckdb", "postgres", "spark"]
 
@@ -92,7 +93,7 @@ DIALECTS = {
         string=_postgres_string,
         double="double precision",
         # Adding 0 changes no number, and is refused for text, dates and money before a row is read.
-        number=lambda column, refusal: f"CAST({column} + 0 AS double precision)",
+        number=lambda column, refusal: postgres_double(f"({column} + 0)"),
         text=lambda column: f'CAST({column} AS text) COLLATE "C"',
         total=lambda product: f"SUM({product})",  # of bigint: a numeric
         fence="OFFSET 0",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary, Categorical, Numeric, Variable
 from dpselect.errors import AssumptionError, DataError
+from dpselect.gather.intact.text_numbers import number_in
 from dpselect.gather.sources.stream import BATCH
 from dpselect.gather.sums.grid import Cells
 
@@ -36,8 +37,9 @@ def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cel
     """Cells of a matrix whose columns are the predictors as stated, and of a vector, the response."""
     if assumptions.person is not None:
         raise DataError(f"Arrays have no column of persons {assumptions.person!r}: use a data frame.")
-    matrix = numeric_array(predictors, "The predictors")
-    vector = numeric_array(response, "The response")
+    tolerant = assumptions.missing != "error"
+    matrix = numeric_array(predictors, "The predictors", tolerant=tolerant)
+    vector = numeric_array(response, "The response", tolerant=tolerant)
     if matrix.ndim != 2:
         raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
     if vector.ndim != 1:
@@ -61,12 +63,19 @@ def pieces(cells: Cells) -> Iterator[Cells]:
         yield {name: values[start : start + BATCH] for name, values in cells.items()}
 
 
-def numeric_array(values: Any, what: str) -> NDArray[np.float64]:
-    """Doubles; strings, objects, dates and complex numbers are refused by type, before any value is looked at."""
+def numeric_array(values: Any, what: str, *, tolerant: bool = False) -> NDArray[np.float64]:
+    """Doubles; strings, objects, dates and complex numbers are refused by type, before any value is looked at.
+
+    Where no cell may refuse the table (`tolerant`), strings and objects become numbers one by one, NaN where they are none. A
+    list of numbers in which some are None is an array of objects too.
+    """
     masked = isinstance(values, np.ma.MaskedArray)
     array = _as_array(values)
     if array is None:
         raise DataError(f"{what} cannot be made into an array: give rows of equal length.")
+    if array.dtype.kind in "OUS" and (tolerant or _numbers_and_none(array)):
+        found = np.frompyfunc(number_in, 1, 1)(array)
+        array = np.asarray(found, dtype=np.float64)
     if array.dtype.kind not in "biuf":
         # Not dtype.name, which tells how long the longest text is.
         kind = array.dtype.type.__name__.rstrip("_")
@@ -76,6 +85,11 @@ def numeric_array(values: Any, what: str) -> NDArray[np.float64]:
     if masked:
         doubles[np.ma.getmaskarray(values)] = np.nan
     return doubles
+
+
+def _numbers_and_none(array: NDArray[Any]) -> bool:
+    numbers = (int, float, np.bool_, np.integer, np.floating)
+    return array.dtype.kind == "O" and all(cell is None or isinstance(cell, numbers) for cell in array.flat)
 
 
 def _frame_array(frame: nw.DataFrame[Any]) -> NDArray[Any]:

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary, Categorical, Numeric, Variable
 from dpselect.errors import DataError
+from dpselect.gather.intact.damage import as_bytes
+from dpselect.gather.intact.text_numbers import is_utf8
 from dpselect.gather.sources.arrays import level_places, zeros_and_ones
+from dpselect.gather.sources.stream import NUMBERS, TEXTS, Kinds
 from dpselect.gather.sums.grid import Cells
 
 EXACT_DIGITS = 15
@@ -21,6 +24,16 @@ def needed_names(assumptions: Assumptions) -> list[str]:
     """The columns to read, and no others."""
     person = [] if assumptions.person is None else [assumptions.person]
     return [*(variable.name for variable in assumptions.predictors), assumptions.response.name, *person]
+
+
+def kinds_of(assumptions: Assumptions) -> Kinds:
+    """What each needed column holds; with the policies that refuse no cell, wherever it holds such a thing."""
+    variables = (*assumptions.predictors, assumptions.response)
+    texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.levels[0], str)}
+    number, text = (NUMBERS[1], TEXTS[1]) if assumptions.missing != "error" else (NUMBERS[0], TEXTS[0])
+    kinds = {name: text if name in texts else number for name in needed_names(assumptions)}
+    # A row without a person cannot be bounded, so a person's cell is never allowed to be missing.
+    return kinds if assumptions.person is None else {**kinds, assumptions.person: TEXTS[0]}
 
 
 def check_schema(schema: Any, assumptions: Assumptions) -> None:
@@ -117,6 +130,8 @@ def _persons(array: Any, name: str) -> NDArray[Any]:
     blank = False
     if is_text(array.type):
         array = pc.cast(array, pa.large_string())
+        if not is_utf8(array):
+            raise DataError(f"The column of persons {name!r} has cells that are not UTF-8 text: correct them.")
         # Not pc.if_else: on slices of text it gave wrong bytes before pyarrow 24, and so wrong persons.
         blank = pc.any(pc.equal(pc.utf8_trim_whitespace(array), "")).as_py()
     if array.null_count or blank:
@@ -173,7 +188,8 @@ def _text_places(array: Any, variable: Categorical | Binary) -> NDArray[np.int64
         return places
     if pa.types.is_null(array.type):
         return np.full(len(array), -1)
-    levels = pa.array(list(variable.levels), pa.large_string())
-    found = pc.index_in(pc.cast(array, pa.large_string()), value_set=levels)
+    # Bytes against bytes: a cell that is not UTF-8 is no level, and refuses nothing.
+    levels = pa.array([str(level).encode() for level in variable.levels], pa.large_binary())
+    found = pc.index_in(as_bytes(pc.cast(array, pa.large_string())), value_set=levels)
     places = pc.cast(pc.fill_null(found, -1), pa.int64()).to_numpy(zero_copy_only=False)
     return places

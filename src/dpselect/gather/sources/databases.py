@@ -8,7 +8,7 @@ from typing import Any
 
 from dpselect.errors import DataError
 from dpselect.gather.sources.source import Database
-from dpselect.gather.sources.stream import BATCH, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH, TEXTS, Kinds, Stream, one_sentence
 
 
 def quoted(name: str) -> str:
@@ -115,11 +115,20 @@ def _postgres_type(field: Any) -> str:
     return str((facts.get(b"POSTGRESQL:type") or facts.get(b"ADBC:postgresql:typname") or b"").decode())
 
 
+def postgres_double(number: str) -> str:
+    """The nearest double of a number; the server calls one beyond all doubles, or too small for one, an error."""
+    least, most = "2.5e-324", "1.7976931348623157e308"
+    return (
+        f"CASE WHEN {number} > {most} OR {number} < -{most} THEN CAST('Infinity' AS double precision) "
+        f"WHEN {number} < {least} AND {number} > -{least} THEN 0 ELSE CAST({number} AS double precision) END"
+    )
+
+
 def _postgres_column(field: Any, kinds: Kinds) -> str:
     name = quoted(field.name)
-    if kinds.get(field.name) == "text":
+    if kinds.get(field.name) in TEXTS:
         return f"CAST({name} AS text) AS {name}"  # char(n) sheds its padding, an enum becomes its label
-    return f"CAST({name} AS double precision) AS {name}" if _postgres_type(field) == "numeric" else name
+    return f"{postgres_double(name)} AS {name}" if _postgres_type(field) == "numeric" else name
 
 
 def _postgres_schema(fields: Sequence[Any]) -> Any:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpselect.errors import DataError
+from dpselect.gather.intact.text_numbers import number_in
+from dpselect.gather.intact.watch import require_same, states_of
 from dpselect.gather.sources.statistics_files import written
-from dpselect.gather.sources.stream import BATCH, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH, TEXTS, Kinds, Stream, one_sentence
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _ADDRESS = re.compile(r"(.+(?:" + "|".join(map(re.escape, SUFFIXES)) + r"))\?sheet=(.+)", re.IGNORECASE | re.DOTALL)
@@ -28,7 +30,7 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
     asked = [place for place, name in enumerate(names) if name in kinds or not kinds]
     columns = {place: [row[place] for row in rows] for place in asked}
     types = {place: _type(cells, kinds.get(names[place])) for place, cells in columns.items()}
-    arrays = {place: _array(cells, types[place]) for place, cells in columns.items()}
+    arrays = {place: _array(cells, types[place], kinds.get(names[place])) for place, cells in columns.items()}
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
         table = pa.table([arrays[names.index(name)] for name in wanted], names=list(wanted))
@@ -47,6 +49,7 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
 
     damaged = f"{file!r} cannot be read as a workbook: it may be damaged, open in another program, or need a password"
     with one_sentence(damaged):
+        before = states_of([file])
         with python_calamine.CalamineWorkbook.from_path(file) as workbook:
             sheets = list(workbook.sheet_names)
             if sheet is not None and sheet not in sheets:
@@ -54,6 +57,7 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
                     f"{file!r} has no sheet {sheet!r}: give one of its sheets, such as '?sheet={sheets[0]}'."
                 )
             cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python()
+        require_same([file], before)
     while cells and set(cells[-1]) == {""}:
         cells.pop()
     if not cells:
@@ -65,19 +69,25 @@ def _type(cells: Sequence[Any], wanted: str | None) -> Any:
     """What a column holds: numbers, text or dates, by the types of its cells; empty cells are of no type."""
     import pyarrow as pa
 
+    if wanted is not None and wanted.endswith("or missing"):
+        return pa.string() if wanted in TEXTS else pa.float64()
     found = {type(cell) for cell in cells if not (isinstance(cell, str) and cell == "")}
     if not found:
-        return pa.string() if wanted == "text" else pa.float64()
+        return pa.string() if wanted in TEXTS else pa.float64()
     if found <= {bool}:
-        return pa.string() if wanted == "text" else pa.bool_()
+        return pa.string() if wanted in TEXTS else pa.bool_()
     if found <= {int, float, bool}:
-        return pa.string() if wanted == "text" else pa.float64()
+        return pa.string() if wanted in TEXTS else pa.float64()
     return pa.string() if str in found else pa.timestamp("s")
 
 
-def _array(cells: Sequence[Any], kind: Any) -> Any:
+def _array(cells: Sequence[Any], kind: Any, wanted: str | None) -> Any:
     import pyarrow as pa
 
+    if wanted == "number or missing":
+        return pa.array([number_in(cell) for cell in cells], kind)
+    if wanted == "text or missing":
+        return pa.array([written(cell) if isinstance(cell, str | int | float) else None for cell in cells], kind)
     if pa.types.is_timestamp(kind):
         return pa.nulls(len(cells), kind)  # refused by its type; no date is ever used
     if kind == pa.string():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,9 +14,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from dpselect.errors import DataError
+from dpselect.gather.intact.damage import is_whole
+from dpselect.gather.intact.same_files import refuse_managed, refuse_twice
+from dpselect.gather.intact.text_numbers import number_of
+from dpselect.gather.intact.watch import Watch
 from dpselect.gather.sources.excel import SUFFIXES
 from dpselect.gather.sources.statistics_files import READERS
-from dpselect.gather.sources.stream import PART, Kinds, Stream, batch_rows, one_sentence
+from dpselect.gather.sources.stream import NUMBERS, PART, Kinds, Stream, batch_rows, one_sentence
 
 FORMATS = {
     ".parquet": "parquet",
@@ -36,7 +41,7 @@ BUFFER = 1 << 18
 
 
 def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The files meant by paths, patterns and folders, sorted by name; names that start with . or _ are not data."""
+    """The files meant by paths, patterns and folders, sorted by name, each once; names that start with . or _ are not data."""
     found: list[str] = []
     for each in paths:
         path = os.fspath(each)
@@ -49,6 +54,8 @@ def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
             )
         for match in matches:
             found += _folder_files(match) if os.path.isdir(match) else [match]
+    refuse_twice(found)
+    refuse_managed(found)
     return found
 
 
@@ -105,7 +112,12 @@ class _Content:
     """
 
     handle: Any
+    watch: Watch
     metadata: Any = None
+
+    def rows(self, groups: Sequence[int] | None) -> int | None:
+        """How many rows the file says are in some of its row groups, where it says so."""
+        return None if groups is None else sum(self.metadata.row_group(group).num_rows for group in groups)
 
 
 def _row_groups(file: str, kind: str) -> Iterator[tuple[_Content, Sequence[int] | None]]:
@@ -142,12 +154,21 @@ def _read_part(
         for name in names:
             if own.count(name) + (name not in own and name in folders) != 1:
                 raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
-        with one_sentence(f"{file!r} cannot be read to its end as {TITLES[kind]}: it may be damaged or cut short"):
+        cut = f"{file!r} cannot be read to its end as {TITLES[kind]}: it may be damaged or cut short"
+        rows = 0
+        with one_sentence(cut):
             for batch in _batches(content, reader, groups, [name for name in names if name in own]):
+                if not is_whole(batch):
+                    raise DataError(f"{cut}.")
+                rows += batch.num_rows
                 columns = [
                     batch.column(name) if name in own else pa.repeat(folders[name], batch.num_rows) for name in names
                 ]
                 yield pa.RecordBatch.from_arrays(columns, list(names))
+            # Asked after each part: whichever ends last sees every change.
+            content.watch.require_unchanged()
+            if content.rows(groups) not in (None, rows):
+                raise DataError(f"{cut}.")
 
 
 def _open(file: str, kind: str) -> _Content:
@@ -155,10 +176,11 @@ def _open(file: str, kind: str) -> _Content:
     import pyarrow.parquet as pq
 
     with _opening(file, kind):
-        if kind != "parquet":
-            return _Content(pa.memory_map(file))
-        handle = pa.OSFile(file)  # its reads at a place may come from several threads at once
-        return _Content(handle, pq.read_metadata(handle))
+        watch = Watch(file)
+        # Not mapped: a mapped file that is cut while it is read kills the process. Several threads may read it at once.
+        handle = pa.OSFile(file)
+        watch.require_name()
+        return _Content(handle, watch, pq.read_metadata(handle) if kind == "parquet" else None)
 
 
 def _reader(file: str, kind: str, content: _Content) -> Any:
@@ -169,7 +191,13 @@ def _reader(file: str, kind: str, content: _Content) -> Any:
         if kind != "parquet":
             return pa.ipc.open_file(content.handle)
         # Arrow's default for Parquet fetches whole row groups ahead: five times the memory, and no faster from a disk.
-        return pq.ParquetFile(content.handle, metadata=content.metadata, pre_buffer=False, buffer_size=BUFFER)
+        return pq.ParquetFile(
+            content.handle,
+            metadata=content.metadata,
+            pre_buffer=False,
+            buffer_size=BUFFER,
+            page_checksum_verification=True,
+        )
 
 
 def _opening(file: str, kind: str) -> AbstractContextManager[None]:
@@ -198,20 +226,27 @@ def _batches(content: _Content, reader: Any, groups: Sequence[int] | None, names
 
 def _folder_values(file: str, root: str | None, kinds: Kinds) -> dict[str, Any]:
     """What the folders above a file say: text, unless the assumptions call the column a number ("01" is not 1)."""
-    import pyarrow as pa
-
     parts = Path(file).relative_to(root).parts[:-1] if root is not None else ()
     found = {}
     for part in parts:
         name, equals, text = part.partition("=")
         if equals:
             name, value = unquote(name), None if text == NO_VALUE else unquote(text)
-            kind = pa.float64() if kinds.get(name) == "number" else pa.string()
-            with one_sentence(
-                f"A folder named after {name!r} does not hold a number: rename it, or state its levels as text"
-            ):
-                found[name] = pa.scalar(value, pa.string()).cast(kind)
+            found[name] = _folder_value(value, name, kinds.get(name))
     return found
+
+
+def _folder_value(text: str | None, name: str, wanted: str | None) -> Any:
+    import pyarrow as pa
+
+    if wanted not in NUMBERS:
+        return pa.scalar(text, pa.string())
+    number = math.nan if text is None else number_of(text)
+    if wanted == "number" and text is not None and not math.isfinite(number):
+        raise DataError(
+            f"A folder named after {name!r} does not hold a number: rename it, or state its levels as text."
+        )
+    return pa.scalar(number, pa.float64())
 
 
 def _with_folders(schema: Any, folders: Mapping[str, Any]) -> Any:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 
 from dpselect.errors import DataError
+from dpselect.gather.intact.damage import require_whole
+from dpselect.gather.intact.text_numbers import number_in
+from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.stream import BATCH, Kinds, Stream, one_sentence
 
-_ONE_TYPE = "The table's columns cannot be turned into Arrow columns: give each column one type"
+_MIXED = "The column {!r} cannot be turned into an Arrow column: give all its cells one type"
 
 
 def frame_stream(source: Any, kinds: Kinds) -> Stream:
@@ -18,7 +22,7 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
     if nw.dependencies.is_polars_lazyframe(source):
         return _lazy_stream(source)
     if isinstance(source, Mapping):
-        source = _table_of(source, kinds)
+        return _table_stream(_table_of(source, kinds))
     try:
         frame = nw.from_native(source, eager_only=True)
     except TypeError:
@@ -29,17 +33,74 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
     except nw.exceptions.DuplicateError:
         raise DataError("A column name is in the table more than once: rename one of them.") from None
     names = [name for name in frame.columns if name in kinds or not kinds]
-    with one_sentence(_ONE_TYPE):
-        table = frame.select(names).to_arrow()
-    return Stream(table.schema, lambda asked: iter(table.select(list(asked)).to_batches()))
+    table = _arrow(frame.select(names).to_arrow)
+    if table is not None and not nw.dependencies.is_pandas_like_dataframe(source):
+        return _table_stream(table)
+    columns = {}
+    for name in names:
+        column = _arrow(frame.get_column(name).to_arrow) if table is None else table[name]
+        guessed = _is_a_guess(frame.get_column(name))
+        columns[name] = _column(column, frame.get_column(name).to_list, name, kinds.get(name) if guessed else None)
+    return _table_stream(_together(columns))
+
+
+def _arrow(convert: Callable[[], Any]) -> Any:
+    """What a conversion gives, or None where it fails; its message may quote a cell, so it is forgotten here."""
+    try:
+        return convert()
+    except Exception:
+        return None
+
+
+def _is_a_guess(series: nw.Series[Any]) -> bool:
+    """Whether a column's type says no more than what was found in its cells: pandas' objects and strings."""
+    return series.dtype in (nw.Object(), nw.String())
+
+
+def _column(column: Any, cells: Callable[[], Sequence[Any]], name: str, wanted: str | None) -> Any:
+    """A column as it is; where its type is a guess and no cell may refuse the table, cell by cell if it is another type."""
+    import pyarrow as pa
+
+    if wanted == "number or missing" and (column is None or not is_number(column.type)):
+        return pa.array(list(map(number_in, cells())), pa.float64())
+    if wanted == "text or missing" and (column is None or not is_text(column.type)):
+        return pa.array([cell if _is_unicode(cell) else None for cell in cells()], pa.string())
+    if column is None:
+        raise DataError(f"{_MIXED.format(name)}.")
+    return column
+
+
+def _is_unicode(cell: Any) -> bool:
+    return isinstance(cell, str) and not any("\ud800" <= each <= "\udfff" for each in cell)
 
 
 def _table_of(columns: Mapping[Any, Any], kinds: Kinds) -> Any:
+    """A dictionary of lists or arrays; the types of lists are guesses from their cells."""
     import pyarrow as pa
 
-    asked = {str(name): values for name, values in columns.items() if str(name) in kinds or not kinds}
+    found = {}
+    for key, values in columns.items():
+        name = str(key)
+        if name in kinds or not kinds:
+            guessed = isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUS"
+            column = _arrow(partial(pa.array, values))
+            found[name] = _column(column, partial(list, values), name, kinds.get(name) if guessed else None)
+    return _together(found)
+
+
+def _together(columns: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
     with one_sentence("The dictionary's columns are not a table: give each name a list or an array, all equally long"):
-        return pa.table(asked)
+        return pa.table(dict(columns))
+
+
+def _table_stream(table: Any) -> Stream:
+    def read(names: Sequence[str]) -> Iterator[Any]:
+        for batch in table.select(list(names)).to_batches():
+            yield require_whole(batch, "The table")
+
+    return Stream(table.schema, read)
 
 
 def _lazy_stream(source: Any) -> Stream:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpselect.errors import DataError
+from dpselect.gather.intact.damage import require_whole
+from dpselect.gather.intact.same_files import dataset_files, refuse_managed, refuse_twice
+from dpselect.gather.intact.watch import require_same, states_of
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
 from dpselect.gather.sources.excel import excel_stream, split_sheet
@@ -62,13 +65,7 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
     import pyarrow.dataset as ds
 
     if isinstance(source, ds.Dataset):
-        reader = source.scanner
-
-        def scan(names: Sequence[str]) -> Iterator[Any]:
-            with one_sentence("The Arrow dataset cannot be read to its end: a file may be damaged"):
-                yield from reader(columns=list(names), batch_size=BATCH).to_batches()
-
-        return Stream(source.schema, scan)
+        return _dataset_stream(source)
     if _is_stream(source):
         with one_sentence("The Arrow stream cannot be opened: it may have been read before"):
             batches = pa.RecordBatchReader.from_stream(source)
@@ -76,10 +73,26 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
         def drain(names: Sequence[str]) -> Iterator[Any]:
             with one_sentence("The Arrow stream broke off while it was read"):
                 for batch in batches:
-                    yield batch.select(list(names))
+                    yield require_whole(batch.select(list(names)), "The Arrow stream")
 
         return Stream(batches.schema, drain)
     return frame_stream(source, kinds)
+
+
+def _dataset_stream(dataset: Any) -> Stream:
+    """An Arrow dataset; what is asked of files is asked of its files too, where they are on this machine."""
+    files = dataset_files(dataset)
+    refuse_twice(files)
+    refuse_managed(files)
+
+    def scan(names: Sequence[str]) -> Iterator[Any]:
+        before = states_of(files)
+        with one_sentence("The Arrow dataset cannot be read to its end: a file may be damaged"):
+            for batch in dataset.scanner(columns=list(names), batch_size=BATCH).to_batches():
+                yield require_whole(batch, "The Arrow dataset")
+            require_same(files, before)
+
+    return Stream(dataset.schema, scan)
 
 
 def _is_stream(source: Any) -> bool:

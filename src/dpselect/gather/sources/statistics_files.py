@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpselect.errors import DataError
-from dpselect.gather.sources.stream import Kinds, Stream, dictionary, one_sentence
+from dpselect.gather.intact.watch import require_same, states_of
+from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, dictionary, one_sentence
 
 READERS = {
     ".dta": "read_dta",
@@ -99,7 +99,7 @@ def _as_asked(schema: Any, kinds: Kinds) -> Any:
     import pyarrow as pa
 
     fields = [
-        field.with_type(pa.string()) if kinds.get(field.name) == "text" and field.type == pa.float64() else field
+        field.with_type(pa.string()) if kinds.get(field.name) in TEXTS and field.type == pa.float64() else field
         for field in schema
     ]
     return pa.schema(fields)
@@ -108,7 +108,8 @@ def _as_asked(schema: Any, kinds: Kinds) -> Any:
 def _batches(file: str, names: Sequence[str], kinds: Kinds) -> Iterator[Any]:
     import pyarrow as pa
 
-    metadata, state = _metadata(file), _state(file)
+    before = states_of([file])
+    metadata = _metadata(file)
     schema = _as_asked(_schema(file, metadata), kinds)
     for name in names:
         if schema.names.count(name) != 1:
@@ -126,17 +127,10 @@ def _batches(file: str, names: Sequence[str], kinds: Kinds) -> Iterator[Any]:
                 output_format="dict",
             )
             arrays = [_array(columns[name], schema.field(name).type, labels[name]) for name in names]
-        if _state(file) != state:
-            raise DataError(f"{file!r} changed while it was read: read it when nobody writes to it.")
+        require_same([file], before)
         rows = len(arrays[0])
         start += rows
         yield pa.RecordBatch.from_arrays(arrays, list(names))
-
-
-def _state(file: str) -> tuple[int, int, int]:
-    """What changes when a file is replaced or written: chunks of two files must not be mixed."""
-    found = os.stat(file)
-    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _array(values: Sequence[Any], kind: Any, labels: dict[Any, str]) -> Any:

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpselect.errors import DataError
+from dpselect.gather.intact.text_numbers import as_text, is_utf8, numbers_of
+from dpselect.gather.intact.watch import Watch
 from dpselect.gather.sources.source import Csv
-from dpselect.gather.sources.stream import Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text_form import form_hint
 
 BLOCK = 1 << 20
@@ -72,31 +74,52 @@ def _guessed(file: str, form: Csv) -> list[Any]:
 
 
 def _schema(file: str, form: Csv, kinds: Kinds) -> Any:
-    """Names and types by the first block; a number stays a guess only where it looks like something else."""
+    """Names and types by the first block; a number stays a guess only where it looks like something else and may be refused."""
     import pyarrow as pa
 
-    guessed = _guessed(file, form)
-    types = {"text": pa.string(), "number": pa.float64()}
     fields = []
-    for field in guessed:
+    for field in _guessed(file, form):
         wanted = kinds.get(field.name)
-        looks_right = wanted == "text" or (
-            wanted == "number"
-            and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_null(field.type))
-        )
-        fields.append(field.with_type(types[wanted]) if wanted and looks_right else field)
+        if wanted in TEXTS:
+            fields.append(pa.field(field.name, pa.string()))
+        elif wanted == "number or missing" or (wanted == "number" and _looks_like_a_number(field.type)):
+            fields.append(pa.field(field.name, pa.float64()))
+        else:
+            fields.append(field)
     return pa.schema(fields)
 
 
+def _looks_like_a_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind) or types.is_boolean(kind))
+
+
 def _batches(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterator[Any]:
+    """The rows of one file. Cells are taken as bytes and made numbers and text here, so that none of them refuses the file."""
+    import pyarrow as pa
+
+    watch = Watch(file)
     schema = _schema(file, form, kinds)
     for name in names:
         if schema.names.count(name) != 1:
             raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
     types = {name: schema.field(name).type for name in names}
+    by_hand = {name: kind for name, kind in types.items() if kind in (pa.float64(), pa.string())}
     try:
-        with _open(file, form, types, names) as reader:
-            yield from reader
+        with _open(file, form, {**types, **dict.fromkeys(by_hand, pa.binary())}, names) as reader:
+            watch.require_name()
+            for batch in reader:
+                columns = [
+                    _column(batch.column(name), by_hand[name], form) if name in by_hand else batch.column(name)
+                    for name in names
+                ]
+                for name, column in zip(names, columns, strict=True):
+                    if kinds.get(name) == "text" and not is_utf8(column):
+                        raise DataError(f"{_unreadable(name, file)}{form_hint(file, form)}.")
+                yield pa.RecordBatch.from_arrays(columns, list(names))
+        watch.require_unchanged()
     except DataError:
         raise
     except Exception as error:  # the message quotes a row or a cell; of it only the column's place is passed on
@@ -106,23 +129,44 @@ def _batches(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterat
     raise DataError(reason)  # out here, where no __context__ remembers the cell
 
 
+def _column(cells: Any, kind: Any, form: Csv) -> Any:
+    import pyarrow as pa
+
+    return pa.array(numbers_of(as_text(cells), form.decimal)) if kind == pa.float64() else as_text(cells)
+
+
 def _reason(file: str, message: str, names: Sequence[str]) -> str:
     place = re.search(r"In CSV column #(\d+)", message)
     if place is not None and int(place[1]) < len(names):
-        return f"The column {names[int(place[1])]!r} of {file!r} cannot be read as its type or encoding: clean it first"
+        return _unreadable(names[int(place[1])], file)
     if "Expected" in message and "columns" in message:
         return f"{file!r} has a row with more or fewer fields than its first line names: correct or remove that row"
-    return f"{file!r} cannot be read to its end: it may be cut short, or hold bytes that are not in its encoding"
+    return f"{file!r} cannot be read to its end: it may be cut short, or have a line longer than a megabyte"
+
+
+def _unreadable(name: str, file: str) -> str:
+    return f"The column {name!r} of {file!r} cannot be read as its type or encoding: clean it first"
 
 
 def _open(file: str, form: Csv, types: dict[str, Any], names: Sequence[str] | None) -> Any:
     from pyarrow import csv
 
     return csv.open_csv(
-        file,
-        read_options=csv.ReadOptions(block_size=BLOCK, encoding=form.encoding),
+        _utf8(file, form.encoding),
+        read_options=csv.ReadOptions(block_size=BLOCK),
         parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types=types, include_columns=None if names is None else list(names), decimal_point=form.decimal
         ),
     )
+
+
+def _utf8(file: str, encoding: str) -> Any:
+    """The bytes of a file, unpacked, in UTF-8; one that its encoding does not have becomes a mark, in its own cell alone."""
+    import pyarrow as pa
+
+    stream = pa.input_stream(file)
+    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii"):
+        return stream  # as they are: no cell need be text to be skipped, compared or missing
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    return pa.TransformInputStream(stream, lambda data: decoder.decode(data, not data).encode())

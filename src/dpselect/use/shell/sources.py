@@ -12,14 +12,14 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.moments_file import moments_files
-from dpselect.gather.sources.arrow import check_schema
+from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
 from dpselect.gather.sources.open import ColumnType, open_stream, plain_form, read_schema
 from dpselect.gather.sources.source import Csv, parse_address
 from dpselect.gather.sources.stream import one_sentence
 from dpselect.gather.sources.text_form import guess_form, stated_form
 from dpselect.gather.sums.moments import Moments
-from dpselect.gather.table import gather_table, kinds_of
+from dpselect.gather.table import gather_table
 from dpselect.use.shell.terminal import reading
 
 

@@ -1,0 +1,221 @@
+"""Claim: with `midpoint` and `zero-row` no cell refuses a table, from any source: what is no number or level is missing.
+
+And it is missing in the same way everywhere: a table with unreadable cells gives the integers of the one in which they are empty.
+"""
+
+import math
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.errors import DataError
+from dpselect.gather.intact.text_numbers import number_in, number_of, numbers_of
+from dpselect.gather.saved.answers import moments_from_answer
+from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.sources.source import Csv, Database
+from dpselect.gather.table import gather_table
+
+POLICIES = ("midpoint", "zero-row")
+UNREADABLE = ["x", "", "NA", "1_000", "0x10", "1,5", "12 kg", "2020-01-01", "--1", "é", "1e", "٣", "-", "1 2"]
+CLEAN = {"y": [0.5, 1.5, 2.5, 3.5], "a": [1.0, -1.5, 0.25, 1.75], "c": ["u", "v", "u", "v"]}
+EMPTY = {**CLEAN, "a": [1.0, None, 0.25, 1.75], "c": ["u", "v", None, "v"]}
+
+
+def study(missing: str) -> Assumptions:
+    return Assumptions(Numeric("y", 0, 4), [Numeric("a", -2, 2), Categorical("c", ["u", "v"])], missing=missing)
+
+
+def expected(missing: str):
+    kinds = pa.schema([("y", pa.float64()), ("a", pa.float64()), ("c", pa.string())])
+    return gather_table(pa.table(EMPTY, kinds), study(missing)).integers()
+
+
+def lines(bad: str, *, last: bool) -> str:
+    cells = [("0.5", "1.0", "u"), ("1.5", f'"{bad}"', "v"), ("2.5", "0.25", f'"{bad}"'), ("3.5", "1.75", "v")]
+    ordered = [*cells[:1], *cells[3:], *cells[1:3]] if last else cells
+    return "y,a,c\n" + "".join(",".join(row) + "\n" for row in ordered)
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+@pytest.mark.parametrize("bad", UNREADABLE)
+def test_text_in_a_csv_file(tmp_path, bad, missing):
+    for last in (False, True):
+        (tmp_path / "t.csv").write_text(lines(bad, last=last), encoding="utf-8")
+        assert gather_table(tmp_path / "t.csv", study(missing)).integers() == expected(missing)
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_text_in_a_csv_file_after_a_million_bytes(tmp_path, missing):
+    """The types are guessed from the first block; the bad cell is in a later one."""
+    many = "3.5,1.75,v\n" * 150_000
+    (tmp_path / "t.csv").write_text(lines("x", last=True).replace("y,a,c\n", "y,a,c\n" + many), encoding="utf-8")
+    (tmp_path / "u.csv").write_text(lines("", last=True).replace("y,a,c\n", "y,a,c\n" + many), encoding="utf-8")
+    found = [gather_table(tmp_path / name, study(missing)).integers() for name in ("t.csv", "u.csv")]
+    assert found[0] == found[1] and found[0][0] == 150_004
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_bytes_that_are_not_in_the_encoding(tmp_path, missing):
+    for encoding, bad in (("utf-8", b"\xff\xfe"), ("cp1252", b"\x81"), ("ascii", b"\x80")):
+        (tmp_path / "t.csv").write_bytes(lines("@@", last=False).encode().replace(b"@@", bad))
+        assert gather_table(Csv(tmp_path / "t.csv", encoding=encoding), study(missing)).integers() == expected(missing)
+    half = lines("@", last=False).encode("utf-16-le").replace("@".encode("utf-16-le"), b"\x00\xd8")
+    (tmp_path / "t.csv").write_bytes(half)
+    assert gather_table(Csv(tmp_path / "t.csv", encoding="utf-16-le"), study(missing)).integers() == expected(missing)
+
+
+OBJECTS = ["x", None, float("nan"), b"x", [1], {"a": 1}, 1 + 2j, pd.NaT, pd.Timestamp(0), 10**400, object(), "\ud800"]
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+@pytest.mark.parametrize("bad", OBJECTS, ids=range(len(OBJECTS)))
+def test_objects_in_memory(bad, missing):
+    columns = {**CLEAN, "a": [1.0, bad, 0.25, 1.75], "c": ["u", "v", bad, "v"]}
+    frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+    assert gather_table(frame, study(missing)).integers() == expected(missing)
+    assert gather_table(columns, study(missing)).integers() == expected(missing)
+    dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
+    if not isinstance(bad, dict | list) and bad != "\ud800":  # which Dask itself cannot send to its workers
+        whole = dask.from_pandas(frame, npartitions=2)
+        assert gather_table(whole, study(missing)).integers() == expected(missing)
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_a_frame_of_text_as_pandas_reads_it_when_one_cell_is_bad(tmp_path, missing):
+    (tmp_path / "t.csv").write_text(lines("x", last=False), encoding="utf-8")
+    frame = pd.read_csv(tmp_path / "t.csv")
+    assert not pd.api.types.is_numeric_dtype(frame["a"])
+    assert gather_table(frame, study(missing)).integers() == expected(missing)
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_lists_and_arrays(missing):
+    numeric = Assumptions(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing=missing)
+    right = gather_table(([[1.0], [math.nan], [0.25]], [0.5, 1.5, math.nan]), numeric).integers()
+    for bad in (None, "x", "inf", "nan", 10**400, pd.NaT):
+        assert gather_table(([[1.0], [bad], [0.25]], [0.5, 1.5, bad]), numeric).integers() == right
+    assert (
+        gather_table((np.array([["1.0"], ["?"], ["0.25"]]), np.array(["0.5", "1.5", "?"])), numeric).integers() == right
+    )
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_text_that_is_not_utf8_in_parquet_and_arrow(tmp_path, missing):
+    offsets = pa.py_buffer(np.array([0, 1, 2, 4, 5], np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 4, [None, offsets, pa.py_buffer(b"uv\xff\xfev")])
+    table = pa.table({"y": CLEAN["y"], "a": pa.array(EMPTY["a"]), "c": text})
+    pq.write_table(table, tmp_path / "t.parquet")
+    with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    for source in (table, tmp_path / "t.parquet", tmp_path / "t.arrow"):
+        assert gather_table(source, study(missing)).integers() == expected(missing)
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_a_folder_that_names_no_number(tmp_path, missing):
+    for value, rows in (("1.0", [0]), ("x", [1]), ("0.25", [2]), ("1.75", [3])):
+        (tmp_path / "by" / f"a={value}").mkdir(parents=True)
+        part = pa.table({name: [EMPTY[name][i] for i in rows] for name in ("y", "c")}, pa.schema(KINDS))
+        pq.write_table(part, tmp_path / "by" / f"a={value}" / "t.parquet")
+    assert gather_table(tmp_path / "by", study(missing)).integers() == expected(missing)
+
+
+KINDS = [("y", pa.float64()), ("c", pa.string())]
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_a_sheet_with_a_word_or_a_date_among_numbers(tmp_path, missing):
+    openpyxl = pytest.importorskip("openpyxl", reason="No Excel: pip install openpyxl.")
+    import datetime
+
+    for bad in ("x", "NA", datetime.datetime(2020, 1, 1)):
+        book = openpyxl.Workbook()
+        for row in [("y", "a", "c"), (0.5, 1.0, "u"), (1.5, bad, "v"), (2.5, 0.25, bad), (3.5, 1.75, "v")]:
+            book.active.append(row)
+        book.save(tmp_path / "t.xlsx")
+        assert gather_table(tmp_path / "t.xlsx", study(missing)).integers() == expected(missing)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("missing", POLICIES)
+def test_numbers_beyond_every_double_in_postgresql(postgres, missing):
+    """The server calls them an error, while it reads the rows."""
+    values = "(VALUES (0.5, 1.0, 'u'), (1.5, 1e400, 'v'), (2.5, 0.25, NULL), (3.5, 1.75, 'v'), (2.0, -1e-400, 'u')) AS t (y, a, c)"
+    found = gather_table(Database(postgres, query=f"SELECT * FROM {values}"), study(missing))
+    rows = {name: [*EMPTY[name], more] for name, more in (("y", 2.0), ("a", -0.0), ("c", "u"))}
+    kinds = pa.schema([("y", pa.float64()), ("a", pa.float64()), ("c", pa.string())])
+    right = gather_table(pa.table(rows, kinds), study(missing)).integers()
+    assert found.integers() == right
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(postgres) as connection:
+        query = aggregate_query(study(missing), f"(SELECT * FROM {values})", "postgres").partition("SELECT")
+        answered = connection.execute(query[1] + query[2])
+        answer = dict(zip([column.name for column in answered.description], answered.fetchone(), strict=True))
+    assert moments_from_answer(answer, study(missing)).integers() == right
+
+
+def test_where_a_cell_may_be_refused_its_column_is_named_and_nothing_else(tmp_path):
+    secret = "7342.1234"
+    (tmp_path / "t.csv").write_text(lines(f"x{secret}", last=False) + "1,1,u\n" * 200_000, encoding="utf-8")
+    frame = pd.DataFrame({**CLEAN, "a": pd.Series([1.0, f"x{secret}", 0.25, 1.75], dtype=object)})
+    numeric = Assumptions(Numeric("y", 0, 4), [Numeric("a", -2, 2)])
+    for source, stated in (
+        (tmp_path / "t.csv", study("error")),
+        (frame, study("error")),
+        (dict(frame), study("error")),
+        (([[1.0], [None]], [0.5, 1.5]), numeric),
+    ):
+        with pytest.raises(DataError, match="'a'") as caught:
+            gather_table(source, stated)
+        assert secret not in str(caught.value)
+
+
+def test_types_that_a_source_declares_are_public_and_still_refused():
+    for declared in (
+        pa.table({**CLEAN, "a": ["1", "2", "3", "4"]}),
+        pl.DataFrame({**CLEAN, "a": ["1", "2", "3", "4"]}),
+    ):
+        with pytest.raises(DataError, match=r"'a' has the type .*string"):
+            gather_table(declared, study("midpoint"))
+    dates = pd.DataFrame({**CLEAN, "a": pd.to_datetime(["2020-01-01"] * 4)})
+    with pytest.raises(DataError, match="'a' has the type timestamp"):
+        gather_table(dates, study("midpoint"))
+
+
+TEXTS = (
+    st.text(alphabet="0123456789.eE+-_, \tnaifNAtrueFALSExé", max_size=8)
+    | st.floats().map(repr)
+    | st.integers().map(str)
+)
+
+
+@given(st.lists(TEXTS, max_size=6), st.sampled_from(".,"))
+@settings(max_examples=500)
+def test_a_cells_number_does_not_depend_on_the_cells_beside_it(texts, point):
+    together = numbers_of(pa.array(texts, pa.string()), point)
+    alone = np.array([numbers_of(pa.array([text]), point)[0] for text in texts], dtype=np.float64)
+    one_by_one = np.array([number_of(text, point) for text in texts], dtype=np.float64)
+    assert np.array_equal(together, alone, equal_nan=True) and np.array_equal(together, one_by_one, equal_nan=True)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_is_itself_however_it_is_written(number):
+    assert number_of(f" {number!r}\t") == number == number_in(number) == number_of(repr(number).replace(".", ","), ",")
+
+
+def test_duckdb_reads_the_same_table(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    with closing(duckdb.connect(str(tmp_path / "t.duckdb"))) as connection:
+        connection.register("here", pa.table({"y": EMPTY["y"], "a": pa.array(EMPTY["a"]), "c": pa.array(EMPTY["c"])}))
+        connection.execute("CREATE TABLE t AS SELECT * FROM here")
+    found = gather_table(Database(tmp_path / "t.duckdb", table="t"), study("midpoint"))
+    assert found.integers() == expected("midpoint")

@@ -1,0 +1,145 @@
+"""No row twice: the same file under two names, and folders whose files are more than the table."""
+
+import os
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+from dpselect.errors import DataError
+from dpselect.gather.table import gather_table
+
+STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two files of ten rows."""
+    (tmp_path / "t").mkdir()
+    for name in ("1", "2"):
+        values = np.random.default_rng(int(name)).uniform(-1, 1, 10)
+        pq.write_table(pa.table({"a": values, "y": values}), tmp_path / "t" / f"{name}.parquet")
+    return tmp_path / "t"
+
+
+def symbolic_link(folder):
+    os.symlink(folder / "1.parquet", folder / "3.parquet")
+    return folder
+
+
+def hard_link(folder):
+    os.link(folder / "1.parquet", folder / "3.parquet")
+    return folder
+
+
+def linked_folder(folder):
+    os.symlink(folder, folder.parent / "u")
+    return [folder, folder.parent / "u"]
+
+
+def relative(folder):
+    return [str(folder / "1.parquet"), os.path.relpath(folder / "1.parquet")]
+
+
+TWICE = {
+    "the same path": lambda folder: [folder / "1.parquet"] * 2,
+    "the same text": lambda folder: [str(folder / "1.parquet")] * 2,
+    "another way to say it": relative,
+    "a file and its folder": lambda folder: [folder / "1.parquet", folder],
+    "a symbolic link in a folder": symbolic_link,
+    "a hard link in a folder": hard_link,
+    "a linked folder": linked_folder,
+    "a pattern that matches a folder and what is in it": lambda folder: str(folder.parent / "**"),
+    "two patterns": lambda folder: [str(folder / "*.parquet"), str(folder / "1*")],
+    "an Arrow dataset": lambda folder: ds.dataset([str(folder / "1.parquet")] * 2),
+    "Arrow datasets together": lambda folder: ds.dataset(
+        [ds.dataset(folder / "1.parquet"), ds.dataset(str(folder / "1.parquet"))]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_file_that_would_count_twice_is_refused(name, folder):
+    with pytest.raises(DataError, match=r"given twice|are the same file") as caught:
+        gather_table(TWICE[name](folder), STUDY)
+    assert "1.parquet" in str(caught.value) and "twice the noise" in str(caught.value)
+
+
+def test_csv_files_too(tmp_path):
+    (tmp_path / "1.csv").write_text("a,y\n0,1\n")
+    os.symlink(tmp_path / "1.csv", tmp_path / "2.csv")
+    with pytest.raises(DataError, match="are the same file"):
+        gather_table(tmp_path, STUDY)
+
+
+def test_one_link_to_a_file_elsewhere_is_a_file_like_any_other(folder, tmp_path):
+    (tmp_path / "links").mkdir()
+    os.symlink(folder / "1.parquet", tmp_path / "links" / "1.parquet")
+    assert gather_table(tmp_path / "links", STUDY).integers() == gather_table(folder / "1.parquet", STUDY).integers()
+
+
+def test_a_link_to_nowhere_is_one_sentence(folder):
+    os.symlink(folder / "none.parquet", folder.parent / "3.parquet")
+    with pytest.raises(DataError, match=r"There is no file|cannot be read: No such file"):
+        gather_table(str(folder.parent / "*.parquet"), STUDY)
+
+
+def delta(table):
+    (table / "_delta_log").mkdir()
+
+
+def hudi(table):
+    (table / ".hoodie").mkdir()
+
+
+def iceberg(table):
+    (table / "metadata").mkdir()
+    (table / "metadata" / "00001-5f2c.metadata.json").write_text("{}")
+
+
+def older_iceberg(table):
+    (table / "metadata").mkdir()
+    (table / "metadata" / "v3.metadata.json").write_text("{}")
+
+
+def streaming(table):
+    (table / "_spark_metadata").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (delta, "Delta"),
+        (hudi, "Hudi"),
+        (iceberg, "Iceberg"),
+        (older_iceberg, "Iceberg"),
+        (streaming, "Spark streaming"),
+    ],
+)
+def test_tables_with_a_log_are_refused_with_what_reads_them(folder, make, kind):
+    """Their folders keep the rows of people who were deleted, and the old version of every row that was changed."""
+    (folder / "day=1").mkdir()
+    os.rename(folder / "2.parquet", folder / "day=1" / "2.parquet")
+    make(folder)
+    sources = [
+        folder,
+        folder / "day=1",
+        folder / "1.parquet",
+        str(folder / "*.parquet"),
+        [folder / "day=1" / "2.parquet"],
+        ds.dataset(folder / "1.parquet"),
+    ]
+    for source in sources:
+        with pytest.raises(DataError, match=rf"{re.escape(str(folder))}' is a table of {kind}, .* read it with"):
+            gather_table(source, STUDY)
+
+
+def test_a_folder_named_metadata_is_no_table(folder):
+    (folder.parent / "metadata").mkdir()
+    (folder.parent / "metadata" / "notes.metadata.json").write_text("{}")
+    assert gather_table(folder, STUDY).n == 20
