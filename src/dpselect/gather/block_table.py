@@ -10,12 +10,11 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError, DataError
 from dpselect.gather.add_up_blocks import BlockPlan, Gathered, add_up_blocks_here
 from dpselect.gather.clusters.cluster import cluster_blocks
-from dpselect.gather.saved.moments_file import moments_files
+from dpselect.gather.count import refuse_sums
 from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.sums.accumulate import checked
 from dpselect.gather.sums.assign import Assigner, fresh_assigner
 from dpselect.gather.sums.blocks import sums_bytes
-from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import table_parts
 
 MOST_BYTES = 512 * 2**20
@@ -41,10 +40,7 @@ def gather_blocks(
     1e75.
     """
     _check(assumptions, blocks, partitions, moments)
-    if isinstance(source, Moments) or moments_files(source):
-        raise DataError(
-            "Votes read rows, and moments no longer hold them: give the table itself, or choose with method='pcls' or 'pcpl'."
-        )
+    refuse_sums(source)
     plan = BlockPlan(blocks, partitions, assigner or fresh_assigner(blocks, partitions, assumptions.person), moments)
     cluster = cluster_blocks(source)
     if cluster is not None:

@@ -10,6 +10,7 @@ from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.assume.models.candidates import LISTED_AT_MOST, Candidates, SubsetRule, columns_of
 from dpselect.assume.models.recipe import Recipe
 from dpselect.errors import AssumptionError
+from dpselect.gather.sums.blocks import BlockSums
 from dpselect.gather.sums.moments import Moments
 from dpselect.minimize.certificate import LARGEST_RADIUS, Floats
 from dpselect.minimize.exact import exact_double
@@ -19,6 +20,7 @@ from dpselect.minimize.lattice_compiled import count_of, is_available
 from dpselect.minimize.lattice_numpy import masks_of
 from dpselect.minimize.losses import Losses
 from dpselect.minimize.terms.terms import suits, term_losses
+from dpselect.minimize.votes import Votes, count_votes
 
 Progress = Callable[[float], None]
 
@@ -38,11 +40,14 @@ ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 """The most that rounding a loss to a double can move it: a loss is at most y'y <= n, and n <= MAXIMUM_ROWS."""
 
 
-def minimize(moments: Moments, recipe: Recipe, progress: Progress | None = None) -> Losses:
-    """The loss of every candidate of a recipe, to the tolerance that its range pays for."""
+def minimize(gathered: Moments | BlockSums, recipe: Recipe, progress: Progress | None = None) -> Losses | Votes:
+    """The loss of every candidate to the tolerance that its range pays for; or, with votes, what every block says."""
+    if isinstance(gathered, BlockSums):
+        assert recipe.votes is not None
+        return count_votes(gathered, dead_zone=recipe.votes.dead_zone, ridge=recipe.votes.ridge)
     rho = recipe.assumptions.rho
     tolerance = solver_tolerance(1.0, rho, recipe.rows)
-    return minimize_all(moments, recipe.candidates, rho, tolerance=tolerance, progress=progress)
+    return minimize_all(gathered, recipe.candidates, rho, tolerance=tolerance, progress=progress)
 
 
 @np.errstate(all="ignore")  # whatever the program has set: no exception may depend on the rows

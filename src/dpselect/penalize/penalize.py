@@ -9,13 +9,19 @@ from dpselect.assume.models.penalty import candidate_penalties
 from dpselect.assume.models.recipe import Recipe
 from dpselect.errors import AssumptionError
 from dpselect.minimize.losses import Losses
+from dpselect.minimize.votes import Votes
+from dpselect.penalize.margins import Margins, margins
 from dpselect.penalize.pcls import pcls_scores
 from dpselect.penalize.pcpl import LocalScores, pcpl_scores
 from dpselect.penalize.scores import Scores
 
+PrivateScores = Scores | LocalScores | Margins
 
-def penalize(losses: Losses, recipe: Recipe) -> Scores | LocalScores:
-    """The private scores of every candidate: its loss, or the logarithm of it, and what its columns cost."""
+
+def penalize(losses: Losses | Votes, recipe: Recipe) -> PrivateScores:
+    """The private scores of every candidate: its loss, the logarithm of it, or its margin, and what its size costs."""
+    if isinstance(losses, Votes):
+        return margins(losses, recipe)
     assumptions, penalties = recipe.assumptions, _penalties(recipe)
     records = assumptions.rows_per_person
     if recipe.method == "pcls":

@@ -12,6 +12,7 @@ from typing import Any
 from dpselect.assume.models.budget import Guarantee, plain
 from dpselect.assume.models.candidates import CandidateList, Candidates, SubsetRule, mask_of
 from dpselect.assume.models.recipe import Recipe
+from dpselect.assume.models.vote_rule import VoteRule
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import DataError
@@ -124,6 +125,7 @@ def _recipe_from_dict(values: dict[str, Any]) -> Recipe:
         assumptions=Assumptions.from_dict(values["assumptions"]),
         as_printed=values["as_printed"],
         paid_before=Decimal(values.get("bounds_epsilon", "0")),
+        votes=VoteRule(**values["votes"]) if "votes" in values else None,
     )
 
 

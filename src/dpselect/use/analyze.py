@@ -12,14 +12,14 @@ from dpselect.assume.models.penalty import Penalty
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import BudgetExceeded
-from dpselect.gather.table import gather_table
 from dpselect.release.account import Account
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use.analysis import Analysis
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
-from dpselect.use.select import choose_model
+from dpselect.use.gathering import Telling, gather_for
+from dpselect.use.select import choose_from
 
 
 def analyze(
@@ -29,7 +29,7 @@ def analyze(
     epsilon: Price,
     delta: Price = 0,
     split: tuple[Price, Price] | None = None,
-    method: Method = "pcls",
+    method: Method = "votes",
     mechanism: Mechanism = "permute-and-flip",
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
     penalty: Penalty | None = None,
@@ -56,11 +56,11 @@ def analyze(
     return run_analysis(source, plan, Account(ledger, data, analyst))
 
 
-def run_analysis(source: Any, plan: AnalysisPlan, account: Account) -> Analysis:
+def run_analysis(source: Any, plan: AnalysisPlan, account: Account, progress: Telling | None = None) -> Analysis:
     """Ask the ledger, read the rows once, choose, estimate."""
     account.check(*plan.charges)
-    moments = gather_table(source, plan.assumptions)
-    selection = choose_model(moments, plan.assumptions, plan.choice, plan.for_choice, account)
+    table = gather_for(source, plan.assumptions, plan.choice, plan.for_choice, moments=True, progress=progress)
+    selection = choose_from(table, account)
     estimate = plan_estimate(
         plan.assumptions,
         selection.columns,
@@ -69,8 +69,9 @@ def run_analysis(source: Any, plan: AnalysisPlan, account: Account) -> Analysis:
         intervals=plan.intervals,
         selected=True,
     )
+    assert table.moments is not None
     try:
-        coefficients = release_estimate(moments, estimate, account)
+        coefficients = release_estimate(table.moments, estimate, account)
     except BudgetExceeded as refused:  # somebody else has spent in between
         refused.add_note(f"The choice was drawn and is paid for: {selection}.")
         raise

@@ -9,16 +9,15 @@ from dpselect.assume.models.budget import Budget, Price
 from dpselect.assume.models.candidates import Candidates
 from dpselect.assume.models.choice import Choice, Mechanism, Method
 from dpselect.assume.models.penalty import Penalty
-from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.gather.table import gather_table
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.select import release_selection
 from dpselect.release.selection import Selection
+from dpselect.use.gathering import Gathered, gather_for
 
 
 def select(
@@ -27,7 +26,7 @@ def select(
     *,
     epsilon: Price,
     delta: Price = 0,
-    method: Method = "pcls",
+    method: Method = "votes",
     mechanism: Mechanism = "permute-and-flip",
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
     penalty: Penalty | None = None,
@@ -37,21 +36,24 @@ def select(
 ) -> Selection:
     """Choose a model with a differential-privacy guarantee.
 
-    Example: `select(frame, assumptions, epsilon=1.0)`. `source` is anything that `gather` reads, or moments that it returned;
-    `epsilon` (and `delta` for method "pcpl") is the whole price. `penalty` is the cost of a column: a number in squared
-    units of the response (for "pcpl" in units of -2 log-likelihood), "aic", "bic", one number a column, or None for a public
-    default that balances sampling noise and privacy noise.
+    Example: `select(frame, assumptions, epsilon=1.0)`. `source` is anything that `gather` reads; `epsilon` (and `delta` for
+    method "pcpl") is the whole price. "votes" needs no bounds and works for binary responses and many columns; "pcls" and
+    "pcpl" are the paper's methods, need every bound, and take moments too. `penalty` is the cost of a column: a number in
+    squared units of the response (for "pcpl" in units of -2 log-likelihood), "aic", "bic", one number a column; for
+    "votes" the cost of a term in nats; or None for a public default that balances sampling noise and privacy noise.
     """
     choice = Choice(method, mechanism, candidates, penalty)
     return choose_model(source, assumptions, choice, Budget(epsilon, delta), Account(ledger, data, analyst))
 
 
 def choose_model(source: Any, assumptions: Assumptions, choice: Choice, price: Budget, account: Account) -> Selection:
-    """Every stage once, in the order of the folders; whatever can be refused without the rows is refused before them."""
-    assumptions.require_bounds(f"The method {choice.method!r}")
-    moments = gather_table(source, assumptions)
-    rows = assumptions.public_rows(moments.n)
-    recipe = make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
-    losses = minimize(moments, recipe)
-    scores = penalize(losses, recipe)
-    return release_selection(scores, recipe, account)
+    """Every stage once, in the order of the folders."""
+    table = gather_for(source, assumptions, choice, price)
+    return choose_from(table, account)
+
+
+def choose_from(table: Gathered, account: Account) -> Selection:
+    """From what was gathered to a release, whatever the method."""
+    losses = minimize(table.sums, table.recipe)
+    scores = penalize(losses, table.recipe)
+    return release_selection(scores, table.recipe, account)

@@ -124,36 +124,36 @@ class SubsetRule(Candidates):
             )
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
         """The largest number of optional columns that can occur."""
         total = sum(term.bit_count() for term in self.terms)
         return total if self.max_size is None else min(total, self.max_size)
 
     def _count_ways(self) -> tuple[tuple[int, ...], ...]:
         """ways[t][c]: how many sets of the first t terms have at most c columns."""
-        rows = [(1,) * (self._room + 1)]
+        rows = [(1,) * (self.room + 1)]
         for term in self.terms:
             size, last = term.bit_count(), rows[-1]
-            rows.append(tuple(last[c] + (last[c - size] if c >= size else 0) for c in range(self._room + 1)))
+            rows.append(tuple(last[c] + (last[c - size] if c >= size else 0) for c in range(self.room + 1)))
         return tuple(rows)
 
     @property
-    def _skipped(self) -> int:
+    def skipped(self) -> int:
         """1 when the empty model would come first and is not allowed."""
         return int(not self.empty and self.always == 0)
 
     @property
     def count(self) -> int:
-        return self._ways[-1][-1] - self._skipped
+        return self._ways[-1][-1] - self.skipped
 
     @property
     def is_full_lattice(self) -> bool:
         """Whether every set of columns competes, the empty one perhaps not."""
         single = tuple(1 << j for j in range(self.width))
-        return self.terms == single and self._room == self.width
+        return self.terms == single and self.room == self.width
 
     def mask(self, index: int) -> int:
-        left, room, mask = index + self._skipped, self._room, self.always
+        left, room, mask = index + self.skipped, self.room, self.always
         for t in reversed(range(len(self.terms))):
             without = self._ways[t][room]
             if left >= without:
@@ -163,7 +163,7 @@ class SubsetRule(Candidates):
         return mask
 
     def index(self, mask: int) -> int:
-        place, room, rebuilt = -self._skipped, self._room, self.always
+        place, room, rebuilt = -self.skipped, self.room, self.always
         for t in reversed(range(len(self.terms))):
             if mask & self.terms[t]:
                 place += self._ways[t][room]
@@ -180,10 +180,10 @@ class SubsetRule(Candidates):
         listed = np.array([self.always], np.uint64)
         sizes = np.zeros(1, np.int64)
         for term in self.terms:
-            fits = sizes + term.bit_count() <= self._room
+            fits = sizes + term.bit_count() <= self.room
             listed = np.concatenate([listed, listed[fits] | np.uint64(term)])
             sizes = np.concatenate([sizes, sizes[fits] + term.bit_count()])
-        return listed[self._skipped :]
+        return listed[self.skipped :]
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -236,3 +236,14 @@ class CandidateList(Candidates):
 def all_subsets(width: int, *, empty: bool = False) -> SubsetRule:
     """Every set of `width` columns, in integer order of its mask."""
     return SubsetRule(width, tuple(1 << j for j in range(width)), empty=empty)
+
+
+def vote_units(candidates: Candidates) -> tuple[int, ...]:
+    """What is voted on, as masks: the terms of a rule, or the single columns that tell listed models apart. Public."""
+    if isinstance(candidates, SubsetRule):
+        return candidates.terms
+    assert isinstance(candidates, CandidateList)
+    some, every = 0, (1 << candidates.width) - 1
+    for mask in candidates.listed:
+        some, every = some | mask, every & mask
+    return tuple(1 << j for j in columns_of(some & ~every))

@@ -11,7 +11,7 @@ from dpselect.assume.models.penalty import Penalty
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.errors import AssumptionError
 
-Method = Literal["pcls", "pcpl"]
+Method = Literal["votes", "pcls", "pcpl"]
 Mechanism = Literal["permute-and-flip", "exponential", "laplace"]
 METHODS: tuple[Method, ...] = get_args(Method)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
@@ -21,10 +21,11 @@ MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 class Choice:
     """Public. Method, mechanism, the models that compete and what a column costs; made once, at the door.
 
-    `penalty` None stands for a public default, `as_printed` for the looser bound that the paper prints for PCPL.
+    `penalty` None stands for a public default; with votes it is the price of a term, in nats. `as_printed` asks for the
+    looser bound that the paper prints for PCPL.
     """
 
-    method: Method = "pcls"
+    method: Method = "votes"
     mechanism: Mechanism = "permute-and-flip"
     candidates: Subsets | Iterable[Model] | Candidates | None = None
     penalty: Penalty | None = None

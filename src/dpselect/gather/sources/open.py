@@ -66,7 +66,7 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
 
     if isinstance(source, ds.Dataset):
         return _dataset_stream(source)
-    if _is_stream(source):
+    if is_read_once(source):
         with one_sentence("The Arrow stream cannot be opened: it may have been read before"):
             batches = pa.RecordBatchReader.from_stream(source)
 
@@ -95,7 +95,8 @@ def _dataset_stream(dataset: Any) -> Stream:
     return Stream(dataset.schema, scan)
 
 
-def _is_stream(source: Any) -> bool:
+def is_read_once(source: Any) -> bool:
+    """Whether the rows are gone once they were read: streams of Arrow, answers of DuckDB."""
     import pyarrow as pa
 
     module = type(source).__module__.partition(".")[0].lstrip("_")

@@ -23,9 +23,9 @@ from dpselect.gather.table import gather_table
 from dpselect.minimize.l1_ball import list_losses
 from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
+from dpselect.penalize.margins import Margins
 from dpselect.penalize.pcpl import LocalScores
-from dpselect.penalize.penalize import penalize
-from dpselect.penalize.scores import Scores
+from dpselect.penalize.penalize import PrivateScores, penalize
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
 
@@ -99,9 +99,11 @@ def recipe_probabilities(moments: Moments, recipe: Recipe) -> NDArray[np.float64
     return score_probabilities(penalize(minimize(moments, recipe), recipe), recipe)
 
 
-def score_probabilities(scores: Scores | LocalScores, recipe: Recipe) -> NDArray[np.float64]:
+def score_probabilities(scores: PrivateScores, recipe: Recipe) -> NDArray[np.float64]:
     """The exact probability of every candidate, from the private scores that a release would draw from. Private."""
     epsilon = float_below(recipe.choice_epsilon)
+    if isinstance(scores, Margins):
+        scores = scores.scores()
     if isinstance(scores, LocalScores):
         noise = NoisyBound(
             scores.least_loss,
