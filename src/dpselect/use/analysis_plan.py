@@ -35,6 +35,13 @@ class AnalysisPlan:
     charges: tuple[Charge, Charge]
 
 
+def rows_to_suppose(assumptions: Assumptions, choice: Choice) -> int | None:
+    """Some number of rows where a public one will be there, so that what is refused without one is refused now."""
+    if choice.method == "votes" and assumptions.person is not None:
+        return None
+    return assumptions.public_rows(assumptions.rows or SOME_ROWS)
+
+
 def plan_analysis(
     assumptions: Assumptions,
     *,
@@ -54,7 +61,7 @@ def plan_analysis(
         )
     slack = (1, 1) if choice.method == "pcpl" else (0, 1)
     for_choice, for_estimate = budget.split(*split, delta=slack)
-    rows = assumptions.rows or SOME_ROWS
+    rows = rows_to_suppose(assumptions, choice)
     recipe = make_recipe(assumptions, choice, rows=rows, epsilon=for_choice.epsilon, delta=for_choice.delta)
     plan = plan_estimate(assumptions, (), epsilon=for_estimate.epsilon, delta=for_estimate.delta, intervals=intervals)
     estimating = estimate_charge(plan.layout, plan.noise, plan.guarantee, assumptions)

@@ -33,14 +33,20 @@ def parse_assumptions(text: str, where: str = "the study file") -> Assumptions:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise AssumptionError(f"{where} is not valid TOML: {error}.") from None
+    return assumptions_from(values, where)
+
+
+def assumptions_from(values: dict[str, Any], where: str = "the study file") -> Assumptions:
+    """The assumptions in the tables of a study file."""
     if not isinstance(values.get("response"), dict):
         raise AssumptionError(f"{where} needs a [response] table with name, lower and upper.")
     predictors = values.get("predictors", [])
     if not (isinstance(predictors, list) and all(isinstance(each, dict) for each in predictors)):
         raise AssumptionError(f"{where} must give each predictor as a [[predictors]] table.")
-    formula = values.pop("formula", None)
+    formula = values.get("formula")
     if formula is not None:
-        return with_formula(formula, {**values, "predictors": predictors})
+        rest = {name: value for name, value in values.items() if name != "formula"}
+        return with_formula(formula, {**rest, "predictors": predictors})
     return Assumptions.from_dict({**values, "predictors": predictors})
 
 

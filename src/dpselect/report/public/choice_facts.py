@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 
 from dpselect.assume.models.budget import plain
+from dpselect.assume.models.candidates import LISTED_AT_MOST
+from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.models.subsets import variables_of
+from dpselect.assume.models.vote_rule import VoteRule
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary, Numeric, Variable
 from dpselect.release.coefficients.coefficients import Coefficients
@@ -103,19 +106,26 @@ def _settings(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
         ("Missing cells", missing[assumptions.missing]),
         *person,
         ("Neighbouring tables", f"{assumptions.neighbors}: {neighbors[assumptions.neighbors]}"),
-        (
-            "Radius",
-            f"{number(assumptions.radius or 0.0)} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])",
-        ),
+        *_radius(assumptions),
     )
 
 
+def _radius(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
+    if assumptions.radius is None:
+        return ()
+    bound = number(assumptions.radius)
+    return (("Radius", f"{bound} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])"),)
+
+
 def _persons(assumptions: Assumptions) -> str:
-    return f"named by {assumptions.person}; {assumptions.max_rows_per_person:,} rows of each count at most"
+    most = assumptions.max_rows_per_person
+    return f"named by {assumptions.person}" + ("" if most is None else f"; {most:,} rows of each count at most")
 
 
 def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
     recipe = selection.recipe
+    if recipe.votes is not None:
+        return _choice_by_votes(recipe, recipe.votes)
     penalties = sorted(set(recipe.penalties))
     penalty = number(penalties[0]) if len(penalties) == 1 else f"{number(penalties[0])} to {number(penalties[-1])}"
     unit = "squared units of the response" if recipe.method == "pcls" else f"units of {MINUS}2 log-likelihood"
@@ -127,6 +137,28 @@ def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
         ("Penalty a column", f"{penalty} {unit}"),
         ("Drawn by", f"{recipe.mechanism}, {exact}"),
         ("Sensitivity paid for", f"range {spread}"),
+        ("Rows", "secret" if recipe.rows is None else f"{recipe.rows:,}"),
+    )
+
+
+def _choice_by_votes(recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], ...]:
+    votes = rule.blocks * rule.partitions
+    listed = recipe.mechanism == "permute-and-flip" or recipe.candidates.count <= LISTED_AT_MOST
+    return (
+        ("Score", METHOD_NAMES["votes"]),
+        (
+            "How it works",
+            f"{rule.partitions} times the rows are dealt at random into {rule.blocks:,} groups; each group is fitted by itself and "
+            "says of each variable whether it raises or lowers the response. Where enough groups agree, it is chosen. One "
+            "person sits in one group of each deal, so no one can sway more than that group.",
+        ),
+        ("Candidates", f"{recipe.candidates.count:,} models"),
+        ("Votes needed", f"about {rule.threshold:,} of {votes:,} for a variable"),
+        ("Drawn by", f"{recipe.mechanism}, " + ("exact sampling by OpenDP" if listed else "exact sampling by levels")),
+        (
+            "Sensitivity paid for",
+            f"range {number(2.0 * rule.partitions)}: one person moves a score by {rule.partitions} votes",
+        ),
         ("Rows", "secret" if recipe.rows is None else f"{recipe.rows:,}"),
     )
 

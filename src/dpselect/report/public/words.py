@@ -8,6 +8,7 @@ from decimal import Decimal
 from dpselect.assume.models.budget import Guarantee, plain
 
 METHOD_NAMES = {
+    "votes": "block votes",
     "pcls": "penalized constrained least squares (PCLS)",
     "pcpl": "penalized constrained profile likelihood (PCPL)",
 }
@@ -61,8 +62,8 @@ def choice_note(spread: float) -> str:
             "likely, whatever the rows say."
         )
     return (
-        "The choice is random on purpose: run again, another model may come out. Likelier are those that explain more with "
-        "fewer variables."
+        "The choice is random on purpose, within what was paid for: likelier are models that explain more with fewer variables. "
+        "Another draw would cost as much again."
     )
 
 

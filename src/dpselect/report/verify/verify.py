@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dpselect.assume.lemmas.margins import margin_range
 from dpselect.assume.lemmas.sensitivity import solver_tolerance
 from dpselect.assume.models.budget import plain
 from dpselect.assume.models.candidates import mask_of
@@ -149,8 +150,10 @@ def _rows_check(recipe: Recipe) -> Check:
 
 
 def required_range(recipe: Recipe) -> float:
-    """The range of the PCLS score, computed anew from the public statements alone."""
+    """The range of the score of PCLS or of votes, computed anew from the public statements alone."""
     assumptions = recipe.assumptions
+    if recipe.votes is not None:
+        return float(margin_range(recipe.votes.partitions))
     penalties = candidate_penalties(np.array(recipe.penalties) / assumptions.r**2, recipe.candidates)
     tolerance = max(solver_tolerance(1.0, assumptions.rho, recipe.rows), ROUNDING)
     needed = pcls_range(

@@ -34,7 +34,7 @@ from dpselect.use.shell.options import (
 from dpselect.use.shell.settings import Settings
 from dpselect.use.shell.sources import Rows
 from dpselect.use.shell.study import read_study
-from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, waiting
+from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table
 
 
 @click.command(
@@ -104,9 +104,9 @@ def command(
     require_writable(page, page.with_suffix(".json"))
     rows.check(assumptions)
     till.confirm(plan.budget, yes, *plan.charges)
-    moments = rows.moments(assumptions, quiet)
-    with waiting("Choosing and estimating", quiet):
-        result = run_analysis(moments, plan, Account(till.open(plan.budget), rows.label, analyst()))
+    with rows.reading(assumptions, quiet) as progress:
+        account = Account(till.open(plan.budget), rows.label, analyst())
+        result = run_analysis(rows.table(assumptions), plan, account, progress)
     document = Document(title=title, made=today(), selection=result.selection, coefficients=result.coefficients)
     _show(document, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
     write_text(page.with_suffix(".json"), document.to_json())

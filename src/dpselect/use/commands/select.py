@@ -11,8 +11,9 @@ from dpselect.release.account import Account
 from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
 from dpselect.report.public.text import selection_lines
-from dpselect.use.analysis_plan import SOME_ROWS
-from dpselect.use.select import choose_model
+from dpselect.use.analysis_plan import rows_to_suppose
+from dpselect.use.gathering import gather_for
+from dpselect.use.select import choose_from
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.ledgers import Till, analyst
 from dpselect.use.shell.options import (
@@ -67,15 +68,16 @@ def command(
     till, rows = Till.from_options(study, options), Rows.from_options(data, options)
     settings = Settings(**options)
     choice, budget = settings.choice, settings.budget
-    recipe = make_recipe(assumptions, choice, rows=SOME_ROWS, epsilon=budget.epsilon, delta=budget.delta)
+    supposed = rows_to_suppose(assumptions, choice)
+    recipe = make_recipe(assumptions, choice, rows=supposed, epsilon=budget.epsilon, delta=budget.delta)
     if output is not None:
         require_writable(output)
     rows.check(assumptions)
     till.confirm(budget, yes, selection_charge(recipe))
-    moments = rows.moments(assumptions, quiet)
+    with rows.reading(assumptions, quiet) as progress:
+        table = gather_for(rows.table(assumptions), assumptions, choice, budget, progress=progress)
     with waiting("Choosing", quiet):
-        account = Account(till.open(budget), rows.label, analyst())
-        selection = choose_model(moments, assumptions, choice, budget, account)
+        selection = choose_from(table, Account(till.open(budget), rows.label, analyst()))
     _show(selection, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
     if output is not None:
         write_text(output, selection.to_json() + "\n")

@@ -19,7 +19,9 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="The answer alone, in o
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask before charging.")
 EPSILON = click.option("--epsilon", required=True, metavar="E", help="The whole price of this run; 0.1 to 10 is usual.")
 DELTA = click.option("--delta", default=None, metavar="D", help="Only for pcpl and for Gaussian noise; 1e-6 is usual.")
-METHOD = click.option("--method", type=click.Choice(METHODS), default="pcls", show_default=True, help="The score.")
+METHOD = click.option(
+    "--method", type=click.Choice(METHODS), default="votes", show_default=True, help="How models are scored."
+)
 MECHANISM = click.option(
     "--mechanism",
     type=click.Choice(MECHANISMS),

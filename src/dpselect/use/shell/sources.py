@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +18,7 @@ from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
 from dpselect.gather.sources.open import ColumnType, open_stream, plain_form, read_schema
 from dpselect.gather.sources.source import Csv, parse_address
-from dpselect.gather.sources.stream import one_sentence
+from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text_form import guess_form, stated_form
 from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table
@@ -64,12 +66,21 @@ class Rows:
         if self.answer is not None or moments_files(self.source) or self.engine == "spark":
             raise DataError("A check looks at the rows one by one: give a file, DuckDB or PostgreSQL as DATA.")
 
+    def table(self, assumptions: Assumptions) -> Any:
+        """What `gather` takes: the source, or the moments in an answer."""
+        return self.source if self.answer is None else moments_from_answer(self.answer, assumptions)
+
+    def reading(
+        self, assumptions: Assumptions, quiet: bool
+    ) -> AbstractContextManager[Callable[[Progress], None] | None]:
+        """A word on a terminal about how far the reading is; the number of rows is told only where it is public."""
+        counts = assumptions.neighbors == "replace-one" and assumptions.person is None
+        return reading(f"Reading {self.label}", quiet, counts=counts)
+
     def moments(self, assumptions: Assumptions, quiet: bool) -> Moments:
-        """Gather, with a word on a terminal about how far it is; the number of rows is told only where it is public."""
-        if self.answer is not None:
-            return moments_from_answer(self.answer, assumptions)
-        with reading(f"Reading {self.label}", quiet, counts=assumptions.neighbors == "replace-one") as progress:
-            return gather_table(self.source, assumptions, progress)
+        """Gather moments alone."""
+        with self.reading(assumptions, quiet) as progress:
+            return gather_table(self.table(assumptions), assumptions, progress)
 
 
 def csv_form(options: dict[str, Any]) -> dict[str, str]:

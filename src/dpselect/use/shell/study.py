@@ -8,21 +8,32 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.study_file import read_assumptions
+from dpselect.assume.study.study_file import assumptions_from, read_assumptions
 from dpselect.errors import AssumptionError
 
 OPEN = "?"
 
 
 def read_study(path: str) -> Assumptions:
-    """The assumptions in a study file, or one sentence that names every place still open."""
-    open_places = list(_open_places(_tables(path)))
+    """The assumptions in a study file, or one sentence that names every place still open; bounds may stay so."""
+    values = _tables(path)
+    _leave_out_open_bounds(values)
+    open_places = list(_open_places(values))
     if open_places:
         raise AssumptionError(
             f"The study file {path!r} still leaves open: {'; '.join(open_places)}. "
             'Replace each "?" by what is known without looking at the rows.'
         )
-    return read_assumptions(path)
+    # A file that could not be read, or is none, is read again for the sentence that says why.
+    return assumptions_from(values, path) if values else read_assumptions(path)
+
+
+def _leave_out_open_bounds(values: dict[str, Any]) -> None:
+    """A number with both bounds open is one without bounds: votes need none, and what needs them will name it."""
+    predictors = values.get("predictors")
+    for table in [values.get("response"), *(predictors if isinstance(predictors, list) else [])]:
+        if isinstance(table, dict) and table.get("lower") == OPEN and table.get("upper") == OPEN:
+            del table["lower"], table["upper"]
 
 
 def _tables(path: str) -> dict[str, Any]:
