@@ -81,7 +81,7 @@ def test_json_round_trip():
 
 def test_a_selection_can_be_estimated_afterwards():
     moments = dpselect.gather(source(), study())
-    selection = dpselect.select(moments, study(), epsilon=4)
+    selection = dpselect.select(moments, study(), epsilon=4, method="pcls")
     got = dpselect.estimate(moments, selection, epsilon=1, delta=1e-6)
     assert got.columns == selection.columns and got.selected
     with pytest.raises(dpselect.AssumptionError, match="other assumptions"):

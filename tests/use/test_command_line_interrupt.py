@@ -35,7 +35,7 @@ def place(tmp_path, monkeypatch):
 # Where Ctrl-C strikes, and how many charges are on the disk then.
 PLACES = {
     "opening the data": ("dpselect.use.shell.sources.open_stream", 0),
-    "reading the rows": ("dpselect.use.shell.sources.gather_table", 0),
+    "reading the rows": ("dpselect.use.gathering.gather_blocks", 0),
     "scoring": ("dpselect.use.select.penalize", 0),
     "charging": ("dpselect.release.ledger.ledger.Ledger.charge", 0),
     "between charge and draw": ("dpselect.release.select._draw", 1),

@@ -27,7 +27,7 @@ STUDY = dpselect.Assumptions(
 
 # At epsilon 2000 another model has a chance below e^-90 (rehearse.probabilities); at 20 it had one of 18 in a hundred.
 def test_the_whole_path_finds_the_model():
-    selection = dpselect.select(FRAME, STUDY, epsilon=2000, penalty=100_000)
+    selection = dpselect.select(FRAME, STUDY, epsilon=2000, penalty=100_000, method="pcls")
     assert selection.variables == ("intercept", "size", "county[Napa]", "county[Sonoma]")
     assert selection.formula == "price ~ 1 + size + county[Napa] + county[Sonoma]"
     assert selection.columns == (0, 1, 2, 3)
@@ -36,29 +36,33 @@ def test_the_whole_path_finds_the_model():
 def test_moments_once_gathered_serve_many_choices():
     moments = dpselect.gather(FRAME, STUDY)
     assert moments.columns == ("intercept", "size", "county[Napa]", "county[Sonoma]", "age")
-    assert dpselect.select(moments, STUDY, epsilon=2000, penalty=100_000).columns == (0, 1, 2, 3)
+    assert dpselect.select(moments, STUDY, epsilon=2000, penalty=100_000, method="pcls").columns == (0, 1, 2, 3)
 
 
 def test_moments_of_other_assumptions_are_refused():
     moments = dpselect.gather(FRAME, STUDY)
     other = dpselect.Assumptions(STUDY.response, STUDY.predictors, radius=100)
     with pytest.raises(DataError, match="other assumptions"):
-        dpselect.select(moments, other, epsilon=1)
+        dpselect.select(moments, other, epsilon=1, method="pcls")
     with pytest.raises(DataError, match="pooled"):
         moments + dpselect.gather(FRAME, other)
 
 
 def test_candidates_in_words_of_the_study():
-    selection = dpselect.select(FRAME, STUDY, epsilon=50, penalty=0.0, candidates=[["age"], ["county", "age"]])
+    selection = dpselect.select(
+        FRAME, STUDY, epsilon=50, penalty=0.0, method="pcls", candidates=[["age"], ["county", "age"]]
+    )
     assert selection.columns in ((0, 4), (0, 2, 3, 4))
-    limited = dpselect.select(FRAME, STUDY, epsilon=50, penalty=1.0, candidates=dpselect.Subsets(max_size=1))
+    limited = dpselect.select(
+        FRAME, STUDY, epsilon=50, penalty=1.0, method="pcls", candidates=dpselect.Subsets(max_size=1)
+    )
     assert limited.variables == ("intercept", "size")
 
 
 def test_the_default_penalty_is_public_and_stated_in_the_recipe():
     private_n = dpselect.Assumptions(STUDY.response, STUDY.predictors, neighbors="add-remove-one")
-    first = dpselect.select(FRAME, private_n, epsilon=1).recipe.penalties
-    second = dpselect.select(FRAME[:100], private_n, epsilon=1).recipe.penalties
+    first = dpselect.select(FRAME, private_n, epsilon=1, method="pcls").recipe.penalties
+    second = dpselect.select(FRAME[:100], private_n, epsilon=1, method="pcls").recipe.penalties
     assert first == second
     numbers, category = set(first) - {min(first)}, {min(first)}
     assert len(numbers) == len(category) == 1  # the category's two columns pay for the choice's noise once
@@ -68,7 +72,7 @@ def test_the_default_penalty_is_public_and_stated_in_the_recipe():
 def test_n_is_in_the_release_only_where_it_is_public():
     assert dpselect.select(FRAME, STUDY, epsilon=1).recipe.rows == N
     private_n = dpselect.Assumptions(STUDY.response, STUDY.predictors, neighbors="add-remove-one")
-    selection = dpselect.select(FRAME, private_n, epsilon=1)
+    selection = dpselect.select(FRAME, private_n, epsilon=1, method="pcls")
     assert selection.recipe.rows is None
     assert str(N) not in selection.to_json()
 
@@ -94,5 +98,58 @@ def test_too_many_candidates_name_the_way_out():
     )
     table = (np.zeros((2, 40)), np.zeros(2))
     with pytest.raises(AssumptionError, match="max_size"):
-        dpselect.select(table, wide, epsilon=1)
-    assert len(dpselect.select(table, wide, epsilon=1, candidates=dpselect.Subsets(max_size=2)).columns) <= 2
+        dpselect.select(table, wide, epsilon=1, method="pcls")
+    assert (
+        len(dpselect.select(table, wide, epsilon=1, method="pcls", candidates=dpselect.Subsets(max_size=2)).columns)
+        <= 2
+    )
+
+
+def test_votes_are_the_default_and_need_no_bounds():
+    study = dpselect.Assumptions(
+        dpselect.Numeric("price"),
+        [
+            dpselect.Numeric("size"),
+            dpselect.Categorical("county", ["Marin", "Napa", "Sonoma"]),
+            dpselect.Numeric("age"),
+        ],
+    )
+    selection = dpselect.select(FRAME, study, epsilon=1)
+    assert selection.recipe.method == "votes"
+    assert selection.variables == ("intercept", "size", "county[Napa]", "county[Sonoma]")
+    assert dpselect.Selection.from_json(selection.to_json()) == selection
+    with pytest.raises(AssumptionError, match="needs the bounds of 'price', 'size', 'age'"):
+        dpselect.select(FRAME, study, epsilon=1, method="pcls")
+
+
+def test_a_binary_response_of_text():
+    frame = FRAME.assign(dear=np.where(FRAME["price"] > FRAME["price"].median(), "yes", "no"))
+    study = dpselect.Assumptions(
+        dpselect.Binary("dear", ["no", "yes"]), [dpselect.Numeric("size"), dpselect.Numeric("age")]
+    )
+    assert dpselect.select(frame, study, epsilon=1).variables == ("intercept", "size")
+
+
+def test_votes_say_what_they_need():
+    with pytest.raises(DataError, match="give the table itself"):
+        dpselect.select(dpselect.gather(FRAME, STUDY), STUDY, epsilon=1)
+    private_n = dpselect.Assumptions(STUDY.response, STUDY.predictors, neighbors="add-remove-one")
+    with pytest.raises(AssumptionError, match="state rows in the study"):
+        dpselect.select(FRAME, private_n, epsilon=1)
+    stated = dpselect.Assumptions(STUDY.response, STUDY.predictors, neighbors="add-remove-one", rows=3000)
+    selection = dpselect.select(FRAME, stated, epsilon=1)
+    assert selection.recipe.rows is None
+    assert str(N) not in selection.to_json()
+    with pytest.raises(AssumptionError, match="penalty is for the methods"):
+        dpselect.select(FRAME, STUDY, epsilon=1, penalty=3.0)
+
+
+def test_a_hundred_columns_are_chosen_by_levels():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 100))
+    y = X[:, :5].sum(axis=1) + rng.normal(size=4000)
+    study = dpselect.Assumptions(dpselect.Numeric("y"), [dpselect.Numeric(f"x{j}") for j in range(100)])
+    selection = dpselect.select((X, y), study, epsilon=1)
+    assert selection.recipe.mechanism == "exponential"
+    assert selection.recipe.candidates.count == 2**100
+    assert dpselect.Selection.from_json(selection.to_json()) == selection

@@ -39,8 +39,8 @@ def select(
     Example: `select(frame, assumptions, epsilon=1.0)`. `source` is anything that `gather` reads; `epsilon` (and `delta` for
     method "pcpl") is the whole price. "votes" needs no bounds and works for binary responses and many columns; "pcls" and
     "pcpl" are the paper's methods, need every bound, and take moments too. `penalty` is the cost of a column: a number in
-    squared units of the response (for "pcpl" in units of -2 log-likelihood), "aic", "bic", one number a column; for
-    "votes" the cost of a term in nats; or None for a public default that balances sampling noise and privacy noise.
+    squared units of the response (for "pcpl" in units of -2 log-likelihood), "aic", "bic", one number a column, or None for
+    a public default that balances sampling noise and privacy noise; votes have a price of their own.
     """
     choice = Choice(method, mechanism, candidates, penalty)
     return choose_model(source, assumptions, choice, Budget(epsilon, delta), Account(ledger, data, analyst))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.randomize.test_levels import random_margins
 
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.votes import vote_chances
-from tests.randomize.test_levels import random_margins
 
 
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential"])

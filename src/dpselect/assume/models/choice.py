@@ -21,8 +21,8 @@ MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 class Choice:
     """Public. Method, mechanism, the models that compete and what a column costs; made once, at the door.
 
-    `penalty` None stands for a public default; with votes it is the price of a term, in nats. `as_printed` asks for the
-    looser bound that the paper prints for PCPL.
+    `penalty` None stands for a public default, the only one with votes; `as_printed` asks for the looser bound that the
+    paper prints for PCPL.
     """
 
     method: Method = "votes"

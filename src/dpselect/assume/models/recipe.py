@@ -118,22 +118,19 @@ def _penalties(recipe: Recipe, penalty: Penalty | None) -> tuple[float, ...]:
 
 
 def _held(assumptions: Assumptions, choice: Choice, models: Candidates, rows: int | None, epsilon: float) -> VoteRule:
-    """How the votes are held: by the public rule, with the price of a term that was asked for, if one was."""
+    """How the votes are held: by the public rule."""
     about = assumptions.rows or rows
     if about is None:
         raise AssumptionError(
             "Votes need to know about how many rows there are, and here that number is private: state rows in the study, such "
             "as rows = 20000 (a wrong one costs accuracy, never privacy)."
         )
-    rule = vote_rule(about, len(assumptions.columns), max(len(vote_units(models)), 1), epsilon)
-    if choice.penalty is None:
-        return rule
-    if isinstance(choice.penalty, str) or not isinstance(choice.penalty, int | float):
+    if choice.penalty is not None:
         raise AssumptionError(
-            f"With votes the penalty is the price of a term, one number from 0, not {choice.penalty!r}; leave it out for a "
-            "public default."
+            "A penalty is for the methods 'pcls' and 'pcpl'; votes have a public price of their own: leave it out, or name a "
+            "method."
         )
-    return replace(rule, price=choice.penalty)
+    return vote_rule(about, len(assumptions.columns), max(len(vote_units(models)), 1), epsilon)
 
 
 def _listed_or_not(mechanism: Mechanism, models: Candidates) -> Mechanism:

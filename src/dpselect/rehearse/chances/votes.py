@@ -78,7 +78,9 @@ def vote_chances(margins: Margins, epsilon: float, mechanism: Mechanism) -> Vote
     elif mechanism == "permute-and-flip":
         each = weights * _survival(weights, counts)
     else:
-        raise AssumptionError("The chances of votes are known for permute-and-flip and exponential: choose one of them.")
+        raise AssumptionError(
+            "The chances of votes are known for permute-and-flip and exponential: choose one of them."
+        )
     return VoteChances(margins, levels, each, _inclusion(margins, levels, each * counts))
 
 

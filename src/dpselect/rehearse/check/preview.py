@@ -9,10 +9,13 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.models.budget import float_below
 from dpselect.assume.models.candidates import columns_of
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.gather.sums.moments import Moments
+from dpselect.penalize.margins import Margins
+from dpselect.rehearse.chances.votes import vote_chances
 from dpselect.rehearse.check.curves import with_epsilon
 from dpselect.rehearse.check.probabilities import recipe_probabilities
 
@@ -67,6 +70,14 @@ def preview(moments: Moments, recipe: Recipe, leading: int = 5, step: Step = lam
     return Preview(models, tuple(map(float, chances[order])), tuple(curves), recipe)
 
 
+def preview_votes(margins: Margins, recipe: Recipe, leading: int = 5) -> Preview:
+    """The same for votes, given one assignment of rows to blocks."""
+    found = vote_chances(margins, float_below(recipe.choice_epsilon), recipe.mechanism).leading(leading)
+    names = [column.name for column in recipe.assumptions.columns]
+    models = tuple(tuple(names[j] for j in columns_of(mask)) for mask, _ in found)
+    return Preview(models, tuple(chance for _, chance in found), (), recipe)
+
+
 def curve_steps(recipe: Recipe) -> int:
     """How many computations `preview` makes."""
     return 1 + sum(len(settings) for _, settings, _ in _variations(recipe))
@@ -87,7 +98,7 @@ def _factors(recipe: Recipe) -> tuple[float, ...]:
 
 def _variations(recipe: Recipe) -> Iterable[tuple[str, list[float], list[Recipe]]]:
     factors = _factors(recipe)
-    if not factors:
+    if recipe.votes is not None or not factors:
         return
     epsilon, penalty, radius = recipe.guarantee.epsilon, max(recipe.penalties), recipe.assumptions.radius
     prices = [epsilon * Decimal(str(factor)) for factor in factors]

@@ -32,6 +32,7 @@ from dpselect.report.public.numbers import number
 from dpselect.report.public.page import report_page
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.estimates import estimate_checks
+from dpselect.report.verify.votes import rule_check
 
 SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared", "rows", "intervals", "caveats"}
 """The parts of coefficients that follow from their noisy moments."""
@@ -118,6 +119,8 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
         needed = required_range(recipe)
         enough = selection.range >= needed * (1 - 1e-12)
         yield Check("the range paid for is enough", enough, f"{selection.range:.6g}, needed {needed:.6g}")
+    if recipe.votes is not None:
+        yield rule_check(recipe)
 
 
 def _receipt_check(release: Selection | Coefficients) -> Check:

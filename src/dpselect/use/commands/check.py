@@ -9,13 +9,16 @@ import click
 from dpselect.assume.models.recipe import Recipe, make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
-from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import table_cells
+from dpselect.minimize.minimize import minimize
+from dpselect.penalize.margins import Margins
+from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.check.fit import Fit, measure_fit
-from dpselect.rehearse.check.preview import Preview, curve_steps, model_names, preview
+from dpselect.rehearse.check.preview import Preview, curve_steps, model_names, preview, preview_votes
 from dpselect.report.custodian.page import custodian_page
 from dpselect.report.custodian.remarks import WATERMARK, advice, fit_rows
-from dpselect.use.analysis_plan import SOME_ROWS
+from dpselect.use.analysis_plan import rows_to_suppose
+from dpselect.use.gathering import gather_for
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
 from dpselect.use.shell.settings import Settings
@@ -52,7 +55,7 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     rows = Rows.from_options(data, options)
     settings = Settings(**options) if options["epsilon"] is not None else None
     if settings is not None:
-        _recipe(assumptions, settings, SOME_ROWS)
+        _recipe(assumptions, settings, rows_to_suppose(assumptions, settings.choice))
     if output is not None:
         require_writable(output)
     rows.require_rows()
@@ -63,7 +66,7 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
         raise DataError(f"{rows.label!r} has no rows: give a table with at least one.")
     seen = None
     if settings is not None:
-        seen = _rehearse(rows.moments(assumptions, quiet), assumptions, settings, quiet)
+        seen = _rehearse(rows, assumptions, settings, quiet)
     if output is not None:
         write_text(output, custodian_page(assumptions, fit, seen), mode=0o600)
     _show(assumptions, fit, seen, as_json, quiet)
@@ -71,10 +74,15 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
         tell(f"The custodian's page is {output}. Keep it where you keep the rows.")
 
 
-def _rehearse(moments: Moments, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
-    recipe = _recipe(assumptions, settings, assumptions.public_rows(moments.n))
-    with counting("Rehearsing", curve_steps(recipe), quiet) as step:
-        return preview(moments, recipe, step=step)
+def _rehearse(rows: Rows, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
+    with rows.reading(assumptions, quiet) as progress:
+        table = gather_for(rows.table(assumptions), assumptions, settings.choice, settings.budget, progress=progress)
+    if table.moments is None:
+        margins = penalize(minimize(table.sums, table.recipe), table.recipe)
+        assert isinstance(margins, Margins)
+        return preview_votes(margins, table.recipe)
+    with counting("Rehearsing", curve_steps(table.recipe), quiet) as step:
+        return preview(table.moments, table.recipe, step=step)
 
 
 def _recipe(assumptions: Assumptions, settings: Settings, rows: int | None) -> Recipe:

@@ -104,7 +104,7 @@ def _ledger(folder: Path) -> Ledger:
 def _select(moments: Moments, ledger: Ledger) -> Selection:
     _step("4. Select", "Charged to the ledger first, then drawn.")
     common: dict[str, Any] = {"ledger": ledger, "data": LABEL, "analyst": analyst()}
-    first = select(moments, ASSUMPTIONS, epsilon=EPSILON, **common)
+    first = select(moments, ASSUMPTIONS, epsilon=EPSILON, method="pcls", **common)
     second = select(moments, ASSUMPTIONS, epsilon=EPSILON, delta=DELTA, method="pcpl", **common)
     for selection in (first, second):
         click.echo(f"   {heading(selection.formula)}")

@@ -1,0 +1,22 @@
+"""Public. Checking how votes were held, from the public statements alone."""
+
+from __future__ import annotations
+
+from dpselect.assume.models.candidates import vote_units
+from dpselect.assume.models.recipe import Recipe
+from dpselect.assume.models.vote_rule import vote_rule
+from dpselect.report.verify.answers import Check
+
+
+def rule_check(recipe: Recipe) -> Check:
+    """Blocks, partitions, threshold and price follow from stated facts, so that nobody can have fitted them to the rows."""
+    assert recipe.votes is not None
+    assumptions = recipe.assumptions
+    rows = assumptions.rows or recipe.rows
+    what = "the votes were held by the public rule"
+    if rows is None:
+        return Check(what, False, "no number of rows is stated")
+    terms = max(len(vote_units(recipe.candidates)), 1)
+    rule = vote_rule(rows, len(assumptions.columns), terms, float(recipe.choice_epsilon))
+    held = f"{recipe.votes.partitions} times {recipe.votes.blocks:,} blocks"
+    return Check(what, rule == recipe.votes, held)
