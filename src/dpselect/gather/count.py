@@ -7,10 +7,10 @@ from typing import Any
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
 from dpselect.gather.saved.moments_file import moments_files
+from dpselect.gather.sources.arrow import kinds_of
 from dpselect.gather.sources.open import is_read_once, open_stream
 from dpselect.gather.sources.source import Database, parse_address
 from dpselect.gather.sums.moments import Moments
-from dpselect.gather.table import kinds_of
 
 
 def count_rows(source: Any, assumptions: Assumptions) -> int:
