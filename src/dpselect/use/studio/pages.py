@@ -81,8 +81,8 @@ def growing(request: Request, screen: str, job: Job, **values: Any) -> Response:
         yield head
         said = 0
         while True:
-            ended, done = job.ended.is_set(), job.done
-            for step in job.steps[said:done]:
+            ended, done = job.ended.is_set(), len(job.said)
+            for step in job.said[said:done]:
                 yield line.render(step=step)
             said = done
             if ended:

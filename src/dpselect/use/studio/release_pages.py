@@ -22,7 +22,7 @@ from dpselect.use.studio.papers import (
     same_python,
 )
 from dpselect.use.studio.session import Job, Verified
-from dpselect.use.studio.work import RELEASE_STEPS, consequences, place_order, release, stated, verify_text
+from dpselect.use.studio.work import consequences, place_order, release, stated, verify_text
 
 USED = "This confirmation was used or withdrawn before; nothing more was charged."
 OTHER = "The study was changed since this release was asked for; nothing was charged. Ask for its price again."
@@ -99,7 +99,7 @@ def confirm(request: Request) -> Response:
 
 
 def _begin(order: Order) -> Job:
-    return Job(RELEASE_STEPS, lambda step: release(order, step))
+    return Job(lambda tell: release(order, tell))
 
 
 def _equal(typed: str, price: Decimal) -> bool:

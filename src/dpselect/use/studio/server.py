@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp
 
 from dpselect.errors import DpselectError
 from dpselect.use.shell.failures import explain
+from dpselect.use.shell.terminal import tell as say
 from dpselect.use.studio import plan_pages, release_pages, study_pages
 from dpselect.use.studio.guard import Guard, Keys
 from dpselect.use.studio.pages import BEAT, answer, go_to, style_sheet
@@ -35,28 +37,62 @@ def serve(study: str, port: int, tell: Callable[[str], None]) -> None:
     if not place.parent.is_dir():
         raise DpselectError(f"The folder {str(place.parent)!r} does not exist; create it, or name another study.")
     session, keys = Session(place), Keys()
-    with _listen(port) as door:
-        taken: int = door.getsockname()[1]
-        config = uvicorn.Config(
-            make_app(session, keys, taken),
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            log_level="critical",  # what uvicorn would log of an error may quote a form
-            server_header=False,
-            date_header=False,
-            ws="none",
-            timeout_graceful_shutdown=GOODBYE,
-        )
-        try:
-            tell(f"http://{LOOPBACK}:{taken}/?token={keys.token}")
-            uvicorn.Server(config).run(sockets=[door])
-        except KeyboardInterrupt:
-            pass
+    with _alone(place.parent):
+        with _listen(port) as door:
+            taken: int = door.getsockname()[1]
+            server = uvicorn.Server(_settings(make_app(session, keys, taken)))
+            try:
+                tell(f"http://{LOOPBACK}:{taken}/?token={keys.token}")
+                server.run(sockets=[door])
+            except KeyboardInterrupt:
+                pass
+        _finish(session)
+
+
+def _settings(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        log_level="critical",  # what uvicorn would log of an error may quote a form
+        server_header=False,
+        date_header=False,
+        ws="none",
+        timeout_graceful_shutdown=GOODBYE,
+    )
+
+
+def _finish(session: Session) -> None:
+    """A release that is under way, and may be paid for, is written down first; a second Ctrl-C gives it up."""
     try:
-        session.wait()  # a release that was paid for is written down first; a second Ctrl-C gives it up
+        if session.busy:
+            say("A release is under way, and is finished and written first; Ctrl-C once more gives it up.")
+        session.wait()
     except KeyboardInterrupt:
         os._exit(1)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One studio a folder, for two could write the same report; the lock is the system's, and ends with the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has another way, and nobody has asked for it yet
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise DpselectError(f"A studio is open in {str(folder)!r} already: use that one, or end it first.") from None
+    except OSError:
+        pass  # a file system without locks
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _listen(port: int) -> socket.socket:

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dpselect.errors import DpselectError
 from dpselect.report.verify.answers import Check
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import Form
 from dpselect.use.studio.papers import Order, Source
 from dpselect.use.studio.statement import Problems
-from dpselect.use.studio.work import PlanFacts
+from dpselect.use.studio.work import PlanFacts, Tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,24 +46,23 @@ class Draft:
 
 
 class Job:
-    """Work in a thread that says which of its steps are done, and how it ended. It says nothing of rows or of time."""
+    """Work in a thread that says, in whole sentences, what is done, and how it ended. It says nothing of rows or of time."""
 
-    def __init__(self, steps: tuple[str, ...], work: Callable[[Callable[[], None]], None]) -> None:
-        self.steps, self.done, self.problem, self.ended = steps, 0, "", threading.Event()
+    def __init__(self, work: Callable[[Tell], None]) -> None:
+        self.said: list[str] = []
+        self.problem, self.ended = "", threading.Event()
         # No daemon: what was paid for is written down before Python ends.
         self._thread = threading.Thread(target=self._run, args=(work,), name="dpselect-studio-job")
         self._thread.start()
 
-    def _run(self, work: Callable[[Callable[[], None]], None]) -> None:
+    def _run(self, work: Callable[[Tell], None]) -> None:
         try:
-            work(self._step)
+            work(self.said.append)
         except BaseException as problem:  # a thread that dies silently would leave its page waiting for ever
-            self.problem = explain(problem).sentence or "The work was stopped."
+            notes = getattr(problem, "__notes__", []) if isinstance(problem, DpselectError) else []
+            self.problem = " ".join([explain(problem).sentence or "The work was stopped.", *notes])
         finally:
             self.ended.set()
-
-    def _step(self) -> None:
-        self.done += 1
 
 
 class Session:

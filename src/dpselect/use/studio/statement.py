@@ -17,7 +17,8 @@ Problems = dict[str, str]
 Values = dict[str, Any]
 WORDS = ("label", "unit", "reason")
 USES = ("predictor", "response", "none")
-SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing")
+SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing", "rows")
+COUNTS = ("max_rows_per_person", "rows")
 KINDS = {"number": "number", "boolean": "number", "text": "text"}
 EMPTY = "Left open: state it without looking at the rows."
 
@@ -89,13 +90,18 @@ def entries_of_form(form: Form) -> list[Entry]:
     return entries
 
 
-def values_of_entries(entries: list[Entry], before: Values) -> tuple[Values, Problems]:
+def values_of_entries(
+    entries: list[Entry], before: Values, columns: Iterable[ColumnType] = ()
+) -> tuple[Values, Problems]:
     """The study that the form states, on top of what its file says besides; and what is wrong, field by field."""
+    books = {column.name: _code_book(column) for column in columns}
     problems: Problems = {}
     made: dict[str, list[Values]] = {use: [] for use in USES}
     for place, entry in enumerate(entries):
         if entry.use != "none":
-            made[entry.use].append(_variable(entry, place, _before(before, entry.name), problems))
+            made[entry.use].append(
+                _variable(entry, place, books.get(entry.name, {}) | _before(before, entry.name), problems)
+            )
     responses = [place for place, entry in enumerate(entries) if entry.use == "response"]
     if len(responses) != 1:
         said = "Choose one variable to be explained" + ("; here is a second one." if responses else ".")
@@ -104,6 +110,12 @@ def values_of_entries(entries: list[Entry], before: Values) -> tuple[Values, Pro
     if not problems:
         _check(values, problems)
     return values, problems
+
+
+def _code_book(column: ColumnType) -> Values:
+    """What a file of Stata, SPSS or SAS says of a column's codes, rows apart."""
+    codes, labels = [code for code, _ in column.levels], [label for _, label in column.levels]
+    return {"levels": codes, "level_labels": labels} if codes else {}
 
 
 def _before(values: Values, name: str) -> Values:
@@ -135,11 +147,12 @@ def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> V
                 values[side] = float(text)
             except ValueError:
                 problems[f"{side}.{place}"] = f"{text!r} is not a number; write it like 1250.5, without separators."
-    where = "levels" if entry.levels else "upper"
     if not any(key.endswith(f".{place}") for key in problems):
         try:
             variable_from_dict(values)
         except AssumptionError as problem:
+            usual = "levels" if entry.levels else "upper"
+            where = next((what for what in WORDS if str(problem).startswith(f"The {what} of")), usual)
             problems[f"{where}.{place}"] = str(problem)
     return values
 
@@ -161,16 +174,17 @@ def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
     problems: Problems = {}
     values = {key: value for key, value in before.items() if key not in SETTINGS}
     values["neighbors"], values["missing"] = form.get("neighbors", ""), form.get("missing", "")
-    person, most = form.get("person", ""), form.get("max_rows_per_person", "").strip()
+    person = form.get("person", "")
     if person:
         values["person"] = person
-    if most:
-        try:
-            values["max_rows_per_person"] = int(most)
-        except ValueError:
-            problems["max_rows_per_person"] = f"{most!r} is not a whole number, such as 5."
+    for name in COUNTS:
+        text = form.get(name, "").replace(",", "").strip()
+        if text.isdecimal() and len(text) < 20:
+            values[name] = int(text)
+        elif text:
+            problems[name] = f"{form[name]!r} is not a whole number, such as 5."
     if not problems:
-        _check(values, problems, "max_rows_per_person" if person or most else "neighbors")
+        _check(values, problems, "max_rows_per_person" if person else "form")
     return values, problems
 
 

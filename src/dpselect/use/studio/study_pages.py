@@ -79,7 +79,9 @@ def save_variables(request: Request) -> Response:
     if "forget" in sent:
         session.kept("variables")
         return go_to("variables")
-    values, problems = values_of_entries(entries_of_form(sent), study_values(session.study))
+    values, problems = values_of_entries(
+        entries_of_form(sent), study_values(session.study), session.source.columns if session.source else ()
+    )
     if not problems and sent.get("seen") != _mark(session) and not holds_already(values, session.study):
         problems["form"] = CHANGED
     if problems:

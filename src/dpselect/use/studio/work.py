@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,12 +35,9 @@ from dpselect.use.shell.sources import guessed_form, named_columns, source_of
 from dpselect.use.shell.study import read_study
 from dpselect.use.studio.papers import Order, Source, ledger_of, report_files, reports
 
-RELEASE_STEPS = (
-    "The study, the price and the place for the report were checked.",
-    "The rows were read.",
-    "The ledger was charged, then the noise was drawn.",
-    "The report was written to the disk.",
-)
+Tell = Callable[[str], None]
+AGAIN = 2.0
+"""Seconds until a report that could not be written is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,27 +153,42 @@ def consequences(order: Order) -> tuple[str, str]:
     return words, plain(max(EXACT.subtract(left, order.budget.epsilon), Decimal(0)))
 
 
-def release(order: Order, step: Callable[[], None]) -> None:
+def release(order: Order, tell: Tell) -> None:
     """Check, charge, draw, write to the disk; only then can a page show it."""
     page, values = report_files(order.study, order.number)
-    rows = order.source.rows()
     if page.exists() or values.exists():
         raise DpselectError(f"{page.name} exists already; ask for the price again.")
     require_writable(page, values)
+    rows, account = order.source.rows(), Account(ledger_of(order.study), order.source.label, analyst())
     rows.check(order.assumptions)
     plan = plan_analysis(order.assumptions, budget=order.budget, choice=Choice())
-    account = Account(ledger_of(order.study), order.source.label, analyst())
     account.check(*plan.charges)
-    step()
+    tell("The study, the price and the place for the report were checked.")
     moments = rows.moments(order.assumptions, quiet=True)
-    step()
+    tell("The rows were read.")
     made = run_analysis(moments, plan, account)
-    step()
+    tell("The ledger was charged, then the noise was drawn.")
     document = Document(title=order.title, made=today(), selection=made.selection, coefficients=made.coefficients)
-    write_text(values, document.to_json())
-    write_text(page, report_page(document))
-    _settle(order.study.parent)
-    step()
+    _write((values, document.to_json()), (page, report_page(document)), tell=tell)
+    tell("The report was written to the disk.")
+
+
+def _write(*files: tuple[Path, str], tell: Tell) -> None:
+    """Write what was paid for, as long as it takes: it exists nowhere else, and cannot be drawn again."""
+    told = False
+    while True:
+        try:
+            for path, text in files:
+                write_text(path, text)
+            _settle(files[0][0].parent)
+            return
+        except DpselectError as problem:
+            if not told:
+                tell(
+                    f"{problem} The release is paid for, so this is tried again until it works: leave the studio open."
+                )
+            told = True
+            time.sleep(AGAIN)
 
 
 def _settle(folder: Path) -> None:

@@ -1,0 +1,127 @@
+"""A release is written before it is shown, as long as that takes; and the studio tells how to do it without the studio."""
+
+import html
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+from dpselect.release.ledger.ledger import Ledger
+
+from .conftest import START, variables
+from .test_process import ENVIRONMENT
+
+FULL = (
+    """
+import os
+from dpselect.errors import DpselectError
+from dpselect.use.studio import work
+honest, work.AGAIN = work.write_text, 0.05
+def full(path, text):
+    if os.path.exists("full"):
+        open("tried", "w").close()
+        raise DpselectError("No space is left.")
+    honest(path, text)
+work.write_text = full
+"""
+    + START
+)
+
+
+def code_blocks(text):
+    return [html.unescape(each) for each in re.findall(r"<code>(.*?)</code>", text, re.DOTALL)]
+
+
+def finished(studio, epsilon="1"):
+    studio.ask(epsilon)
+    assert studio.post("confirm", {"nonce": studio.nonce(), "amount": epsilon})[1]["Location"] == "progress"
+    assert "Read the report" in studio.get("progress")[2]
+
+
+def test_a_full_disk_does_not_lose_what_was_paid_for(start):
+    studio = start(start=FULL)
+    studio.state()
+    (studio.folder / "full").touch()
+    studio.ask()
+    assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303
+    for _ in range(200):
+        if (studio.folder / "tried").exists():
+            break
+        time.sleep(0.1)
+    assert len(Ledger(studio.folder / "study.budget.db").records()) == 2
+    assert not (studio.folder / "study.report-1.json").exists()
+    assert "There is no report" in studio.get("report-1")[2]  # nothing is shown before it is on the disk
+    (studio.folder / "full").unlink()
+    text = studio.get("progress")[2]
+    assert "tried again until it works" in text
+    assert "Read the report" in text
+    assert (studio.folder / "study.report-1.html").exists()
+
+
+def test_the_command_and_the_python_do_the_same(studio):
+    (studio.folder / "people.csv").rename(studio.folder / "our people;1.csv")
+    text = (studio.folder / "our people;1.csv").read_text().replace(",", ";")
+    (studio.folder / "our people;1.csv").write_text(text)
+    assert studio.post("study", {"address": "our people;1.csv"})[0] == 303
+    assert studio.post("variables", variables())[1]["Location"] == "persons"
+    assert studio.post("budget", {"epsilon": "9", "delta": "1e-5"})[0] == 303
+    finished(studio)
+    text = studio.get("report-1")[2]
+    command, python = [block for block in code_blocks(text) if "analyze" in block]
+    assert shlex.split(command)[:2] == ["dpselect", "analyze"]
+    words = [*shlex.split(command)[1:], "--yes"]
+    words[words.index("-o") + 1] = "again.html"
+    run = {"cwd": studio.folder, "env": ENVIRONMENT, "capture_output": True, "text": True}
+    made = subprocess.run([sys.executable, "-m", "dpselect.use.command_line", *words], check=False, **run)
+    assert made.returncode == 0, made.stderr
+    made = subprocess.run([sys.executable, "-c", python], check=False, **run)
+    assert made.returncode == 0, made.stderr
+    records = Ledger(studio.folder / "study.budget.db").records()
+    first, second, third = records[:2], records[2:4], records[4:]
+    for one, other, last in zip(first, second, third, strict=True):
+        for fact in ("what", "mechanism", "epsilon", "delta", "assumptions"):
+            assert getattr(one, fact) == getattr(other, fact) == getattr(last, fact)
+
+
+def test_an_old_report_still_tells_how(start):
+    old = start()
+    old.state()
+    finished(old)
+    old.stop()
+    text = start().get("report-1")[2]
+    assert "dpselect analyze study.toml DATA --epsilon 1" in " ".join(code_blocks(text))
+
+
+def test_a_table_that_does_not_fit_is_refused_before_anything_is_charged(studio):
+    studio.state()
+    people = studio.folder / "people.csv"
+    people.write_text(people.read_text().replace("north", "nowhere", 1))
+    studio.ask()
+    assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303
+    text = studio.get("progress")[2]
+    assert "region" in text
+    assert "nowhere" not in text
+    assert "for your eyes only" in text
+    assert Ledger(studio.folder / "study.budget.db").records() == ()
+    assert list(studio.folder.glob("*report*")) == []
+
+
+def test_a_length_that_is_secret_is_shown_nowhere(studio):
+    studio.state()
+    form = {"neighbors": "add-remove-one", "missing": "error", "person": "", "max_rows_per_person": "", "rows": "2,500"}
+    seen = re.search(r'name="seen" value="(\w+)"', studio.get("persons")[2]).group(1)
+    assert studio.post("persons", {**form, "seen": seen})[1]["Location"] == "plan"
+    finished(studio, "2")
+    for screen in ("progress", "report-1", "page-1", "json-1", "budget", "confirm", "release"):
+        text = studio.get(screen)[2]
+        assert "3,000" not in text
+        assert not re.search(r"\b3000\b", text)
+
+
+def test_a_second_studio_in_the_same_folder_is_refused(studio):
+    command = [sys.executable, "-m", "dpselect.use.command_line", "studio", "--no-browser"]
+    made = subprocess.run(command, cwd=studio.folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert made.returncode == 2
+    assert "open in" in made.stderr
+    assert len(made.stderr.splitlines()) == 1

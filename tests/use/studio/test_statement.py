@@ -1,0 +1,192 @@
+"""What is typed into the form becomes the study file that the commands read; what is wrong is said beside its field."""
+
+import pytest
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.study_file import read_assumptions
+from dpselect.gather.sources.open import ColumnType
+from dpselect.use.studio.statement import (
+    EMPTY,
+    Entry,
+    entries_of_form,
+    entries_of_study,
+    values_of_entries,
+    values_of_settings,
+)
+from dpselect.use.studio.work import holds_already, save_study, study_values
+
+COLUMNS = [
+    ColumnType("age", "number", "int64"),
+    ColumnType("region", "text", "string"),
+    ColumnType("smoker", "boolean", "bool"),
+    ColumnType("seen", "date", "date32[day]"),
+    ColumnType("income", "number", "double"),
+]
+AGE = Entry(name="age", kind="number", use="predictor", lower="18", upper="90")
+INCOME = Entry(name="income", kind="number", use="response", lower="0", upper="1e5")
+
+
+def problems_of(*entries, before=None):
+    return values_of_entries(list(entries), before or {})[1]
+
+
+def test_a_new_table_offers_what_can_be_used():
+    entries = entries_of_study({}, COLUMNS)
+    assert [(each.name, each.kind, each.use) for each in entries] == [
+        ("age", "number", "predictor"),
+        ("region", "text", "predictor"),
+        ("smoker", "number", "predictor"),
+        ("seen", "date32[day]", "none"),
+        ("income", "number", "predictor"),
+    ]
+
+
+def test_a_study_comes_back_as_it_was_saved(tmp_path):
+    study = tmp_path / "study.toml"
+    region = Entry(
+        name="region", kind="text", use="predictor", levels="north\nsouth, east\nwest", label="Where", reason="The map."
+    )
+    age = Entry(name="age", kind="number", use="predictor", lower="18", upper="90", unit="years")
+    values, problems = values_of_entries([age, region, INCOME], {})
+    assert problems == {}
+    save_study(values, study)
+    assert holds_already(values, study)
+    stated = read_assumptions(study)
+    assert stated.predictors[1].levels == ("north", "south, east", "west")
+    assert (stated.predictors[1].label, stated.predictors[0].unit) == ("Where", "years")
+    again = entries_of_study(study_values(study), COLUMNS)
+    assert {each.name: each.use for each in again} == {
+        "age": "predictor",
+        "region": "predictor",
+        "smoker": "none",
+        "seen": "none",
+        "income": "response",
+    }
+    assert values_of_entries(again, study_values(study)) == (study_values(study), {})
+
+
+def test_what_the_form_does_not_show_is_kept(tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'intercept = "candidate"\nneighbors = "add-remove-one"\n[response]\nname = "income"\nlower = 0\nupper = 10\n'
+        '[[predictors]]\nname = "region"\nlevels = ["a", "b", "c"]\nreference = "b"\nlevel_labels = ["A", "B", "C"]\n'
+    )
+    before = study_values(study)
+    values, problems = values_of_entries(entries_of_study(before, COLUMNS), before)
+    assert problems == {}
+    assert Assumptions.from_dict(values) == read_assumptions(study)
+
+
+def test_the_default_radius_follows_the_bounds(tmp_path):
+    study = tmp_path / "study.toml"
+    save_study(values_of_entries([AGE, INCOME], {})[0], study)
+    assert "radius = 50000.0" in study.read_text()
+    wider = Entry(name="income", kind="number", use="response", lower="0", upper="2e5")
+    save_study(values_of_entries([AGE, wider], study_values(study))[0], study)
+    assert read_assumptions(study).radius == 1e5
+    study.write_text(study.read_text().replace("radius = 100000.0", "radius = 7.0"))
+    assert study_values(study)["radius"] == 7
+
+
+def test_bounds_may_stay_open():
+    age = Entry(name="age", kind="number", use="predictor")
+    values, problems = values_of_entries([age, INCOME], {})
+    assert problems == {}
+    assert Assumptions.from_dict(values).unbounded == ("age",)
+
+
+def test_a_response_with_two_levels_is_no_or_yes():
+    died = Entry(name="died", kind="text", use="response", levels="no, yes")
+    values, problems = values_of_entries([AGE, died], {})
+    assert problems == {}
+    assert type(Assumptions.from_dict(values).response).__name__ == "Binary"
+
+
+def test_codes_are_whole_numbers_and_their_labels_come_from_the_code_book():
+    column = ColumnType("sex", "number", "int8", label="Sex", levels=((1, "man"), (2, "woman")))
+    (entry,) = entries_of_study({}, [column])
+    assert (entry.label, entry.levels) == ("Sex", "1\n2")
+    values, problems = values_of_entries([entry, INCOME], {}, [column])
+    assert problems == {}
+    assert values["predictors"][0] == {
+        "name": "sex",
+        "label": "Sex",
+        "levels": [1, 2],
+        "level_labels": ["man", "woman"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("entry", "where", "said"),
+    [
+        ({"lower": "90", "upper": "18"}, "upper.0", "the lower must be below"),
+        ({"lower": "x", "upper": "18"}, "lower.0", "'x' is not a number"),
+        ({"lower": "0", "upper": "1,5"}, "upper.0", "without separators"),
+        ({"lower": "0", "upper": "nan"}, "upper.0", "must be finite"),
+        ({"lower": "0"}, "upper.0", "one bound"),
+        ({"lower": "0", "upper": "1", "levels": "1\n2"}, "levels.0", "both levels and bounds"),
+        ({"levels": "1"}, "levels.0", "at least two"),
+        ({"lower": "0", "upper": "1", "label": "x" * 999}, "label.0", "one line"),
+        ({"kind": "text"}, "levels.0", EMPTY),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field(entry, where, said):
+    found = problems_of(Entry(**{"name": "age", "kind": "number", "use": "predictor", **entry}), INCOME)
+    assert list(found) == [where]
+    assert said in found[where]
+
+
+def test_one_variable_is_to_be_explained():
+    assert list(problems_of(AGE)) == ["use.0"]
+    assert list(problems_of(INCOME, AGE, Entry(name="b", kind="number", use="response", lower="0", upper="1"))) == [
+        "use.2"
+    ]
+
+
+def test_what_is_wrong_with_the_whole_is_said_above():
+    found = problems_of(AGE, Entry(name="intercept", kind="number", use="predictor", lower="0", upper="1"), INCOME)
+    assert list(found) == ["form"]
+    assert "rename it" in found["form"]
+
+
+def test_fields_are_read_by_their_numbers():
+    form = {"name.2": "b", "use.2": "response", "name.0": "a", "use.0": "hack", "name.x": "c", "lower.9": "3"}
+    assert [(each.name, each.use) for each in entries_of_form(form)] == [("a", "none"), ("b", "response")]
+
+
+def test_settings():
+    before = values_of_entries([AGE, INCOME], {})[0]
+    form = {
+        "neighbors": "add-remove-one",
+        "missing": "midpoint",
+        "person": "id",
+        "max_rows_per_person": "3",
+        "rows": "9,000",
+    }
+    values, problems = values_of_settings(form, before)
+    assert problems == {}
+    stated = Assumptions.from_dict(values)
+    assert (stated.neighbors, stated.missing, stated.person, stated.max_rows_per_person, stated.rows) == (
+        "add-remove-one",
+        "midpoint",
+        "id",
+        3,
+        9000,
+    )
+    assert "person" not in values_of_settings({**form, "person": "", "max_rows_per_person": ""}, values)[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"max_rows_per_person": "many"}, "max_rows_per_person"),
+        ({"max_rows_per_person": "0", "person": "id"}, "max_rows_per_person"),
+        ({"rows": "-3"}, "rows"),
+        ({"neighbors": "none"}, "form"),
+        ({"max_rows_per_person": "3"}, "form"),
+    ],
+)
+def test_settings_that_cannot_be(change, where):
+    before = values_of_entries([AGE, INCOME], {})[0]
+    form = {"neighbors": "replace-one", "missing": "error", "person": "", "max_rows_per_person": "", **change}
+    assert list(values_of_settings(form, before)[1]) == [where]
