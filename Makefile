@@ -9,14 +9,31 @@ C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
+# An environment whose set-up was interrupted before it had pip is made anew; what pip left half-done it finishes itself.
+define fresh
+@$(1)/bin/python -m pip --version >/dev/null 2>&1 || { rm -rf $(1) && $(PYTHON) -m venv $(1); }
+endef
+
 $(STAMP): pyproject.toml constraints.txt setup.py $(C_FILES)
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call fresh,$(VENV))
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
 	@touch $@
 
-demo: $(STAMP)   ## the main job on real data, ending in a report to open
-	$(BIN)/dpselect demo
+# The demo needs little, so it has an environment of its own, unless the one for developers is there already.
+DEMO_VENV := $(if $(wildcard $(STAMP)),$(VENV),.venv-demo)
+DEMO      := $(DEMO_VENV)/.installed-demo
+
+$(DEMO): pyproject.toml constraints.txt setup.py $(C_FILES)
+	$(call fresh,$(DEMO_VENV))
+	@echo "Setting up the demo; this is done once."
+	@$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[demo]'
+	@touch $@
+
+demo:            ## the main job on real data, ending in a report to open
+	@began=$$(date +%s) && $(MAKE) --no-print-directory $(DEMO) && ready=$$(date +%s) && \
+	$(DEMO_VENV)/bin/dpselect demo && \
+	echo "" && echo "Set-up took $$((ready - began)) s and $$(du -sm $(DEMO_VENV) | cut -f1) MB, the demo $$(($$(date +%s) - ready)) s."
 
 check: $(STAMP)  ## format, lint, types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -45,4 +62,4 @@ bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks.paper speed
 
 clean:           ## remove the environment and what was built
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-demo site build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

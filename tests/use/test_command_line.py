@@ -240,14 +240,27 @@ def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
     assert CliRunner().invoke(dpselect, [*asked, "--yes"], input="", standalone_mode=False).exit_code == 0
 
 
-def test_the_demo_ends_in_two_pages_and_a_report_that_verifies(place, capsys):
-    code, out, err = run(capsys, "demo")
-    assert (code, err) == (0, "")
-    assert "progression ~ 1" in out
-    for name in ("report.html", "report.json", "custodian.html", "study.toml", "study.budget.db"):
+def test_the_demo_spends_epsilon_one_and_not_more_and_can_be_run_again(place, capsys):
+    for _ in range(2):
+        code, out, _ = run(capsys, "demo")
+        assert code == 0
+        assert "weeks ~ 1" in out
+        assert "verifies" in out
+        assert "select asks for epsilon=0.1" in out and "[exit code 3]" in out
+    for name in ("report.html", "report.json", "custodian.html", "study.toml", "study.budget.db", "few.html"):
         assert (place / "demo" / name).exists()
-    assert run(capsys, "verify", "demo/report.html", "--ledger", "demo/study.budget.db")[0] == 0
     assert run(capsys, "verify", "demo/report.json", "--ledger", "demo/study.budget.db")[0] == 0
+    code, out, _ = run(capsys, "budget", "demo/study.toml", "--json")
+    budget = json.loads(out)
+    assert (budget["total"]["epsilon"], budget["spent"]["epsilon"], len(budget["records"])) == ("1", "1", 2)
+
+
+def test_the_demo_removes_nobody_elses_ledger(place, capsys):
+    assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--yes")[0] == 0
+    code, _, err = run(capsys, "demo", "-o", ".")
+    assert code == 2
+    assert "never removed" in err
+    assert run(capsys, "budget", "study.toml", "--quiet")[0] == 0
 
 
 def test_completion_knows_the_commands():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import INTERCEPT, Factor
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study.variables import Binary, Categorical
 from dpselect.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ class UserScale:
 def user_scale(assumptions: Assumptions, columns: Sequence[int]) -> UserScale:
     """How the scaled coefficients of these columns become the user's."""
     listed = [assumptions.columns[place] for place in columns]
-    numbers = {variable.name: variable for variable in assumptions.predictors if isinstance(variable, Numeric)}
+    numbers = {variable.name: variable for variable in assumptions.predictors if not isinstance(variable, Categorical)}
     half = assumptions.response.half_width
     constant, names, rows = np.zeros(len(listed)), [], []
     for place, column in enumerate(listed):
@@ -80,11 +80,14 @@ def design_matrix(table: Any, assumptions: Assumptions, columns: Sequence[int]) 
 def _factor(values: Mapping[str, Any], factor: Factor, assumptions: Assumptions, alone: bool) -> Floats:
     variable = next(v for v in assumptions.predictors if v.name == factor.variable)
     cells = values[factor.variable]
-    if isinstance(variable, Categorical):
+    if isinstance(variable, Categorical | Binary):
         known = np.isin(cells, variable.levels)
         if not known.all():
             raise DataError(f"{factor.variable!r} has cells that are missing or of a level that was not stated.")
-        return np.asarray(cells == factor.level, dtype=np.float64)
+        # No or yes is one column, whose second level is one.
+        cells = np.asarray(cells == (variable.levels[1] if factor.level is None else factor.level), dtype=np.float64)
+        if isinstance(variable, Categorical):
+            return cells
     numbers = np.asarray(cells, dtype=np.float64)
     return numbers if alone else numbers - variable.middle
 
