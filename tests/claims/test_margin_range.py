@@ -1,4 +1,4 @@
-"""The range of the scores of block votes is 2T: by brute force over neighbouring tables, attained and never exceeded."""
+"""The range of the scores of block votes is 4T: by brute force over neighbouring tables, attained and never exceeded."""
 
 import math
 from fractions import Fraction
@@ -29,7 +29,7 @@ class Fixed:
 
 
 def scores_of_counts(above, below, threshold, step=Fraction(0)):
-    agreement = np.maximum(above, below)
+    agreement = np.abs(above - below)
     rule = SubsetRule(len(agreement), tuple(1 << j for j in range(len(agreement))), empty=True)
     return Margins(agreement, threshold, step, rule, 1.0).scores().values
 
@@ -97,7 +97,7 @@ def test_a_price_and_a_limit_move_nothing():
         step = Fraction(int(rng.integers(0, 2**24)), 2**20)
         rule = SubsetRule(4, (1, 2, 4, 8), max_size=2, empty=True)
         plain, priced = (
-            Margins(np.maximum(above, below), 4, each, rule, 2.0).scores().values for each in (Fraction(0), step)
+            Margins(np.abs(above - below), 4, each, rule, 2.0).scores().values for each in (Fraction(0), step)
         )
         sizes = rule.sizes()
         assert (priced == plain + float(step) * sizes).all()

@@ -82,7 +82,8 @@ def margins(votes: Votes, recipe: Recipe) -> Margins:
     assert rule is not None
     if (votes.blocks, votes.partitions) != (rule.blocks, rule.partitions):
         raise DataError("The votes were counted in other blocks than the recipe says.")
-    most = np.maximum(votes.above, votes.below)
+    # A lead, not the larger count: a column that few blocks can speak about must not seem to have most of them against it.
+    lead = np.abs(votes.above - votes.below)
     units = vote_units(recipe.candidates)
-    agreement = np.array([most[list(columns_of(unit))].max() for unit in units], np.int64)
+    agreement = np.array([lead[list(columns_of(unit))].max() for unit in units], np.int64)
     return Margins(agreement, rule.threshold, recipe.step, recipe.candidates, float(margin_range(rule.partitions)))

@@ -1,23 +1,31 @@
-"""Public. How block votes are held: blocks, partitions, dead zone, ridge, threshold and price, from public facts alone."""
+"""Public. How many blocks vote, how often, and how many votes a term needs: from stated facts alone."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 from dpselect.errors import AssumptionError
 
-MOST_BYTES = 400 * 2**20
+MOST_PARTITIONS = 16
+FEWEST_PARTITIONS = 2
+SMALLEST_BLOCK = 2.5  # rows: below it most blocks of independent sizes have nothing to say
+LARGEST_BLOCK = 1 << 21  # rows: sums of more than 2^22 would no longer be exact, and sizes vary
+BYTES_FOR_SUMS = 400_000_000
+BYTES_A_SUM = 25  # the exact sums of a variable without bounds; bounded ones need 8
+HIGHEST_SHARE = 0.4  # of unanimity: no threshold is higher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteRule:
-    """Public. In each of `partitions` every row goes to one of `blocks`; there each column votes.
+    """Public. The numbers that block votes need before a row is read.
 
-    A column's vote counts when its statistic leaves the `dead_zone`; `ridge` is added to the unit diagonal of a block's scaled
-    Gram; a term whose agreement exceeds `threshold` is likely to be chosen; each term costs `price` nats.
+    In each of `partitions` partitions every row goes to one of `blocks` blocks by a chance of its own. A block votes
+    +1, 0 or -1 on each column: the sign of its ridge coefficient, 0 where that is within `dead_zone` standard errors,
+    where the column is constant, or where the block cannot be fitted. A term's agreement is the largest
+    |votes above - votes below| of its columns, from 0 to blocks * partitions; `threshold` is in the same votes, and
+    `price` is what each term costs, in nats.
     """
 
     blocks: int
@@ -30,10 +38,8 @@ class VoteRule:
     def __post_init__(self) -> None:
         for name in ("blocks", "partitions", "threshold"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-                raise AssumptionError(f"{name} of a rule for votes is {value!r}; it must be a whole number from 0.")
-        if not (self.blocks >= 1 and self.partitions >= 1):
-            raise AssumptionError("A rule for votes needs at least one block and one partition.")
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+                raise AssumptionError(f"{name} of a rule for votes is {value!r}; it must be a whole number from 1.")
         for name in ("dead_zone", "ridge", "price"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e6:
@@ -46,21 +52,75 @@ class VoteRule:
 
 
 def vote_rule(rows: int, columns: int, terms: int, epsilon: float) -> VoteRule:
-    """The rule for so many rows, columns fitted in a block (the intercept too), terms to choose from, and epsilon."""
-    few = min(math.sqrt(terms), terms / 2)
-    price = max(math.log((terms - few) / few), 0.0) if terms > 1 else 0.0
-    nats = terms * math.log1p(math.exp(-price)) + few * price
-    size = max(2 * columns + 5, 8)
-    blocks = max(rows // size, 1)
-    partitions = 16 if rows < 20_000 else 4 if rows < 10**6 else 1
-    spread = math.sqrt(0.16 * max(size - columns, 1) / rows + 0.25 / (blocks * partitions))
-    z = max(NormalDist().inv_cdf(1 - 0.05 / (2 * columns)), math.sqrt(math.log(max(rows, 2))))
-    share = 0.5 + min(z * spread + (nats + 1) / (epsilon * blocks), 0.4)
+    """The rule for `rows` rows, `columns` columns (an intercept counted), `terms` terms and the price `epsilon`.
+
+    All of it is a function of public facts: a wrong number of rows costs quality,
+    never privacy.
+    """
+    _check(rows, columns, terms, epsilon)
+    price, nats = expected_nats(terms)
+    few_blocks_suffice = rows * epsilon / (8 * (nats + 1))
+    size = few_blocks_suffice / math.sqrt(1 + 2 * few_blocks_suffice / columns)
+    blocks = max(1, int(rows / max(min(size, largest_size(rows)), SMALLEST_BLOCK)))
+    partitions = min(max(round(800 / math.sqrt(rows)), FEWEST_PARTITIONS), MOST_PARTITIONS)
+    blocks, partitions = _within_memory(rows, columns, blocks, partitions)
+    share = threshold_share(rows, columns, blocks, partitions, nats, epsilon)
     return VoteRule(
         blocks=blocks,
         partitions=partitions,
         dead_zone=0.0,
-        ridge=0.0,
-        threshold=round(share * blocks * partitions),
+        ridge=min(0.1 * (columns * blocks / rows) ** 1.5, 0.15),
+        threshold=max(1, round(share * blocks * partitions)),
         price=price,
     )
+
+
+def largest_size(rows: int) -> float:
+    """Rows a block at most, however large epsilon: the chance of idle columns must stay well below unanimity."""
+    return rows / (8 * math.log(max(rows, 2)))
+
+
+def expected_nats(terms: int) -> tuple[float, float]:
+    """(the price of a term, the nats that a choice among sets of about that size must overcome).
+
+    As if about sqrt(terms) of them, at most five for the price, were to be found: the price is the log of the odds
+    against a term, the nats are the entropy of such a set.
+    """
+    few = min(math.sqrt(terms), terms / 2)
+    share, priced = few / terms, min(few, 5.0)
+    nats = -terms * (share * math.log(share) + (1 - share) * math.log1p(-share))
+    return math.log((terms - priced) / priced), nats
+
+
+def spread(rows: int, columns: int, blocks: int, partitions: int) -> float:
+    """The standard deviation of an idle column's mean vote: the sample's part, and what few partitions add to it."""
+    size = rows / blocks
+    sample = 2 / math.pi * size / (size + columns)
+    return math.sqrt((sample + (1 - sample) / partitions) / blocks)
+
+
+def threshold_share(rows: int, columns: int, blocks: int, partitions: int, nats: float, epsilon: float) -> float:
+    """The threshold as a share of unanimity: above chance, as BIC is; above what the private choice blurs; at most .4."""
+    one = spread(rows, columns, blocks, partitions)
+    chance = 1.05 * math.sqrt(math.log(max(rows, 2))) * one
+    blur = one / 2 + 3.2 * nats / (epsilon * blocks)
+    return min(max(chance, blur), HIGHEST_SHARE)
+
+
+def _within_memory(rows: int, columns: int, blocks: int, partitions: int) -> tuple[int, int]:
+    """Fewer partitions first, then larger blocks, so that all sums fit."""
+    sums = (columns + 1) * (columns + 2) // 2
+    room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1)
+    partitions = max(min(partitions, room // blocks), min(partitions, FEWEST_PARTITIONS))
+    return max(min(blocks, room // partitions), 1, -(-rows // LARGEST_BLOCK)), partitions
+
+
+def _check(rows: int, columns: int, terms: int, epsilon: float) -> None:
+    if not rows >= 1:
+        raise AssumptionError(f"The stated number of rows is {rows}; it must be at least 1.")
+    if not columns >= 1:
+        raise AssumptionError(f"The number of columns is {columns}; it must be at least 1.")
+    if not terms >= 1:
+        raise AssumptionError(f"The number of terms to choose from is {terms}; it must be at least 1.")
+    if not (epsilon > 0 and math.isfinite(epsilon)):
+        raise AssumptionError(f"epsilon is {epsilon}; it must be a positive number.")

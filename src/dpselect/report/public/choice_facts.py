@@ -153,11 +153,11 @@ def _choice_by_votes(recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], .
             "person sits in one group of each deal, so no one can sway more than that group.",
         ),
         ("Candidates", f"{recipe.candidates.count:,} models"),
-        ("Votes needed", f"about {rule.threshold:,} of {votes:,} for a variable"),
+        ("Lead needed", f"about {rule.threshold:,} of {votes:,} votes for a variable"),
         ("Drawn by", f"{recipe.mechanism}, " + ("exact sampling by OpenDP" if listed else "exact sampling by levels")),
         (
             "Sensitivity paid for",
-            f"range {number(2.0 * rule.partitions)}: one person moves a score by {rule.partitions} votes",
+            f"range {number(4.0 * rule.partitions)}: one person moves a score by {2 * rule.partitions} votes at most",
         ),
         ("Rows", "secret" if recipe.rows is None else f"{recipe.rows:,}"),
     )

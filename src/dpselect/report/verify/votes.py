@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpselect.assume.models.candidates import vote_units
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.models.vote_rule import vote_rule
+from dpselect.errors import AssumptionError
 from dpselect.report.verify.answers import Check
 
 
@@ -17,6 +18,9 @@ def rule_check(recipe: Recipe) -> Check:
     if rows is None:
         return Check(what, False, "no number of rows is stated")
     terms = max(len(vote_units(recipe.candidates)), 1)
-    rule = vote_rule(rows, len(assumptions.columns), terms, float(recipe.choice_epsilon))
+    try:
+        rule = vote_rule(rows, len(assumptions.columns), terms, float(recipe.choice_epsilon))
+    except AssumptionError as problem:
+        return Check(what, False, str(problem))
     held = f"{recipe.votes.partitions} times {recipe.votes.blocks:,} blocks"
     return Check(what, rule == recipe.votes, held)
