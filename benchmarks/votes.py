@@ -76,11 +76,12 @@ def moments_alone(path: Path) -> None:
     gather_table(path, study(names(path)[:-1]))
 
 
-def _blocks(path: Path, partitions: int, *, moments: bool, bounds: bool = True) -> None:
+def _blocks(path: Path, partitions: int, *, moments: bool, size: int = 1000, bounds: bool = True) -> None:
+    """Blocks of about a thousand rows, as long tables have them."""
     assumptions = study(names(path)[:-1], bounds=bounds)
     rows = int(path.stem.partition("x")[0])
-    sums, _ = gather_blocks(path, assumptions, max(1, rows // 111), partitions, moments=moments)
-    count_votes(sums, dead_zone=DEAD_ZONE, ridge=0.0)
+    sums, _ = gather_blocks(path, assumptions, max(1, rows // size), partitions, moments=moments)
+    count_votes(sums, dead_zone=0.0, ridge=0.01)
 
 
 PROGRAMS = {
@@ -88,6 +89,7 @@ PROGRAMS = {
     "votes, 1 partition": lambda path: _blocks(path, 1, moments=False),
     "votes and moments, 1": lambda path: _blocks(path, 1, moments=True),
     "votes and moments, 2": lambda path: _blocks(path, 2, moments=True),
+    "the same, blocks of 111": lambda path: _blocks(path, 2, moments=True, size=111),
     "votes without bounds, 1": lambda path: _blocks(path, 1, moments=False, bounds=False),
 }
 

@@ -23,14 +23,18 @@
 #define CLONES
 #endif
 
+#define INLINE static inline __attribute__((always_inline)) /* so that it is compiled for its caller's processor */
+
 #define LANES 4
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias)); /* anywhere in memory */
 typedef long long four_bits __attribute__((vector_size(32)));
+typedef unsigned long long four_words __attribute__((vector_size(32)));
 typedef long long four_whole __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define EXACT_ROWS 2048 /* rows whose products, each at most 2^40, have sums below 2^51 */
 #define SHIFT 0x1.8p52  /* added to a whole number below 2^51, it leaves that number in the low bits */
 #define SHIFT_BITS 0x4338000000000000ll
+#define SHIFT_WORDS ((unsigned long long)SHIFT_BITS)
 #define SLICES 3
 #define LOWEST (-20)   /* the first bin that is ever a top; products are 0 or above 1e-150 */
 #define HIGHEST 15     /* the last one; products are at most 1e150 */
@@ -74,7 +78,7 @@ static Py_ssize_t padded_triangle(Py_ssize_t width)
 #define PRODUCT(i) (z[(i) * stride + j] * *(const four *)(z + (i) * stride + k))
 
 /* A row as doubles, ones first; the one that comes a little later is sent for. */
-static inline int fetch_row(const flush *f, Py_ssize_t i, double *z)
+INLINE int fetch_row(const flush *f, Py_ssize_t i, double *z)
 {
     const Py_ssize_t width = f->width, later = i + AHEAD < f->sorted ? i + AHEAD : i;
     const int32_t *const rows = f->rows;
@@ -163,60 +167,107 @@ static int add_whole_blocks(const flush *f, uint64_t *table)
 typedef struct {
     Py_ssize_t width, stride; /* entries of a row; doubles from one row to the next */
     double *z;                /* (TOGETHER, stride) rows, zeros behind their last entry */
+    double *largest;          /* (stride) of each entry among these rows; zeros behind the last */
     double *slices[SLICES];   /* (padded) each */
     int8_t *tops;             /* (padded) */
 } bins;
 
-static double power_of_two(int exponent)
+/* The first bin t with size <= 2^(32t+31). */
+INLINE int top_bin(double size)
 {
-    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    uint64_t bits;
+    memcpy(&bits, &size, sizeof bits);
+    const int exponent = (int)(bits >> 52) - 1023 + ((bits & 0xfffffffffffffu) != 0); /* size <= 2^exponent */
+    const int top = exponent >= 0 ? exponent / 32 : -((31 - exponent) / 32);
+    return size > 0 && top > LOWEST ? top < HIGHEST ? top : HIGHEST : LOWEST;
 }
 
 /* So that none of these sizes is above its sum's top bin; what falls out of the lowest slice is dropped. */
-static void raise_tops(const bins *b, Py_ssize_t at, four sizes)
+INLINE void raise_tops(const bins *b, Py_ssize_t at, four sizes)
 {
-    for (Py_ssize_t i = 0; i < LANES; i++)
-        while (b->tops[at + i] < HIGHEST && sizes[i] > power_of_two(32 * b->tops[at + i] + 31)) {
-            b->tops[at + i]++;
-            for (int s = SLICES - 1; s > 0; s--)
-                b->slices[s][at + i] = b->slices[s - 1][at + i];
-            b->slices[0][at + i] = 0;
-        }
+    for (Py_ssize_t i = 0; i < LANES; i++) {
+        const int by = top_bin(sizes[i]) - b->tops[at + i];
+        if (by <= 0)
+            continue;
+        b->tops[at + i] = (int8_t)(b->tops[at + i] + by);
+        for (int s = SLICES - 1; s >= 0; s--)
+            b->slices[s][at + i] = s >= by ? b->slices[s - by][at + i] : 0;
+    }
 }
 
-/* Some rows, one vector of sums after another: first the largest products, then the slices of all. */
+INLINE four units_of(const int8_t *tops)
+{
+    const double *const units = UNITS - LOWEST;
+    return (four){units[tops[0]], units[tops[1]], units[tops[2]], units[tops[3]]};
+}
+
+#define SIZE_OF(p) ((four)((four_bits)(p) & SIZE_BITS))
+#define ALL_LANES(mask) ((mask)[0] & (mask)[1] & (mask)[2] & (mask)[3])
+
+/* The tops of one vector of sums, raised to what these rows need: the products of their columns' largest entries are
+ * the most that there can be, and mostly some row's product is in the same bin as that. If none is, all are looked at.
+ */
+INLINE void fit_tops(const bins *b, Py_ssize_t rows, Py_ssize_t j, Py_ssize_t k, Py_ssize_t at)
+{
+    const double *const z = b->z;
+    const four most = b->largest[j] * *(const four *)(b->largest + k);
+    const four_bits enough = most <= units_of(b->tops + at) * 0x1p31;
+    if (ALL_LANES(enough))
+        return;
+    const int8_t tops[LANES] = {(int8_t)top_bin(most[0]), (int8_t)top_bin(most[1]), (int8_t)top_bin(most[2]),
+                                (int8_t)top_bin(most[3])};
+    const four below = units_of(tops) * 0x1p-1;
+    four_bits found = enough;
+    for (Py_ssize_t r = 0; r < rows && !ALL_LANES(found); r++)
+        found |= SIZE_OF(z[r * b->stride + j] * *(const four *)(z + r * b->stride + k)) > below;
+    if (ALL_LANES(found)) {
+        raise_tops(b, at, (four)((four_bits)most & ~enough));
+        return;
+    }
+    four largest = {0, 0, 0, 0};
+    for (Py_ssize_t r = 0; r < rows; r++) {
+        const four size = SIZE_OF(z[r * b->stride + j] * *(const four *)(z + r * b->stride + k));
+        const four_bits more = size > largest;
+        largest = (four)(((four_bits)size & more) | ((four_bits)largest & ~more));
+    }
+    raise_tops(b, at, largest);
+}
+
+/* What `rows` shifted slices come to: a whole number of units is in the low bits of each. */
+#define SLICES_SUM(words, shift, unit)                                                                                 \
+    (((four)((words) - (unsigned long long)rows * (four_words)(shift) + SHIFT_WORDS) - SHIFT) * (unit))
+
+/* The slices of some rows' products, one vector of sums after another. */
 CLONES static void add_slices(const bins *b, Py_ssize_t rows)
 {
-    const double *const units = UNITS - LOWEST, *const z = b->z;
-    const int8_t *const tops = b->tops;
+    const double *const z = b->z;
     Py_ssize_t at = 0;
+    for (Py_ssize_t k = 0; k < b->width; k++) {
+        double largest = 0;
+        for (Py_ssize_t r = 0; r < rows; r++) {
+            const double size = z[r * b->stride + k] < 0 ? -z[r * b->stride + k] : z[r * b->stride + k];
+            largest = size > largest ? size : largest;
+        }
+        b->largest[k] = largest;
+    }
     for (Py_ssize_t j = 0; j < b->width; j++)
         for (Py_ssize_t k = j; k < b->width; k += LANES, at += LANES) {
-            four largest = {0, 0, 0, 0};
-            for (Py_ssize_t r = 0; r < rows; r++) {
-                const four p = z[r * b->stride + j] * *(const four *)(z + r * b->stride + k);
-                const four size = (four)((four_bits)p & SIZE_BITS);
-                const four_bits more = size > largest;
-                largest = (four)(((four_bits)size & more) | ((four_bits)largest & ~more));
-            }
-            raise_tops(b, at, largest);
-            const four unit = {units[tops[at]], units[tops[at + 1]], units[tops[at + 2]], units[tops[at + 3]]};
-            const four shift0 = unit * 0x1.8p52, shift1 = shift0 * 0x1p-32, shift2 = shift1 * 0x1p-32;
-            four sum0 = *(four *)(b->slices[0] + at), sum1 = *(four *)(b->slices[1] + at),
-                 sum2 = *(four *)(b->slices[2] + at);
+            fit_tops(b, rows, j, k, at);
+            const four unit0 = units_of(b->tops + at), unit1 = unit0 * 0x1p-32, unit2 = unit1 * 0x1p-32;
+            const four shift0 = unit0 * SHIFT, shift1 = unit1 * SHIFT, shift2 = unit2 * SHIFT;
+            four_words words0 = {0, 0, 0, 0}, words1 = words0, words2 = words0;
             for (Py_ssize_t r = 0; r < rows; r++) {
                 four rest = z[r * b->stride + j] * *(const four *)(z + r * b->stride + k);
-                const four slice0 = (rest + shift0) - shift0; /* rounded to a multiple of the bin's unit */
-                rest -= slice0, sum0 += slice0;
-                const four slice1 = (rest + shift1) - shift1;
-                rest -= slice1, sum1 += slice1;
-                sum2 += (rest + shift2) - shift2;
+                const four shifted0 = rest + shift0; /* rounded to a multiple of the bin's unit */
+                rest -= shifted0 - shift0;
+                const four shifted1 = rest + shift1;
+                rest -= shifted1 - shift1;
+                const four shifted2 = rest + shift2;
+                words0 += (four_words)shifted0, words1 += (four_words)shifted1, words2 += (four_words)shifted2;
             }
-            *(four *)(b->slices[0] + at) = sum0, *(four *)(b->slices[1] + at) = sum1,
-                                     *(four *)(b->slices[2] + at) = sum2;
+            *(four *)(b->slices[0] + at) += SLICES_SUM(words0, shift0, unit0);
+            *(four *)(b->slices[1] + at) += SLICES_SUM(words1, shift1, unit1);
+            *(four *)(b->slices[2] + at) += SLICES_SUM(words2, shift2, unit2);
         }
 }
 
@@ -243,13 +294,13 @@ static int move_block(const bins *b, Py_ssize_t numbers, int8_t *tops, double *s
 
 static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
 {
-    bins b = {f->width, f->width + LANES, NULL, {NULL}, NULL};
-    double *const room = calloc((size_t)(f->padded * SLICES + TOGETHER * b.stride), sizeof(double));
+    bins b = {f->width, f->width + LANES, NULL, NULL, {NULL}, NULL};
+    double *const room = calloc((size_t)(f->padded * SLICES + (TOGETHER + 1) * b.stride), sizeof(double));
     b.tops = malloc((size_t)f->padded);
     int fine = room != NULL && b.tops != NULL;
     for (int s = 0; fine && s < SLICES; s++)
         b.slices[s] = room + s * f->padded;
-    b.z = room + SLICES * f->padded;
+    b.z = room + SLICES * f->padded, b.largest = b.z + TOGETHER * b.stride;
     if (fine)
         memset(b.tops, LOWEST, (size_t)f->padded);
     for (Py_ssize_t r = 0; fine && r < TOGETHER; r++)
