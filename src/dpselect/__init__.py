@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpselect.gather.sums.moments import Moments
     from dpselect.release.coefficients.coefficients import Coefficients
     from dpselect.release.ledger.ledger import Ledger
+    from dpselect.release.odds.odds_ratios import OddsRatios
     from dpselect.release.selection import Selection
     from dpselect.use.analysis import Analysis
     from dpselect.use.analyze import analyze
@@ -45,6 +46,7 @@ _HOMES = {
     "Ledger": "release.ledger.ledger",
     "Moments": "gather.sums.moments",
     "Numeric": "assume.study.variables",
+    "OddsRatios": "release.odds.odds_ratios",
     "PCLSSelector": "use.estimators",
     "PCPLSelector": "use.estimators",
     "Selection": "release.selection",
@@ -82,6 +84,7 @@ __all__ = [
     "LedgerError",
     "Moments",
     "Numeric",
+    "OddsRatios",
     "PCLSSelector",
     "PCPLSelector",
     "Selection",

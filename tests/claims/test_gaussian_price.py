@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.pld import common, privacy_loss_mechanism
 from scipy.stats import norm
 
-from dpselect.assume.lemmas.gaussian_price import discrete_is_within, gaussian_delta, largest_mu
+from dpselect.assume.lemmas.gaussian_price import composed_is_within, discrete_is_within, gaussian_delta, largest_mu
 
 PRICES = [(0.1, 1e-6), (0.5, 1e-5), (1.0, 1e-6), (1.0, 1e-9), (5.0, 1e-6), (20.0, 1e-3), (1e-3, 1e-10)]
 
@@ -82,3 +82,25 @@ def test_with_much_noise_the_discrete_price_is_the_continuous_one():
 def test_no_noise_to_speak_of_is_never_within():
     assert not discrete_is_within(1e6, 5, 1.0, 1e-6)
     assert discrete_is_within(0.0, 5, 1.0, 1e-6)
+
+
+def test_several_releases_cost_as_one_whose_square_is_the_sum():
+    sensitivity = 10 * 2**26
+    for epsilon, delta in PRICES:
+        mu = largest_mu(epsilon, delta)
+        parts = [(share * mu**2 / 2, sensitivity) for share in (0.1, 0.2, 0.7)]
+        less = [(rho * (1 - 1e-7), each) for rho, each in parts]
+        more = [(rho * (1 + 1e-7), each) for rho, each in parts]
+        assert composed_is_within(less, epsilon, delta) and not composed_is_within(more, epsilon, delta)
+    assert not composed_is_within([(1e6, 5), (1e-9, 5)], 1.0, 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+def test_two_draws_are_two_coordinates(epsilon):
+    """By brute force over all pairs of outcomes: a draw of 3 steps and one of 4, with noise so narrow that whole numbers matter."""
+    sigma2 = Fraction(81)
+    true = exact_delta(sigma2, (3, 4), epsilon)
+    parts = [(float(Fraction(s * s) / (2 * sigma2)) * (1 + 1e-15), s) for s in (3, 4)]
+    assert not composed_is_within(parts, epsilon, true * 0.999)
+    stated = gaussian_delta(5 / math.sqrt(81 - 16) * (1 + 1e-9), epsilon * (1 - 1e-9)) * (1 + 1e-9)
+    assert composed_is_within(parts, epsilon, stated)

@@ -97,3 +97,8 @@ def _measurement(noise: NoiseKind, spread: float) -> Any:
     if noise == "laplace":
         return dp.m.make_laplace(numbers, dp.l1_distance(T="i64"), scale=spread)
     return dp.m.make_gaussian(numbers, dp.l2_distance(T="i64"), scale=spread)
+
+
+def gaussian_measurement(spread: float) -> Any:
+    """Discrete Gaussian noise of one scale on whole numbers, for whoever prices it by its privacy map."""
+    return _measurement("gaussian", spread)

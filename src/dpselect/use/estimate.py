@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 from dpselect.assume.lemmas.moment_sensitivity import NoiseKind
 from dpselect.assume.models.budget import Price
@@ -16,8 +16,46 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.release.odds.release import plan_odds, release_odds
 from dpselect.release.selection import Selection
 from dpselect.use.select_tuned import TunedSelection
+
+
+@overload
+def estimate(
+    source: Any,
+    selection: Selection | TunedSelection | Model,
+    *,
+    epsilon: Price,
+    delta: Price = 0,
+    assumptions: Assumptions | None = None,
+    level: float = 0.95,
+    intervals: IntervalKind = "plain",
+    noise: NoiseKind | None = None,
+    scale: Literal["response"] = "response",
+    ledger: Ledger | None = None,
+    data: str = "",
+    analyst: str = "",
+) -> Coefficients: ...
+
+
+@overload
+def estimate(
+    source: Any,
+    selection: Selection | TunedSelection | Model,
+    *,
+    epsilon: Price,
+    delta: Price = 0,
+    assumptions: Assumptions | None = None,
+    level: float = 0.95,
+    intervals: IntervalKind = "plain",
+    noise: NoiseKind | None = None,
+    scale: Literal["odds"],
+    ledger: Ledger | None = None,
+    data: str = "",
+    analyst: str = "",
+) -> OddsRatios: ...
 
 
 def estimate(
@@ -30,29 +68,31 @@ def estimate(
     level: float = 0.95,
     intervals: IntervalKind = "plain",
     noise: NoiseKind | None = None,
+    scale: Literal["response", "odds"] = "response",
     ledger: Ledger | None = None,
     data: str = "",
     analyst: str = "",
-) -> Coefficients:
+) -> Coefficients | OddsRatios:
     """Coefficients of a model with intervals, with a differential-privacy guarantee.
 
     Example: `estimate(moments, selection, epsilon=1.0, delta=1e-6)`. `source` is moments that `gather` returned, or anything that
     `gather` reads. `selection` is what `select` or `select_tuned` returned (under the bounds that were stated, not bought),
     or a model settled without looking at the rows: names of columns or variables, and then `assumptions` too. `epsilon` and
     `delta` are the whole price; with delta 0 the noise is Laplace, else whichever of Laplace and Gaussian disturbs the
-    coefficients less, unless `noise` says.
+    coefficients less, unless `noise` says. For a `Binary` response the coefficients are differences of chances; with scale="odds"
+    odds ratios come instead, from rows that are read again for a few noisy rounds of Newton's method under the one price.
     """
     stated, columns = _model(selection, assumptions)
-    plan = plan_estimate(
-        stated,
-        columns,
-        epsilon=epsilon,
-        delta=delta,
-        noise=noise,
-        intervals=Intervals(level, intervals),
-        selected=isinstance(selection, Selection | TunedSelection),
-    )
-    return release_estimate(gather_table(source, stated), plan, Account(ledger, data, analyst))
+    account, selected = Account(ledger, data, analyst), isinstance(selection, Selection | TunedSelection)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "intervals": Intervals(level, intervals)}
+    if scale == "odds":
+        if noise == "laplace":
+            raise AssumptionError("noise is 'laplace'; the rounds of odds ratios have Gaussian noise: leave noise out.")
+        return release_odds(source, plan_odds(stated, columns, selected=selected, **asked), account)
+    if scale != "response":
+        raise AssumptionError(f"scale is {scale!r}; it must be 'response' or 'odds'.")
+    plan = plan_estimate(stated, columns, noise=noise, selected=selected, **asked)
+    return release_estimate(gather_table(source, stated), plan, account)
 
 
 def _model(

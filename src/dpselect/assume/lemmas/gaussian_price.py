@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 MARGIN = 2.0**-36
@@ -64,4 +65,25 @@ def discrete_is_within(rho: float, sensitivity: int, epsilon: float, delta: floa
     if not variance >= ROUNDING_VARIANCE:
         return False
     mu = math.sqrt(Fraction(sensitivity) ** 2 / variance) * (1 + MARGIN)
+    return gaussian_delta(mu, epsilon * (1 - MARGIN)) <= delta * (1 - MARGIN)
+
+
+def composed_is_within(parts: Sequence[tuple[float, int]], epsilon: float, delta: float) -> bool:
+    """The same for several releases one after the other, each (rho, sensitivity), where later ones may look at earlier ones.
+
+    Claim: together they cost no more than one continuous Gaussian of mu^2 = sum of mu_k^2.
+
+    Why: given what was released before, each is within a factor exp(3h) a number of a randomized rounding of continuous noise, as
+    above; so the whole sequence is made from an adaptive sequence of continuous Gaussian releases, which is no easier to tell
+    apart than one whose mu squared is the sum (Dong, Roth and Su 2022, Corollary 3.3). MARGIN covers the factors.
+
+    Tested: tests/claims/test_gaussian_price.py
+    """
+    total = Fraction(0)
+    for rho, sensitivity in parts:
+        variance = Fraction(sensitivity) ** 2 / (2 * Fraction(rho)) - ROUNDING_VARIANCE
+        if not variance >= ROUNDING_VARIANCE:
+            return False
+        total += Fraction(sensitivity) ** 2 / variance
+    mu = math.sqrt(total) * (1 + MARGIN)
     return gaussian_delta(mu, epsilon * (1 - MARGIN)) <= delta * (1 - MARGIN)

@@ -30,7 +30,7 @@ def kept_sets(problem: Problem, pivot: Pivot, middle: Floats, directions: Floats
     unknowns = np.repeat(start.unknowns, 2 * count, axis=0)
     shape = function(unknowns)
     from_place = both @ start.unknowns[0]
-    bound = side * np.concatenate([_bounds(problem, directions)] * 2)
+    bound = both @ problem.center + side * np.concatenate([_bounds(problem, directions)] * 2)
     # A middle outside the bounds has no way to go on that side.
     outward = np.maximum(side * (bound - from_place), 0.0) * side
     places, values = [from_place], [shape.values]
@@ -40,7 +40,8 @@ def kept_sets(problem: Problem, pivot: Pivot, middle: Floats, directions: Floats
         unknowns, shape = low.unknowns, low.shape
         places.append(target)
         values.append(shape.values)
-    straight = both * (places[-1] / (both**2).sum(axis=1))[:, None]
+    missing = places[-1] - both @ problem.center
+    straight = problem.center + both * (missing / (both**2).sum(axis=1))[:, None]
     values[-1] = np.minimum(values[-1], descend(function, straight, both, steps=20).shape.values)
     ends = _ends(np.array(places), np.array(values), side, quantile)
     return np.stack([ends[:count], ends[count:]], axis=1)

@@ -26,7 +26,7 @@ class Problem:
 
     `reach` bounds each |u| and `share` makes sum share u^2 at most 1: public bounds that only a test uses. `change` turns u into
     the design's own scaled coefficients. `total` is the response's noisy sum of squares around its mean, `loudness` the median
-    deviation of a released number's noise.
+    deviation of a released number's noise. `center` is where u is expected beforehand: 0, unless u counts from elsewhere.
     """
 
     pivot: Pivot
@@ -37,6 +37,7 @@ class Problem:
     constant: int | None
     total: float
     loudness: float
+    center: Floats
 
     @property
     def rows(self) -> float:
@@ -47,7 +48,7 @@ class Problem:
         """-2 log density: the misfit, log |V|, and the prior of the coefficients."""
         width = len(self.precision)
         shape = misfit(pivot, unknowns, with_determinant=True)
-        b = unknowns[:, :width]
+        b = unknowns[:, :width] - self.center
         shape.gradient[:, :width] += 2 * b * self.precision
         places = np.arange(width)
         shape.hessian[:, places, places] += 2 * self.precision
@@ -58,10 +59,11 @@ class Problem:
         """The misfit, and walls around the public bounds; `share` has one row a problem, 0 for what it does not count."""
         shape = misfit(pivot, unknowns, with_determinant=False)
         places = np.arange(unknowns.shape[1])
-        over = np.maximum(np.abs(unknowns) / self.reach - 1, 0.0)
-        beyond = np.maximum((unknowns**2 * share).sum(axis=1) - 1, 0.0)
-        pull = 2 * unknowns * share
-        gradient = shape.gradient + 2 * WALL * (over * np.sign(unknowns) / self.reach + beyond[:, None] * pull)
+        away = unknowns - self.center
+        over = np.maximum(np.abs(away) / self.reach - 1, 0.0)
+        beyond = np.maximum((away**2 * share).sum(axis=1) - 1, 0.0)
+        pull = 2 * away * share
+        gradient = shape.gradient + 2 * WALL * (over * np.sign(away) / self.reach + beyond[:, None] * pull)
         hessian = shape.hessian + 2 * WALL * (beyond > 0)[:, None, None] * pull[:, :, None] * pull[:, None, :]
         hessian[:, places, places] += 2 * WALL * ((over > 0) / self.reach**2 + 2 * beyond[:, None] * share)
         values = shape.values + WALL * ((over**2).sum(axis=1) + beyond**2)
@@ -94,6 +96,7 @@ def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
         constant=constant,
         total=total,
         loudness=float(np.median(noisy.deviations)),
+        center=np.zeros(len(scale)),
     )
 
 

@@ -1,0 +1,103 @@
+"""Public. A round of Newton's method for odds ratios on whole numbers, and how far one record can move its sums.
+
+At public coefficients b (whole numbers of 2^-20) a row x (whole numbers of 2^-20, each |x_i| <= 1) has the exact eta = x.b. It is
+rounded to a step of 2^-10, where a public table has the chance p of a yes in whole numbers of 2^-20 and the weight w = p(1-p).
+So every row gives the same whole numbers wherever it was read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
+from dpselect.assume.study.neighbors import Neighbors
+from dpselect.assume.study.variables import GRID
+from dpselect.errors import AssumptionError
+
+STEP_BITS = 10
+GRID_BITS = 20
+FARTHEST = 12
+"""The sum of absolute coefficients at which a round may be evaluated."""
+
+BITS = 62 - MAXIMUM_ROWS.bit_length()
+"""Sums are released in whole numbers of 2^-BITS: a row adds at most 1 to each, and none passes 2^62."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Public. The table of chances and weights, by steps of eta from -steps to steps."""
+
+    steps: int
+    chances: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    @property
+    def residual(self) -> int:
+        """The largest |y - p| of any row, in whole numbers of 2^-21: y is 0, 1/2 or 1."""
+        return 2 * max(GRID - int(self.chances.min()), int(self.chances.max()))
+
+
+def links(center: Sequence[int]) -> Links:
+    """The table for coefficients in whole numbers of 2^-20."""
+    reach = sum(abs(each) for each in center)
+    if not reach <= FARTHEST * GRID:
+        raise AssumptionError(f"A round may be evaluated where the sum of |coefficients| is at most {FARTHEST}.")
+    # |eta| is at most reach, in units of 2^-20; a step is 2^10 of them.
+    steps = (reach >> (GRID_BITS - STEP_BITS)) + 1
+    eta = np.arange(-steps, steps + 1) / 2**STEP_BITS
+    chances = np.clip(np.floor(GRID / (1 + np.exp(-eta)) + 0.5), 1, GRID - 1).astype(np.int64)
+    weights = (chances * (GRID - chances) + GRID // 2) // GRID
+    return Links(steps, chances, weights)
+
+
+def gradient_sensitivity(width: int, residual: int, neighbors: Neighbors) -> int:
+    """How far one record moves the released sum of (y - p) x, in l2 and whole numbers of 2^-BITS.
+
+        replace-one: 2 sqrt(width) s;     add-remove-one: sqrt(width) s,
+
+    s being the largest |y - p| (`residual`, in units of 2^-21): the logistic function of the largest |eta|.
+
+    Why: each of at most two versions of the record adds a vector of length |y - p| |x| <= s sqrt(width). Rounding a sum to 2^-BITS
+    changes a difference of two by less than 1, so `width` of them by less than sqrt(width).
+
+    Source: ours. Tested: tests/claims/test_logistic_sensitivity.py
+    """
+    versions = 2 if neighbors == "replace-one" else 1
+    square = (versions * residual) ** 2 * width << (2 * BITS)
+    return math.isqrt(-(-square >> (2 * GRID_BITS + 2))) + 1 + math.isqrt(width) + 1
+
+
+def gram_sensitivity(width: int, neighbors: Neighbors) -> int:
+    """How far one record moves the released upper triangle of the sum of w xx', in l2 and whole numbers of 2^-BITS.
+
+        replace-one: width/4;     add-remove-one: sqrt(width (width+1)/2)/4.
+
+    Why: let A = w xx' and B be the two versions, a_i = w x_i^2 and b_i their diagonals, all between 0 and 1/4. The squared distance
+    of the upper triangles is (|A-B|^2 + sum (a_i-b_i)^2)/2, and |A-B|^2 = (sum a)^2 + (sum b)^2 - 2 tr AB, where tr AB >= 0. So it
+    is at most ((sum a)^2 + (sum b)^2 + sum (a_i-b_i)^2)/2, convex, hence largest where each a_i and b_i is 0 or 1/4. With o columns
+    where both are 1/4, d where only a is and e where only b is: ((o+d)^2 + (o+e)^2 + d + e)/32, o+d+e <= width; that is convex
+    again, and at its corners o = width, d = width, e = width it is width^2/16 and twice (width^2+width)/32. Add-remove has b = 0:
+    the last.
+    What is added up is not w x_i x_j but v_i x_j, v_i being w x_i rounded to 2^-20: off by at most 2^-21 in each of the m cells and
+    two versions. Rounding the sums adds sqrt(m) at most.
+
+    Source: ours. Tested: tests/claims/test_logistic_sensitivity.py
+    """
+    cells = width * (width + 1) // 2
+    square = width**2 if neighbors == "replace-one" else cells
+    moved = math.isqrt(-(-(square << (2 * BITS)) >> 4)) + 1
+    rounding = (math.isqrt(cells) + 1) * (1 + (1 << max(BITS - GRID_BITS, 0)))
+    return moved + rounding
+
+
+def count_sensitivity(neighbors: Neighbors) -> int:
+    """How far one record moves twice the numbers of yes and no, in l2, rounded up: by (2, -2) if replaced, else by 2 in all.
+
+    A missing response counts half to each, so a record adds two numbers of sum 2. Tested: tests/claims/test_logistic_sensitivity.py
+    """
+    return 3 if neighbors == "replace-one" else 2

@@ -1,0 +1,133 @@
+"""The exit for odds ratios: check, charge once for all rounds, then read, draw and step, round by round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from dpselect.assume.lemmas.logistic import count_sensitivity, gradient_sensitivity, gram_sensitivity, links
+from dpselect.assume.models.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Binary
+from dpselect.errors import AssumptionError
+from dpselect.gather.logistic_sums import LogisticSums, logistic_sums, require_rows
+from dpselect.randomize.logistic_noise import Draw, gaussian_draw, rounded_gradient, rounded_gram, whole_mu
+from dpselect.release.account import NO_ACCOUNT, Account
+from dpselect.release.coefficients.intervals import USUAL, Intervals
+from dpselect.release.ledger.records import Charge
+from dpselect.release.odds.odds_ratios import OddsRatios, constant_of, odds_terms
+from dpselect.release.odds.rounds import Round, base_rate, stepped, whole
+from dpselect.release.select import software_version
+
+BASE = 0.02
+"""The share of mu squared that buys the base rate, where Newton starts."""
+
+SHARES = ((0.08, 0.6), (0.15, 0.6), (0.75, 0.85))
+"""Of each round, and within it of the gradient; the Gram gets the rest. Measured in docs/ESTIMATES.md."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OddsPlan:
+    """Public. All about odds ratios that is known before a row is read. `mu` is what the whole price buys."""
+
+    assumptions: Assumptions
+    columns: tuple[int, ...]
+    mu: float
+    guarantee: Guarantee
+    intervals: Intervals
+    selected: bool
+
+
+def plan_odds(
+    assumptions: Assumptions,
+    columns: tuple[int, ...],
+    *,
+    epsilon: Price,
+    delta: Price,
+    intervals: Intervals = USUAL,
+    selected: bool = False,
+) -> OddsPlan:
+    """Check everything from public values alone."""
+    if not isinstance(assumptions.response, Binary):
+        raise AssumptionError(
+            f"Odds need a response of no and yes: state Binary({assumptions.response.name!r}, [no, yes]), or leave scale out."
+        )
+    assumptions.require_bounds("An estimate")
+    if assumptions.person is not None:
+        raise AssumptionError(
+            "Odds ratios are not made for persons with several rows yet: leave scale out for differences."
+        )
+    if not columns:
+        raise AssumptionError("The model has no columns, so there are no odds ratios to estimate.")
+    exact = exact_epsilon(epsilon), exact_delta(delta)
+    mu = whole_mu(float_below(exact[0]), float_below(exact[1]))
+    guarantee = Guarantee(epsilon=exact[0], delta=exact[1], neighbors=assumptions.neighbors)
+    return OddsPlan(
+        assumptions=assumptions, columns=columns, mu=mu, guarantee=guarantee, intervals=intervals, selected=selected
+    )
+
+
+def odds_charge(plan: OddsPlan) -> Charge:
+    """What the ledger is told: one price for all rounds. Each draw's rho is at most half the square of its part of mu."""
+    return Charge(
+        what="estimate",
+        mechanism="gaussian",
+        epsilon=plan.guarantee.epsilon,
+        delta=plan.guarantee.delta,
+        parameters={
+            "neighbors": plan.guarantee.neighbors,
+            "columns": list(plan.columns),
+            "scale": "odds",
+            "rounds": len(SHARES),
+            "rho": str(Decimal(math.nextafter(plan.mu**2 / 2, math.inf))),
+        },
+        assumptions=plan.assumptions.hash,
+    )
+
+
+def release_odds(source: Any, plan: OddsPlan, account: Account = NO_ACCOUNT) -> OddsRatios:
+    """Read the rows once, so that whatever is wrong with them comes out; charge; then the rounds."""
+    require_rows(source)
+    width, constant = len(plan.columns), constant_of(plan.assumptions, plan.columns)
+    center: tuple[int, ...] = (0,) * width
+    first = _read(source, plan, center)
+    receipt = account.charge(odds_charge(plan))
+    counts = gaussian_draw(first.counts, count_sensitivity(plan.guarantee.neighbors), plan.mu * math.sqrt(BASE))
+    start = np.zeros(width)
+    if constant is not None:
+        rate = base_rate(counts)
+        start[constant] = math.log(rate / (1 - rate))
+    center = whole(start, constant)
+    rounds: list[Round] = []
+    for share, part in SHARES:
+        rounds.append(_round(_read(source, plan, center), plan, center, (share * part, share * (1 - part))))
+        center = whole(stepped(rounds[-1]), constant)
+    return OddsRatios(
+        columns=plan.columns,
+        terms=odds_terms(rounds[-1], plan.assumptions, plan.columns, plan.intervals),
+        intervals=plan.intervals,
+        selected=plan.selected,
+        counts=counts,
+        rounds=tuple(rounds),
+        assumptions=plan.assumptions,
+        guarantee=plan.guarantee,
+        receipt=receipt,
+        version=software_version(),
+    )
+
+
+def _read(source: Any, plan: OddsPlan, center: tuple[int, ...]) -> LogisticSums:
+    return logistic_sums(source, plan.assumptions, plan.columns, center, links(center))
+
+
+def _round(sums: LogisticSums, plan: OddsPlan, center: tuple[int, ...], shares: tuple[float, float]) -> Round:
+    """Draw one round's gradient and Gram; the sensitivity of the gradient is that at its center."""
+    width, neighbors = len(plan.columns), plan.guarantee.neighbors
+    steep = gradient_sensitivity(width, links(center).residual, neighbors)
+    gradient = gaussian_draw(rounded_gradient(sums), steep, plan.mu * math.sqrt(shares[0]))
+    gram: Draw = gaussian_draw(rounded_gram(sums), gram_sensitivity(width, neighbors), plan.mu * math.sqrt(shares[1]))
+    return Round(center, gradient, gram)

@@ -1,0 +1,118 @@
+"""Public. From the noisy sums of one round to the next coefficients, and to what the last round says about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from dpselect.assume.lemmas.logistic import BITS
+from dpselect.assume.study.variables import GRID
+from dpselect.randomize.logistic_noise import Draw
+from dpselect.release.equations.descent import descend
+from dpselect.release.equations.findings import Fit
+from dpselect.release.equations.pivot import Floats, Noise, Pivot
+from dpselect.release.equations.problem import Problem
+
+LOUDEST = 4.0
+"""Nothing is said unless the least eigenvalue of the noisy Gram is above so many deviations of its cells, times sqrt(width)."""
+
+SLOPE, BASE = 2.5, 5.0
+"""Deviations of log odds ratios over half a column's range, and of the log odds in the middle, before any row is read."""
+
+MOST = 6.0
+"""The largest sum of |log odds ratios|, and the largest log odds in the middle, at which a round is evaluated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Public. The noisy gradient and upper triangle of the weighted Gram at `center`, in whole numbers of 2^-20."""
+
+    center: tuple[int, ...]
+    gradient: Draw
+    gram: Draw
+
+    @property
+    def at(self) -> Floats:
+        """The coefficients at which it was evaluated."""
+        return np.array(self.center) / GRID
+
+    def sums(self) -> tuple[Floats, Floats]:
+        """The gradient and the whole Gram, in units of the columns."""
+        width = len(self.center)
+        gram = np.zeros((width, width))
+        gram[np.triu_indices(width)] = np.array(self.gram.values, dtype=np.float64) / 2**BITS
+        return np.array(self.gradient.values, dtype=np.float64) / 2**BITS, gram + np.triu(gram, 1).T
+
+    @property
+    def deviations(self) -> tuple[float, float]:
+        """Of the noise on a cell of each."""
+        return self.gradient.spread / 2**BITS, self.gram.spread / 2**BITS
+
+
+def base_rate(counts: Draw) -> float:
+    """The share of yes, from the noisy numbers of yes and no, kept away from 0 and 1."""
+    yes, no = (max(value, 1) for value in counts.values)
+    return min(max(yes / (yes + no), 0.005), 0.995)
+
+
+def whole(coefficients: Floats, constant: int | None) -> tuple[int, ...]:
+    """Coefficients as whole numbers of 2^-20, within what a round may be evaluated at."""
+    kept = coefficients.copy()
+    slopes = [place for place in range(len(kept)) if place != constant]
+    size = float(np.abs(kept[slopes]).sum())
+    if size > MOST:
+        kept[slopes] *= MOST / size
+    if constant is not None:
+        kept[constant] = np.clip(kept[constant], -MOST + 0.01, MOST - 0.01)
+    return tuple(int(np.fix(each * GRID)) for each in kept)
+
+
+def stepped(one: Round) -> Floats:
+    """The coefficients after a Newton step; eigenvalues that noise drowns are raised, so that no step runs away."""
+    gradient, gram = one.sums()
+    values, vectors = np.linalg.eigh(gram)
+    least = 2 * one.deviations[1] * np.sqrt(len(gradient))
+    return np.asarray(one.at + (vectors / np.maximum(values, least)) @ (vectors.T @ gradient))
+
+
+def last_fit(one: Round, constant: int | None) -> Fit:
+    """The pivot of the last round: g - H (b - center) is noise at the true b, as `release.equations` wants it.
+
+    Its covariance is that of the gradient's noise, of the Gram's noise times b - center, and H itself for sampling. What it leaves
+    out is the curve of the gradient between center and b, which the rounds before have made short.
+    """
+    gradient, gram = one.sums()
+    width = len(gradient)
+    scale = np.full(width, SLOPE)
+    if constant is not None:
+        scale[constant] = BASE
+    moments = np.zeros((width + 1, width + 1))
+    moments[:width, :width], moments[:width, width], moments[width, :width] = gram, gradient, gradient
+    cells = np.full((width + 1, width + 1), one.deviations[1] ** 2)
+    cells[np.arange(width), np.arange(width)] /= 2
+    cells[:width, width] = cells[width, :width] = one.deviations[0] ** 2
+    cells[width, width] = 0.0
+    noise = Noise(cells, np.zeros((0, width + 1, width + 1)), np.zeros(0))
+    both = np.append(scale, 1.0)
+    values, vectors = np.linalg.eigh(gram)
+    positive = (vectors * np.maximum(values, one.deviations[1])) @ vectors.T
+    pivot = Pivot(moments * np.outer(both, both), noise.scaled(both), positive * np.outer(scale, scale), 1.0)
+    problem = Problem(
+        pivot,
+        precision=np.ones(width),
+        reach=np.full(width, 4.0),
+        share=np.zeros(width),
+        change=np.diag(scale),
+        constant=constant,
+        total=1.0,
+        loudness=one.deviations[1],
+        center=-one.at / scale,
+    )
+    start = (stepped(one) - one.at) / scale
+    top = descend(partial(problem.likely, pivot), np.stack([start, np.zeros(width)]), steps=60)
+    best = int(np.argmin(top.shape.values))
+    top = replace(descend(partial(problem.likely, pivot), top.unknowns[best : best + 1]))
+    quiet = float(values[0]) > LOUDEST * one.deviations[1] * np.sqrt(width)
+    return Fit(problem, pivot, top, 1.0, quiet)

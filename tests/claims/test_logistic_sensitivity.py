@@ -1,0 +1,167 @@
+"""Claim: one record moves a round's sums by no more than the lemmas say, some pair does, and rounds are worth their price.
+
+The sums are the program's own, from tables that differ in one row.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta, norm
+
+from dpselect.assume.lemmas.gaussian_price import composed_is_within
+from dpselect.assume.lemmas.logistic import (
+    BITS,
+    FARTHEST,
+    count_sensitivity,
+    gradient_sensitivity,
+    gram_sensitivity,
+    links,
+)
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import GRID, Binary, Categorical, Numeric
+from dpselect.errors import AssumptionError
+from dpselect.gather.logistic_sums import logistic_sums
+from dpselect.randomize.logistic_noise import gaussian_draw, rounded_gradient, rounded_gram
+from dpselect.release.odds.release import BASE, SHARES, plan_odds, release_odds
+
+
+def study(neighbors="replace-one", missing="error"):
+    predictors = [Numeric("u", -1, 1), Numeric("v", -1, 1), Categorical("kind", [0, 1, 2])]
+    return Assumptions(Binary("y", [0, 1]), predictors, neighbors=neighbors, missing=missing)
+
+
+CENTERS = [(0, 0, 0, 0, 0), (GRID, -GRID // 2, 3, GRID // 3, -GRID), (-3 * GRID, GRID, -GRID, 0, 2 * GRID)]
+
+
+def sums_of(records, center, assumptions):
+    table = {
+        name: np.array(part, dtype=float)
+        for name, part in zip(("u", "v", "kind", "y"), zip(*records, strict=True), strict=True)
+    }
+    source = (np.column_stack([table["u"], table["v"], table["kind"]]), table["y"])
+    return logistic_sums(source, assumptions, range(5), center, links(center))
+
+
+def numbers(records, center, assumptions):
+    sums = sums_of(records, center, assumptions)
+    return np.array(sums.counts), np.array(rounded_gradient(sums)), np.array(rounded_gram(sums))
+
+
+VALUES = (-1.0, -0.4, 0.0, 0.70000001, 1.0)
+RECORDS = [(u, v, k, y) for u, v in itertools.product(VALUES, VALUES) for k in (0, 1, 2) for y in (0, 1)]
+BASE_ROWS = [(0.3, -0.2, 1, 1), (-0.7, 0.1, 2, 0)]
+
+
+@pytest.mark.parametrize("center", CENTERS)
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
+def test_no_record_moves_the_sums_farther(center, neighbors):
+    assumptions = study(neighbors)
+    alone = numbers(BASE_ROWS, center, assumptions)
+    with_one = [numbers([*BASE_ROWS, record], center, assumptions) for record in RECORDS]
+    limits = (
+        count_sensitivity(neighbors),
+        gradient_sensitivity(5, links(center).residual, neighbors),
+        gram_sensitivity(5, neighbors),
+    )
+    pairs = [(alone, one) for one in with_one]
+    if neighbors == "replace-one":
+        pairs = itertools.combinations(with_one, 2)
+    worst = [0.0, 0.0, 0.0]
+    for first, second in pairs:
+        for k in range(3):
+            worst[k] = max(worst[k], float(np.linalg.norm((first[k] - second[k]).astype(float))))
+    assert all(found <= limit for found, limit in zip(worst, limits, strict=True))
+    # Two levels are never both 1, so a row has at most four of the five columns; and far from 0 not every answer is a surprise.
+    assert worst[1] > (0.99 if center == CENTERS[0] else 0.6) * limits[1] * math.sqrt(4 / 5)
+    if center == CENTERS[0]:
+        assert worst[2] > 0.8 * limits[2] * (4 / 5)
+
+
+def test_the_lemmas_are_attained_where_every_column_can_be_one():
+    """Rows (1, 1) and (1, -1) with b = 0 and opposite answers: the gradient moves by 2 sqrt(2)/2."""
+    assumptions = Assumptions(Binary("y", [0, 1]), [Numeric("u", -1, 1)])
+    center, table = (0, 0), links((0, 0))
+    found = []
+    for u, y in ((1.0, 1.0), (1.0, 0.0), (-1.0, 0.0)):
+        sums = logistic_sums((np.array([[u]]), np.array([y])), assumptions, (0, 1), center, table)
+        found.append((np.array(rounded_gradient(sums)), np.array(rounded_gram(sums))))
+    moved = np.linalg.norm((found[0][0] - found[1][0]).astype(float))
+    assert moved == pytest.approx(gradient_sensitivity(2, table.residual, "replace-one"), rel=1e-3)
+    grown = np.linalg.norm(found[0][1].astype(float))
+    assert grown == pytest.approx(gram_sensitivity(2, "add-remove-one"), rel=1e-4)
+
+
+def test_the_table_of_chances_is_the_logistic_function():
+    made = links((2 * GRID, -GRID))
+    eta = np.arange(-made.steps, made.steps + 1) / 2**10
+    assert made.chances / GRID == pytest.approx(1 / (1 + np.exp(-eta)), abs=1e-6)
+    assert made.weights.max() == GRID // 4 and made.weights / GRID == pytest.approx(
+        made.chances / GRID * (1 - made.chances / GRID), abs=1e-6
+    )
+    assert made.residual / 2 / GRID == pytest.approx(1 / (1 + math.exp(-3)), abs=1e-3)
+    with pytest.raises(AssumptionError, match="at most 12"):
+        links(((FARTHEST + 1) * GRID,))
+
+
+@pytest.mark.parametrize("missing", ["midpoint", "zero-row"])
+def test_missing_cells_stay_within_the_lemmas(missing):
+    assumptions = study(missing=missing)
+    nan = float("nan")
+    records = [(nan, 1.0, 1, 1), (1.0, -1.0, 2, nan), (1.0, 1.0, 0, 1), (-1.0, -1.0, 1, 0), (1.0, 1.0, nan, 0)]
+    made = [numbers([*BASE_ROWS, record], CENTERS[1], assumptions) for record in records]
+    for first, second in itertools.combinations(made, 2):
+        assert np.linalg.norm(first[0] - second[0]) <= count_sensitivity("replace-one")
+        moved = np.linalg.norm((first[1] - second[1]).astype(float))
+        assert moved <= gradient_sensitivity(5, links(CENTERS[1]).residual, "replace-one")
+        assert np.linalg.norm((first[2] - second[2]).astype(float)) <= gram_sensitivity(5, "replace-one")
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1, 1e-6), (4, 1e-9)])
+def test_all_draws_together_are_worth_their_price_and_waste_little(epsilon, delta):
+    generator = np.random.default_rng(1)
+    source = (generator.uniform(-1, 1, (400, 3)) * [1, 1, 0], generator.integers(0, 2, 400).astype(float))
+    got = release_odds(source, plan_odds(study(), (0, 1, 2), epsilon=epsilon, delta=delta))
+    draws = [got.counts, *(draw for one in got.rounds for draw in (one.gradient, one.gram))]
+    assert len(draws) == 1 + 2 * len(SHARES) and sum(share for share, _ in SHARES) + BASE == pytest.approx(1)
+    parts = [(draw.rho, draw.sensitivity) for draw in draws]
+    assert composed_is_within(parts, epsilon, delta)
+    assert not composed_is_within([(1.01 * rho, each) for rho, each in parts], epsilon, delta)
+    for one in got.rounds:
+        assert one.gradient.sensitivity == gradient_sensitivity(3, links(one.center).residual, "replace-one")
+
+
+def test_an_audit_of_one_round():
+    """2,000 draws on each of two tables that are as far apart as the lemma allows, told apart by the best test there is.
+
+    The share of right answers bounds mu from both sides (Clopper-Pearson, 99.99% each): what was paid lies between; with
+    two thirds of the noise the same audit finds the leak.
+    """
+    assumptions = Assumptions(Binary("y", [0, 1]), [Numeric("u", -1, 1)])
+    center, mu = (0, 0), 1.0
+    tables = [
+        logistic_sums((np.array([[1.0]]), np.array([y])), assumptions, (0, 1), center, links(center))
+        for y in (0.0, 1.0)
+    ]
+    paid = gradient_sensitivity(2, links(center).residual, "replace-one")
+
+    def least_mu(sensitivity):
+        heads = [rounded_gradient(sums) for sums in tables]
+        along = np.array(heads[1]) - np.array(heads[0])
+        middle = (np.array(heads[1]) + np.array(heads[0])) / 2
+        right = 0
+        for table, numbers_of in enumerate(heads):
+            draws = [gaussian_draw(numbers_of, sensitivity, mu).values for _ in range(2000)]
+            says = (np.array(draws, dtype=float) - middle) @ along > 0
+            right += int((says == bool(table)).sum())
+        low, high = beta.ppf(1e-4, right, 4001 - right), beta.ppf(1 - 1e-4, right + 1, 4000 - right)
+        return 2 * norm.ppf(low), 2 * norm.ppf(high)
+
+    low, high = least_mu(paid)
+    assert low <= mu <= high
+    assert least_mu(2 * paid // 3)[0] > mu
+
+
+def test_sums_in_whole_numbers_of_the_released_step():
+    assert BITS == 29
