@@ -1,6 +1,6 @@
 """`python -m dpselect` is `dpselect`."""
 
-from dpselect.use.command_line import main
+from dpselect.use.start import main
 
 if __name__ == "__main__":
     main()

@@ -4,8 +4,11 @@ DpselectError
 ├── AssumptionError   a public statement is missing, impossible or contradicts another
 ├── DataError         the table does not have the form that the assumptions describe
 ├── BudgetExceeded    the ledger refuses: what is asked costs more than what is left
-└── LedgerError       the ledger cannot be read, written or trusted
-    └── NoLedgerYet   there is nothing where the ledger should be; with totals it can be made
+├── LedgerError       the ledger cannot be read, written or trusted
+│   └── NoLedgerYet   there is nothing where the ledger should be; with totals it can be made
+└── NotShown          the answer of a command could not be shown; the text says where it is
+
+Interrupted           a signal asked a command to stop; the text says what is left behind
 
 DpselectWarning
 ├── NoLedgerWarning   a release is charged to no ledger, so nothing adds it to the others
@@ -38,6 +41,14 @@ class LedgerError(DpselectError):
 
 class NoLedgerYet(LedgerError):
     """There is nothing where the ledger should be; with totals it can be made."""
+
+
+class NotShown(DpselectError):
+    """The answer of a command could not be shown; the text says where it is."""
+
+
+class Interrupted(BaseException):
+    """A signal asked a command to stop; the text says what is left behind. No error, so nothing catches it by mistake."""
 
 
 class DpselectWarning(UserWarning):

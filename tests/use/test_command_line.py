@@ -259,7 +259,7 @@ def test_the_demo_removes_nobody_elses_ledger(place, capsys):
     assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--yes")[0] == 0
     code, _, err = run(capsys, "demo", "-o", ".")
     assert code == 2
-    assert "never removed" in err
+    assert "the demo touches nothing of yours" in err
     assert run(capsys, "budget", "study.toml", "--quiet")[0] == 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dpselect.assume.models.budget import Budget, Price
@@ -16,6 +16,7 @@ from dpselect.release.account import Account
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.selection import Selection
 from dpselect.use.analysis import Analysis
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
 from dpselect.use.gathering import Telling, gather_for
@@ -56,11 +57,21 @@ def analyze(
     return run_analysis(source, plan, Account(ledger, data, analyst))
 
 
-def run_analysis(source: Any, plan: AnalysisPlan, account: Account, progress: Telling | None = None) -> Analysis:
-    """Ask the ledger, read the rows once, choose, estimate."""
+def run_analysis(
+    source: Any,
+    plan: AnalysisPlan,
+    account: Account,
+    progress: Telling | None = None,
+    keep: Callable[[Selection], None] = lambda selection: None,
+) -> Analysis:
+    """Ask the ledger, read the rows once, choose, estimate.
+
+    `keep` is given the choice as soon as it is drawn: it is paid for, whatever becomes of the estimate.
+    """
     account.check(*plan.charges)
     table = gather_for(source, plan.assumptions, plan.choice, plan.for_choice, moments=True, progress=progress)
     selection = choose_from(table, account)
+    keep(selection)
     estimate = plan_estimate(
         plan.assumptions,
         selection.columns,

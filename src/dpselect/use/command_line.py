@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
-from dpselect.use.shell.failures import explain
+from dpselect.errors import Interrupted
+from dpselect.use.shell.failures import STOPPED, explain, say_warning
+from dpselect.use.shell.signals import ignore, stoppable
 
 COMMANDS = {
     "demo": "One real data set, end to end, ending in a report to open.",
@@ -53,6 +58,13 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"dpselect.use.commands.{cmd_name}").command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an interrupt passes click, which would print a line of its own."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted(STOPPED) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table above."""
         with formatter.section("Commands"):
@@ -90,24 +102,56 @@ def dpselect(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every failure is one sentence on stderr and an exit code."""
-    sys.exit(run(arguments))
+    _fill_descriptors()
+    code = run(arguments)
+    ignore()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of a command."""
     try:
+        with stoppable(), warnings.catch_warnings():
+            warnings.showwarning = say_warning
+            return _run(arguments)
+    except KeyboardInterrupt as stop:  # in the last moment, after the command's own end
+        return _failed(stop)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
         dpselect.main(arguments, prog_name="dpselect", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except SystemExit as stop:  # shell completion ends this way
         return stop.code if isinstance(stop.code, int) else 1
     except BaseException as problem:
-        failure = explain(problem)
-        if failure.sentence:
-            click.echo(failure.sentence, err=True)
-        return failure.code
+        return _failed(problem)
     return 0
+
+
+def _failed(problem: BaseException) -> int:
+    failure = explain(problem)
+    if failure.sentence:
+        try:
+            click.echo(failure.sentence, err=True)
+        except (OSError, ValueError):
+            pass  # nobody reads; the exit code says it
+    return failure.code
+
+
+def _fill_descriptors() -> None:
+    """An output that was closed gets a place of its own, or the next file that is opened would take its number.
+
+    A library that prints would then write into that file, and it may be the ledger.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ def test_a_private_file_is_not_written_through_a_link(tmp_path):
     theirs.write_text("before")
     target = tmp_path / "custodian.html"
     for act in (lambda: require_writable(target), lambda: write_text(target, "private", mode=0o600)):
-        (tmp_path / ".custodian.html.part").symlink_to(theirs)
+        (tmp_path / f".custodian.html.{os.getpid()}.part").symlink_to(theirs)
         act()
         assert theirs.read_text() == "before"
     assert target.read_text() == "private"
@@ -20,7 +20,7 @@ def test_a_private_file_is_not_written_through_a_link(tmp_path):
 
 
 def test_a_file_that_others_can_read_does_not_become_the_private_one(tmp_path):
-    partial, target = tmp_path / ".custodian.html.part", tmp_path / "custodian.html"
+    partial, target = tmp_path / f".custodian.html.{os.getpid()}.part", tmp_path / "custodian.html"
     partial.write_text("left behind")
     partial.chmod(0o666)
     with partial.open() as theirs:

@@ -10,14 +10,16 @@ import click
 from dpselect.errors import AssumptionError
 from dpselect.release.account import Account
 from dpselect.release.coefficients.intervals import INTERVALS, Intervals
+from dpselect.release.selection import Selection
 from dpselect.report.public.document import Document, today
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
-from dpselect.use.analysis_plan import plan_analysis
+from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
 from dpselect.use.analyze import run_analysis
-from dpselect.use.shell.files import require_writable, write_text
-from dpselect.use.shell.ledgers import Till, analyst
+from dpselect.use.shell.delivery import deliver, names
+from dpselect.use.shell.files import require_writable
+from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
 from dpselect.use.shell.options import (
     CSV,
     EPSILON,
@@ -32,9 +34,10 @@ from dpselect.use.shell.options import (
     YES,
 )
 from dpselect.use.shell.settings import Settings
+from dpselect.use.shell.signals import held
 from dpselect.use.shell.sources import Rows
 from dpselect.use.shell.study import read_study
-from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table
+from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
 
 
 @click.command(
@@ -104,15 +107,16 @@ def command(
     require_writable(page, page.with_suffix(".json"))
     rows.check(assumptions)
     till.confirm(plan.budget, yes, *plan.charges)
-    with rows.reading(assumptions, quiet) as progress:
-        account = Account(till.open(plan.budget), rows.label, analyst())
-        result = run_analysis(rows.table(assumptions), plan, account, progress)
-    document = Document(title=title, made=today(), selection=result.selection, coefficients=result.coefficients)
-    _show(document, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
-    write_text(page.with_suffix(".json"), document.to_json())
-    write_text(page, report_page(document))
-    if not (as_json or quiet):
-        click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")
+    files = page.with_suffix(".json"), page
+    with held(lambda: f"Stopped; what was paid for is in {names(files)}.") as hold:
+        account = HeldAccount(till.open(), rows.label, analyst(), hold)
+        document = _run(rows, plan, account, title, quiet, files[0])
+        deliver(
+            [(files[0], document.to_json), (files[1], lambda: report_page(document))],
+            lambda: _show(document, till, as_json, quiet, page),
+            document.to_json,
+            spare=files[0],
+        )
 
 
 def parse_split(text: str | None) -> tuple[str, str] | None:
@@ -125,7 +129,24 @@ def parse_split(text: str | None) -> tuple[str, str] | None:
     return first, second
 
 
-def _show(document: Document, till: Till, as_json: bool, quiet: bool) -> None:
+def _run(rows: Rows, plan: AnalysisPlan, account: Account, title: str, quiet: bool, file: Path) -> Document:
+    """Choose and estimate. A choice that is paid for is delivered alone if the estimate fails after it."""
+    chosen: list[Selection] = []
+    try:
+        with rows.reading(plan.assumptions, quiet) as progress:
+            result = run_analysis(rows.table(plan.assumptions), plan, account, progress, keep=chosen.append)
+    except BaseException:
+        if chosen:
+            alone = Document(title=title, made=today(), selection=chosen[0])
+            deliver([(file, alone.to_json)], lambda: None, alone.to_json, spare=file)
+            tell(
+                f"The model was chosen and is paid for: {alone.selection.formula}, in {file}; its coefficients are not."
+            )
+        raise
+    return Document(title=title, made=today(), selection=result.selection, coefficients=result.coefficients)
+
+
+def _show(document: Document, till: Till, as_json: bool, quiet: bool, page: Path) -> None:
     selection, coefficients = document.selection, document.coefficients
     assert coefficients is not None
     if as_json:
@@ -143,3 +164,4 @@ def _show(document: Document, till: Till, as_json: bool, quiet: bool) -> None:
     show_table(coefficient_columns(coefficients), coefficient_rows(coefficients), numbers=(1, 2, 3))
     for caution in estimate_facts(coefficients).cautions:
         click.echo(f"Note: {caution}")
+    click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")

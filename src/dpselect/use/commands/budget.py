@@ -47,19 +47,20 @@ def command(file: str, opens: bool, epsilon: str | None, delta: str | None, as_j
 def _opened(path: str, epsilon: str | None, delta: str | None) -> Ledger:
     if epsilon is None:
         raise click.UsageError("--open needs --epsilon, the total that all releases together may cost.")
-    if Till(path).exists and "://" not in path:
-        raise LedgerError(f"{path!r} exists already; a ledger's totals are stated once and never changed.")
+    if Till(path).existing() is not None:
+        raise LedgerError(f"{Till(path).shown!r} exists already; a ledger's totals are stated once and never changed.")
     return Ledger(path, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta or 0), announce=tell)
 
 
 def _existing(path: str, epsilon: str | None, delta: str | None) -> Ledger:
     if epsilon is not None or delta is not None:
         raise click.UsageError("--epsilon and --delta state the totals of a new ledger: add --open.")
-    if not Till(path).exists:
+    ledger = Till(path).existing()
+    if ledger is None:
         raise LedgerError(
-            f"There is no ledger {path!r}; the first release makes one, or `dpselect budget FILE --open`."
+            f"There is no ledger {Till(path).shown!r}; the first release makes one, or `dpselect budget FILE --open`."
         )
-    return Ledger(path, announce=tell)
+    return ledger
 
 
 def _values(ledger: Ledger, records: tuple[Record, ...]) -> dict[str, Any]:

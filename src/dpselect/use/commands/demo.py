@@ -10,17 +10,23 @@ import click
 
 from dpselect.assume.study.study_file import write_assumptions
 from dpselect.errors import BudgetExceeded, DpselectError
-from dpselect.release.ledger.ledger import Ledger
 from dpselect.use.commands import analyze, budget, check, select, verify
 from dpselect.use.shell.demo_data import ASSUMPTIONS, FEW, SOURCE, TITLE, load_rows
+from dpselect.use.shell.demo_folder import mark, prepare
 from dpselect.use.shell.terminal import heading, pairs
 
 EPSILON, DELTA = "1", "1e-6"
 COMMANDS = {"analyze": analyze, "budget": budget, "check": check, "select": select, "verify": verify}
 TABLES = {"study": "mothers.csv", "few": "few.csv"}
 """Study files, without their ending, and the tables they are about."""
-WRITTEN = {"study": ("report.html", "report.json", "custodian.html"), "few": ("few.html", "few.json")}
-"""What is written under each."""
+FILES = (
+    *(f"{study}{ending}" for study in TABLES for ending in (".toml", ".budget.db")),
+    *TABLES.values(),
+    *("report.html", "report.json", "custodian.html", "few.html", "few.json"),
+)
+"""All that the demo writes."""
+BESIDE = tuple(f"{study}.budget.db-{ending}" for study in TABLES for ending in ("wal", "shm"))
+"""What stands beside a ledger that is in use."""
 
 
 @click.command("demo", epilog="\b\nExample:\n  dpselect demo\n  dpselect demo -o somewhere")
@@ -31,9 +37,15 @@ def command(output: str) -> None:
     Writes a study file, a ledger, the public report and the custodian's page to a folder. Every command is shown as it would be
     typed.
     """
-    folder = Path(output)
-    _prepare(folder)
-    rows = load_rows()
+    folder, rows = Path(output), load_rows()
+    prepare(folder, [*FILES, *BESIDE])
+    try:
+        _path(folder, rows)
+    finally:
+        mark(folder, FILES)
+
+
+def _path(folder: Path, rows: Any) -> None:
     _assume(folder, rows)
     study, mothers, ledger = (str(folder / name) for name in ("study.toml", "mothers.csv", "study.budget.db"))
     _step("2. Open a ledger", f"Epsilon {EPSILON} in all: what is spent from it cannot be spent again.")
@@ -48,24 +60,6 @@ def command(output: str) -> None:
     _refused("select", study, mothers, "--epsilon", "0.1", "--yes")
     _few(folder, rows)
     _close(folder)
-
-
-def _prepare(folder: Path) -> None:
-    """Make the folder; what an earlier demo left there is removed, by its ledger, and nobody else's."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise DpselectError(f"The folder {str(folder)!r} cannot be made: {problem.strerror}; give another.") from None
-    for study, table in TABLES.items():
-        path = folder / f"{study}.budget.db"
-        if not path.exists():
-            continue
-        if any(record.data != table for record in Ledger(path).records()):
-            raise DpselectError(
-                f"{str(path)!r} was not made by a demo, and a ledger is never removed: give another folder."
-            )
-        for old in (*folder.glob(f"{path.name}*"), *(folder / name for name in WRITTEN[study])):
-            old.unlink(missing_ok=True)
 
 
 def _assume(folder: Path, rows: Any) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from dpselect.assume.models.recipe import make_recipe
-from dpselect.release.account import Account
 from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
 from dpselect.report.public.text import selection_lines
 from dpselect.use.analysis_plan import rows_to_suppose
 from dpselect.use.gathering import gather_for
 from dpselect.use.select import choose_from
-from dpselect.use.shell.files import require_writable, write_text
-from dpselect.use.shell.ledgers import Till, analyst
+from dpselect.use.shell.delivery import deliver, names
+from dpselect.use.shell.files import require_writable
+from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
 from dpselect.use.shell.options import (
     CSV,
     DELTA,
@@ -31,6 +32,7 @@ from dpselect.use.shell.options import (
     YES,
 )
 from dpselect.use.shell.settings import Settings
+from dpselect.use.shell.signals import held
 from dpselect.use.shell.sources import Rows
 from dpselect.use.shell.study import read_study
 from dpselect.use.shell.terminal import answer_json, heading, pairs, waiting
@@ -70,17 +72,24 @@ def command(
     choice, budget = settings.choice, settings.budget
     supposed = rows_to_suppose(assumptions, choice)
     recipe = make_recipe(assumptions, choice, rows=supposed, epsilon=budget.epsilon, delta=budget.delta)
+    spare = Path(study).with_suffix(".selection.json")
     if output is not None:
         require_writable(output)
     rows.check(assumptions)
     till.confirm(budget, yes, selection_charge(recipe))
     with rows.reading(assumptions, quiet) as progress:
         table = gather_for(rows.table(assumptions), assumptions, choice, budget, progress=progress)
-    with waiting("Choosing", quiet):
-        selection = choose_from(table, Account(till.open(budget), rows.label, analyst()))
-    _show(selection, till, as_json, quiet)  # first, so that nothing that was paid for is lost if the disk is full
-    if output is not None:
-        write_text(output, selection.to_json() + "\n")
+    files = [] if output is None else [Path(output)]
+    with held(lambda: f"Stopped; what was paid for is {f'in {names(files)}' if files else 'shown above'}.") as hold:
+        account = HeldAccount(till.open(), rows.label, analyst(), hold)
+        with waiting("Choosing", quiet):
+            selection = choose_from(table, account)
+        deliver(
+            [(path, lambda: selection.to_json() + "\n") for path in files],
+            lambda: _show(selection, till, as_json, quiet),
+            selection.to_json,
+            spare=spare,
+        )
 
 
 def _show(selection: Selection, till: Till, as_json: bool, quiet: bool) -> None:

@@ -12,7 +12,10 @@ from typing import Any
 
 import click
 
-from dpselect.errors import BudgetExceeded, DpselectError
+from dpselect.errors import BudgetExceeded, DpselectError, DpselectWarning, Interrupted, NotShown
+from dpselect.use.shell.delivery import silence
+from dpselect.use.shell.signals import came
+from dpselect.use.shell.terminal import tell, visible
 
 WRONG, REFUSED, OTHER = 2, 3, 1
 TRACEBACK = "DPSELECT_TRACEBACK"
@@ -29,12 +32,23 @@ class Failure:
 
 def explain(problem: BaseException) -> Failure:
     """One sentence that says what to do, and the exit code."""
+    if came() and not isinstance(problem, DpselectError | KeyboardInterrupt | Interrupted):
+        return _stopped(problem)  # a library caught the signal and made an error of its own of it
     for kinds, failure in _EXPLANATIONS:
         if isinstance(problem, kinds):
             return failure(problem)
     if isinstance(problem, ImportError) and "install" in str(problem):
         return Failure(WRONG, _sentence(str(problem)))
+    if isinstance(problem, ModuleNotFoundError) and problem.name and problem.name.partition(".")[0] in _EXTRAS:
+        name = problem.name.partition(".")[0]
+        return Failure(WRONG, f"This needs {name}, which is not installed: pip install 'dpselect[{_EXTRAS[name]}]'.")
     return _unforeseen(problem)
+
+
+def say_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """A warning of ours in one line; those of other libraries are for developers, and may quote what they were given."""
+    if issubclass(category, DpselectWarning):
+        tell(f"Warning: {visible(_sentence(str(message)))}")
 
 
 def _sentence(text: str) -> str:
@@ -43,7 +57,7 @@ def _sentence(text: str) -> str:
 
 
 def _stopped(problem: Any) -> Failure:
-    return Failure(OTHER, "Stopped. Nothing half-written was left; `dpselect budget` shows what was charged.")
+    return Failure(OTHER, STOPPED)
 
 
 def _usage(problem: Any) -> Failure:
@@ -52,8 +66,7 @@ def _usage(problem: Any) -> Failure:
 
 
 def _broken_pipe(problem: Any) -> Failure:
-    # The reader of a pipe has left; what Python would flush at exit goes nowhere instead of failing once more.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    silence()
     return Failure(OTHER, "")
 
 
@@ -83,8 +96,26 @@ def _unforeseen(problem: BaseException) -> Failure:
     )
 
 
+STOPPED = "Stopped. Nothing half-written was left; `dpselect budget` shows what was charged."
+
+_EXTRAS = {
+    "matplotlib": "paper",
+    "joblib": "paper",
+    "scipy": "paper",
+    "faraway": "paper",
+    "sklearn": "sklearn",
+    "duckdb": "duckdb",
+    "psycopg": "postgres",
+    "adbc_driver_postgresql": "postgres",
+    "pyspark": "spark",
+    "dask": "dask",
+    "formulaic": "formulas",
+}
+"""Which extra brings a library that is not there."""
+
 # The first that fits decides; a kind stands before the kinds it is derived from.
 _EXPLANATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[Any], Failure]], ...] = (
+    ((Interrupted, NotShown), lambda problem: Failure(OTHER, _sentence(str(problem)))),
     ((KeyboardInterrupt, click.Abort), _stopped),
     ((click.UsageError,), _usage),
     ((click.ClickException,), lambda problem: Failure(WRONG, _sentence(problem.format_message()))),

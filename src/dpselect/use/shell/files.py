@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from dpselect.errors import DpselectError
 ROOM = 1 << 20
 """Bytes that must be free for a report; the largest is a few tens of thousands."""
 
+LONGEST_NAME = 200
+"""Bytes of a file's name that leave room for the names of what is written beside it."""
+
 Place = str | os.PathLike[str]
 
 
@@ -19,18 +23,29 @@ def write_text(path: Place, text: str, *, mode: int = 0o644) -> None:
     """Write a file beside its place and move it there, so that a half-written one is never seen."""
     target = Path(path)
     with _partial(target) as partial:
-        descriptor = _new(partial, mode)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(descriptor)
+        _fill(partial, text, mode)
         partial.replace(target)
+        _settle(target.parent)
+
+
+def write_aside(path: Place, text: str) -> Path | None:
+    """Write a file that was paid for: one that is there already is kept under another name, which is returned."""
+    target, earlier = Path(path), None
+    with _partial(target) as partial:
+        _fill(partial, text, 0o644)
+        while not _placed(partial, target):
+            earlier = _free(target)
+            target.rename(earlier)
+        _settle(target.parent)
+    return earlier
 
 
 def require_writable(*paths: Place) -> None:
     """Refuse a place that cannot be written or has no room, before anything is charged."""
     for path in paths:
         target = Path(path)
+        if len(os.fsencode(target.name)) > LONGEST_NAME:
+            raise DpselectError(f"The name {target.name[:20]!r}... is too long for a file: give a shorter one.")
         if target.is_dir():
             raise DpselectError(f"{str(target)!r} is a folder; give the name of a file to write.")
         if not target.parent.is_dir():
@@ -46,10 +61,51 @@ def _new(path: Path, mode: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
 
 
+def _fill(partial: Path, text: str, mode: int) -> None:
+    descriptor = _new(partial, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _placed(partial: Path, target: Path) -> bool:
+    """Give a file its name unless there is one of that name, in one step: two programs may do so at the same time."""
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        return False
+    except OSError:  # a disk that knows no links
+        if target.exists():
+            return False
+        partial.replace(target)
+    return True
+
+
+def _free(target: Path) -> Path:
+    """The first name like report.1.html that is free."""
+    numbers = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
+    return next(name for name in numbers if not os.path.lexists(name))
+
+
+def _settle(folder: Path) -> None:
+    """The name of a file is on the disk when its folder is."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # a system that opens no folders
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def _partial(target: Path) -> Iterator[Path]:
-    """A file beside the target that is gone at the end, whatever happens."""
-    partial = target.with_name(f".{target.name}.part")
+    """A file beside the target, of this program alone, that is gone at the end, whatever happens."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield partial
     except OSError as problem:
@@ -59,4 +115,4 @@ def _partial(target: Path) -> Iterator[Path]:
         ) from None
     finally:
         if partial.exists():
-            partial.unlink()
+            partial.unlink(missing_ok=True)

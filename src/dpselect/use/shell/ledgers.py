@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -11,12 +12,15 @@ from typing import Any, Self
 import click
 
 from dpselect.assume.models.budget import Budget, exact_delta, exact_epsilon, plain
+from dpselect.errors import BudgetExceeded, NoLedgerYet
+from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
+from dpselect.release.ledger.records import Charge, Receipt
+from dpselect.release.ledger.stores.postgres import is_address, shown_address
 from dpselect.use.shell.terminal import on_terminal, tell
 
 DEFAULT_EPSILON, DEFAULT_DELTA = Decimal(10), Decimal("1e-5")
-"""What a ledger that nobody opened on purpose allows in all; more if the first charge is more."""
+"""What a ledger that nobody opened on purpose allows in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,40 +45,70 @@ class Till:
     @property
     def shown(self) -> str:
         """The place without credentials."""
-        return self.path.rsplit("@", 1)[-1].split("?")[0] if "://" in self.path else self.path
+        return shown_address(self.path) if is_address(self.path) else self.path
+
+    def existing(self) -> Ledger | None:
+        """The ledger if there is one; what an interrupted creation left behind is none."""
+        try:
+            return Ledger(self.path, announce=tell)
+        except NoLedgerYet:
+            return None
 
     @property
-    def exists(self) -> bool:
-        """Whether there is a ledger, as far as can be told without opening it."""
-        return "://" in self.path or Path(self.path).exists()
+    def totals(self) -> Budget:
+        """What a new ledger allows in all: as stated, or the default, whatever is asked of it first."""
+        epsilon = DEFAULT_EPSILON if self.total_epsilon is None else self.total_epsilon
+        return Budget(epsilon, DEFAULT_DELTA if self.total_delta is None else self.total_delta)
 
-    def totals(self, price: Budget) -> Budget:
-        """What a new ledger allows in all."""
-        epsilon = self.total_epsilon or max(DEFAULT_EPSILON, price.epsilon)
-        return Budget(epsilon, self.total_delta or max(DEFAULT_DELTA, price.delta))
-
-    def open(self, price: Budget) -> Ledger:
-        """The ledger, created if there is none."""
-        if self.exists and self.total_epsilon is None and self.total_delta is None:
-            return Ledger(self.path, announce=tell)
-        total = self.totals(price)
-        return Ledger(self.path, epsilon=total.epsilon, delta=total.delta, announce=tell)
+    def open(self) -> Ledger:
+        """The ledger, created if there is none; one that is there must have the totals that were stated."""
+        if self.total_epsilon is None and self.total_delta is None:
+            ledger = self.existing()
+            if ledger is not None:
+                return ledger
+        return Ledger(self.path, epsilon=self.totals.epsilon, delta=self.totals.delta, announce=tell)
 
     def confirm(self, price: Budget, yes: bool, *charges: Charge) -> None:
         """Say what will be charged, and ask for a yes if there is a person to ask.
 
         A ledger that is there must open and have room for the charges: better refused now than after an hour of reading.
         """
-        if self.exists:
-            ledger = Ledger(self.path, announce=tell)
+        ledger = self.existing()
+        if ledger is not None:
             ledger.check(*charges)
             state = f"which has {ledger.left()} left"
         else:
-            state = f"a new ledger that will allow epsilon {plain(self.totals(price).epsilon)} in all"
+            self._require_room(price)
+            state = f"a new ledger that will allow epsilon {plain(self.totals.epsilon)} in all"
         if yes or not on_terminal():
             return
         cost = f"epsilon {plain(price.epsilon)}" + (f" and delta {plain(price.delta)}" if price.delta else "")
         click.confirm(f"This charges {cost} to {self.shown}, {state}. Go on?", abort=True, err=True)
+
+    def _require_room(self, price: Budget) -> None:
+        """A budget that grows to whatever is asked first is no budget."""
+        total = self.totals
+        for name, asked, allowed in (
+            ("epsilon", price.epsilon, total.epsilon),
+            ("delta", price.delta, total.delta),
+        ):
+            if not asked <= allowed:
+                raise BudgetExceeded(
+                    f"This asks for {name} {plain(asked)}, but the new ledger {self.shown} would allow {plain(allowed)} in all: "
+                    f"ask for less, or state what all releases together may cost with --total-{name}."
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAccount(Account):
+    """Public. An account whose first charge makes signals wait until what was paid for is written."""
+
+    hold: Callable[[], None] = lambda: None
+
+    def charge(self, charge: Charge) -> Receipt | None:
+        """The receipt, once the charge is on disk."""
+        self.hold()
+        return Account.charge(self, charge)
 
 
 def beside(study: str) -> Path:

@@ -6,18 +6,24 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from dpselect.gather.sources.stream import Progress as Reading
+if TYPE_CHECKING:
+    from dpselect.gather.sources.stream import Progress as Reading
 
 WIDTH = 110
 
 
 def on_terminal() -> bool:
     """Whether a person sits at both ends."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return _shows(sys.stdin) and _shows(sys.stderr)
+
+
+def _shows(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal; one that was closed before the program began is None."""
+    return stream is not None and stream.isatty()
 
 
 def tell(message: str) -> None:
@@ -56,7 +62,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    console = Console(highlight=False, width=None if _shows(sys.stdout) else WIDTH)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     for place, name in enumerate(columns):
         number = place in numbers
@@ -69,7 +75,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
 @contextmanager
 def waiting(what: str, quiet: bool = False) -> Iterator[None]:
     """A spinner on a terminal while something takes its time; nothing elsewhere."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not _shows(sys.stderr):
         yield
         return
     from rich.console import Console
@@ -81,7 +87,7 @@ def waiting(what: str, quiet: bool = False) -> Iterator[None]:
 @contextmanager
 def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Reading], None] | None]:
     """The same while rows are read, with their number and speed where `counts` allows it."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not _shows(sys.stderr):
         yield None
         return
     from rich.console import Console
@@ -98,7 +104,7 @@ def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Readi
 @contextmanager
 def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """A bar on a terminal for work in known steps; what it yields is called at each step."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not _shows(sys.stderr):
         yield lambda name: None
         return
     from rich.console import Console
@@ -113,7 +119,7 @@ def counting(what: str, total: int, quiet: bool = False) -> Iterator[Callable[[s
 @contextmanager
 def sharing(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
     """A bar on a terminal for work that reports the share that is done."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not _shows(sys.stderr):
         yield lambda share: None
         return
     from rich.console import Console

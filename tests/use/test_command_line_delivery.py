@@ -1,0 +1,269 @@
+"""What was paid for arrives: files before the screen, the screen where files fail, and nothing written over."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge
+from dpselect.use import command_line
+from dpselect.use.shell.ledgers import Till
+
+BOUNDS = "lower = 0\nupper = 1\n"
+ANALYZE = ["analyze", "study.toml", "rows.csv", "--epsilon", "1", "--delta", "1e-6"]
+SELECT = ["select", "study.toml", "rows.csv", "--epsilon", "1"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(f'[response]\nname = "y"\n{BOUNDS}[[predictors]]\nname = "x"\n{BOUNDS}')
+    Path("rows.csv").write_text("x,y\n" + "".join(f"{i / 100},{i / 100}\n" for i in range(100)))
+
+
+def shell(asked, rest):
+    """A command in a real shell, with what stands after it; its own exit code, not the pipe's."""
+    line = f"{shlex.quote(sys.executable)} -m dpselect {shlex.join(asked)} {rest}"
+    paths = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        env={**os.environ, **paths},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def charges():
+    return len(Ledger("study.budget.db").records())
+
+
+@pytest.mark.parametrize("rest", ["| sleep 0", "> /dev/full", ">&-"])
+def test_an_analysis_is_on_the_disk_whatever_becomes_of_the_output(rest):
+    if "full" in rest and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    done = shell([*ANALYZE, "--json"], rest)
+    assert done.stderr.strip() == (
+        "The answer could not be shown, but what was paid for is in 'report.json' and 'report.html'."
+    )
+    assert done.returncode == 1
+    assert charges() == 2
+    assert command_line.run(["verify", "report.html", "--ledger", "study.budget.db"]) == 0
+
+
+@pytest.mark.parametrize("rest", ["| sleep 0", "> /dev/full", ">&-"])
+def test_a_selection_without_a_file_is_written_beside_its_study(rest):
+    if "full" in rest and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    for earlier in (0, 1):
+        done = shell([*SELECT, "--json"], rest)
+        assert "what was paid for was written to 'study.selection.json'" in done.stderr
+        assert done.returncode == 1
+        assert charges() == earlier + 1
+        assert command_line.run(["verify", "study.selection.json", "--ledger", "study.budget.db"]) == 0
+    assert Path("study.selection.1.json").exists()
+
+
+def test_a_table_that_breaks_in_the_pipe_is_no_loss():
+    done = shell(ANALYZE, "| sleep 0")
+    assert "could not be shown, but what was paid for is in" in done.stderr
+    assert done.returncode == 1
+
+
+def test_without_any_output_the_ledger_is_not_written_over():
+    """A closed output's number would be given to the next file that is opened."""
+    done = shell([*ANALYZE, "-q"], "<&- >&- 2>&-")
+    assert done.returncode == 1
+    Ledger("study.budget.db").verify()
+    assert charges() == 2
+    assert json.loads(Path("report.json").read_text())["format"]
+
+
+@pytest.mark.parametrize(
+    "asked", [[*ANALYZE, "-o", "out.html"], [*SELECT, "-o", "out.json"]], ids=["analyze", "select"]
+)
+def test_where_the_disk_fails_the_screen_has_it(asked, monkeypatch, capsys):
+    from dpselect.use.shell import files
+
+    real = files._fill
+
+    def full(partial, text, mode):
+        real(partial, text, mode)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_fill", full)
+    assert command_line.run(asked) == 2
+    out, err = capsys.readouterr()
+    assert "No space left on device" in err
+    assert "What was paid for is printed instead, as JSON: save it." in err
+    Path("saved.json").write_text(out)
+    assert command_line.run(["verify", "saved.json", "--ledger", "study.budget.db"]) == 0
+    assert not list(Path().glob(".*part"))
+
+
+def test_where_disk_and_screen_fail_the_error_stream_has_it(monkeypatch, capsys):
+    from dpselect.use.shell import delivery
+
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpselect.use.shell.files._fill", fails)
+    monkeypatch.setattr(delivery, "_flushed", fails)
+    monkeypatch.setattr(delivery, "silence", lambda: None)
+    assert command_line.run(SELECT) == 1
+    assert '"dpselect selection' in capsys.readouterr().err
+
+
+def test_an_error_while_the_page_is_made_tells_where_the_release_is(monkeypatch, capsys):
+    def fails(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("dpselect.use.commands.analyze.report_page", fails)
+    assert command_line.run(ANALYZE) == 1
+    assert "What was paid for is in 'report.json'." in capsys.readouterr().err
+    assert command_line.run(["verify", "report.json", "--ledger", "study.budget.db"]) == 0
+
+
+def test_a_paid_report_is_never_written_over(capsys):
+    assert command_line.run(ANALYZE) == 0
+    first = Path("report.html").read_text(), Path("report.json").read_text()
+    capsys.readouterr()
+    assert command_line.run(ANALYZE) == 0
+    err = capsys.readouterr().err
+    assert "The earlier report.html is kept as report.1.html." in err
+    assert "The earlier report.json is kept as report.1.json." in err
+    assert (Path("report.1.html").read_text(), Path("report.1.json").read_text()) == first
+    assert command_line.run(ANALYZE) == 0
+    assert Path("report.2.html").exists()
+
+
+def test_two_programs_that_write_the_same_report_lose_neither():
+    from dpselect.use.shell.files import write_aside
+
+    program = "import sys; from dpselect.use.shell.files import write_aside; write_aside('same.txt', sys.argv[1])"
+    paths = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
+    environment = {**os.environ, **paths}
+    started = [subprocess.Popen([sys.executable, "-c", program, str(number)], env=environment) for number in range(8)]
+    assert [each.wait(60) for each in started] == [0] * 8
+    assert sorted(int(path.read_text()) for path in Path().glob("same*")) == list(range(8))
+    assert write_aside("same.txt", "9") is not None
+
+
+def test_a_disk_without_links_is_good_enough(monkeypatch):
+    from dpselect.use.shell.files import write_aside
+
+    def no_links(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    assert write_aside("new.txt", "1") is None
+    assert str(write_aside("new.txt", "2")) == "new.1.txt"
+    assert (Path("new.txt").read_text(), Path("new.1.txt").read_text()) == ("2", "1")
+
+
+# Totals, names and warnings.
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (
+            ["--epsilon", "12", "--delta", "1e-6"],
+            "asks for epsilon 12, but the new ledger study.budget.db would allow 10",
+        ),
+        (
+            ["--epsilon", "1", "--delta", "1e-4"],
+            "asks for delta 0.0001, but the new ledger study.budget.db would allow 1e-5",
+        ),
+    ],
+)
+def test_a_first_total_never_stretches_to_a_request(asked, sentence, capsys):
+    assert command_line.run(["analyze", "study.toml", "rows.csv", *asked]) == 3
+    assert sentence in capsys.readouterr().err
+    assert not Path("study.budget.db").exists()
+    stated = ["--total-epsilon", "20", "--total-delta", "1e-3"]
+    assert command_line.run(["analyze", "study.toml", "rows.csv", *asked, *stated]) == 0
+    assert str(Ledger("study.budget.db").epsilon) == "20"
+
+
+def test_what_an_interrupted_creation_left_behind_is_no_ledger(capsys):
+    Path("study.budget.db").touch()
+    assert command_line.run(["budget", "study.toml"]) == 2
+    assert "There is no ledger" in capsys.readouterr().err
+    assert command_line.run(SELECT) == 0
+    Path("other.db").touch()
+    assert command_line.run(["budget", "other.db", "--open", "--epsilon", "1"]) == 0
+
+
+def test_a_password_is_shown_nowhere():
+    for url in ("postgresql://ann:p@ss@host/base", "postgresql://host/base?password=cor@rect"):
+        shown = Till(url).shown
+        assert "ss@" not in shown
+        assert "rect" not in shown
+    assert Till("plain@name.db").shown == "plain@name.db"
+
+
+def test_a_warning_is_one_line_without_source(capsys):
+    Ledger("other.db", epsilon=1).charge(Charge(what="x", mechanism="laplace", epsilon="0.1", data="rows.csv"))
+    done = shell(SELECT, "")
+    assert done.returncode == 0
+    assert next(line for line in done.stderr.splitlines() if "is also charged to" in line).startswith(
+        "Warning: The data"
+    )
+    assert "stacklevel" not in done.stderr
+    assert ".py:" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".db"])
+def test_a_name_that_is_too_long_is_one_sentence(name, capsys):
+    for asked in ([*SELECT, "--ledger", name], ["budget", name], [*ANALYZE, "-o", "x" * 260 + ".html"]):
+        assert command_line.run(asked) == 2
+        assert "too long" in capsys.readouterr().err
+
+
+def test_a_library_that_is_missing_names_its_extra(monkeypatch, capsys):
+    def missing(*_):
+        raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib.pyplot")
+
+    monkeypatch.setattr("dpselect.use.commands.select.read_study", missing)
+    assert command_line.run(SELECT) == 2
+    assert "pip install 'dpselect[paper]'" in capsys.readouterr().err
+
+
+# The demo.
+
+
+def test_the_demo_touches_nothing_that_it_did_not_make(capsys):
+    ledger = Ledger("study.budget.db", epsilon=1)
+    ledger.charge(Charge(what="x", mechanism="laplace", epsilon="0.1"))
+    before = Path("study.toml").read_text(), Path("study.budget.db").read_bytes()
+    assert command_line.run(["demo", "-o", "."]) == 2
+    assert "the demo touches nothing of yours" in capsys.readouterr().err
+    assert (Path("study.toml").read_text(), Path("study.budget.db").read_bytes()) == before
+    assert not Path("report.html").exists()
+
+
+def test_the_demo_runs_again_in_its_own_folder_unless_something_changed_there(monkeypatch, capsys):
+    from dpselect.use.commands import demo
+
+    def short(folder, rows):
+        for name in demo.FILES:
+            (folder / name).write_text(name)
+
+    monkeypatch.setattr(demo, "_path", short)
+    assert command_line.run(["demo"]) == 0
+    assert command_line.run(["demo"]) == 0
+    Path("demo/study.toml").write_text("mine now")
+    assert command_line.run(["demo"]) == 2
+    assert Path("demo/study.toml").read_text() == "mine now"
+    assert command_line.run(["demo", "-o", "another"]) == 0
+    Path("another/study.toml").unlink()
+    Path("another/study.toml").symlink_to("report.html")
+    assert command_line.run(["demo", "-o", "another"]) == 2
+    assert command_line.run(["demo", "-o", "study.toml/x"]) == 2
