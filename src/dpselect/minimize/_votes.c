@@ -23,6 +23,8 @@
 #define CLONES
 #endif
 
+#define INLINE static inline __attribute__((always_inline)) /* so that it is compiled for its caller's processor */
+
 #define LANES 4
 typedef double four __attribute__((vector_size(32)));
 typedef long long four_whole __attribute__((vector_size(32)));
@@ -42,12 +44,12 @@ typedef struct {
     Py_ssize_t width, columns, numbers; /* of (1, x, y); of x; W(W+1)/2 */
     int centred, with_intercept;
     double least, dead_zone, ridge;
-    four *high, *low;               /* (numbers) */
-    four *means, *rests, *roots;    /* (width) */
-    four *gram;                     /* (width, width), only the upper triangle, ones left out */
-    four *lower, *factor, *inverse; /* (columns, columns) */
-    four *diagonal, *pivots, *weighted, *b, *squares, *spread; /* (columns) */
-    four_whole *live;                                          /* (width) */
+    four *high, *low;                               /* (numbers) */
+    four *means, *rests, *roots;                    /* (width) */
+    four *gram;                                     /* (width, width), only the upper triangle, ones left out */
+    four *lower, *factor, *inverse;                 /* (columns, columns) */
+    four *diagonal, *pivots, *b, *squares, *scaled; /* (columns) */
+    four_whole *live;                               /* (width) */
     four rows;
     four_whole fits;
 } fit;
@@ -69,13 +71,10 @@ typedef struct {
         ((product##_a1 * product##_b1 - product) + product##_a1 * product##_b2 + product##_a2 * product##_b1) +        \
         product##_a2 * product##_b2
 
-static inline __attribute__((always_inline)) four roots_of(four x)
-{
-    return (four){sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])};
-}
+INLINE four roots_of(four x) { return (four){sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])}; }
 
 /* Sums of products about the block's own means, or as they are; scaled to one. */
-static inline __attribute__((always_inline)) void scale(fit *f)
+INLINE void scale(fit *f)
 {
     const Py_ssize_t width = f->width;
     for (Py_ssize_t j = 1; f->centred && j < width; j++) {
@@ -113,15 +112,15 @@ static inline __attribute__((always_inline)) void scale(fit *f)
     f->fits &= f->live[width - 1];
 }
 
-/* U = L^-1 and 1/D of G + ridge I. */
-static inline __attribute__((always_inline)) void factor(fit *f)
+/* L (its unit diagonal left out) and 1/D of G + ridge I. */
+INLINE void factor(fit *f)
 {
     const Py_ssize_t columns = f->columns;
     for (Py_ssize_t j = 0; j < columns; j++) {
         four pivot = ALL(1.0 + f->ridge);
         for (Py_ssize_t k = 0; k < j; k++) {
-            f->spread[k] = ENTRY(f, lower, j, k) * f->diagonal[k];
-            pivot -= ENTRY(f, lower, j, k) * f->spread[k];
+            f->scaled[k] = ENTRY(f, lower, j, k) * f->diagonal[k];
+            pivot -= ENTRY(f, lower, j, k) * f->scaled[k];
         }
         const four_whole enough = pivot > ALL(LEAST_PIVOT);
         f->fits &= enough;
@@ -130,10 +129,33 @@ static inline __attribute__((always_inline)) void factor(fit *f)
         for (Py_ssize_t i = j + 1; i < columns; i++) {
             four entry = GRAM(f, j + 1, i + 1);
             for (Py_ssize_t k = 0; k < j; k++)
-                entry -= ENTRY(f, lower, i, k) * f->spread[k];
+                entry -= ENTRY(f, lower, i, k) * f->scaled[k];
             ENTRY(f, lower, i, j) = entry * f->pivots[j];
         }
     }
+}
+
+/* L D L' b = c, forward and back. */
+INLINE void coefficients(fit *f)
+{
+    const Py_ssize_t columns = f->columns, last = f->width - 1;
+    for (Py_ssize_t i = 0; i < columns; i++) {
+        four entry = GRAM(f, i + 1, last);
+        for (Py_ssize_t k = 0; k < i; k++)
+            entry -= ENTRY(f, lower, i, k) * f->b[k];
+        f->b[i] = entry;
+    }
+    for (Py_ssize_t i = 0; i < columns; i++)
+        f->b[i] *= f->pivots[i];
+    for (Py_ssize_t i = columns - 1; i > 0; i--)
+        for (Py_ssize_t j = 0; j < i; j++)
+            f->b[j] -= ENTRY(f, lower, i, j) * f->b[i];
+}
+
+/* V = U' D^-1 U with U = L^-1, and the sums of squares of its lines. */
+INLINE void invert(fit *f)
+{
+    const Py_ssize_t columns = f->columns;
     for (Py_ssize_t i = 0; i < columns; i++) {
         for (Py_ssize_t j = 0; j < i; j++) {
             four entry = ENTRY(f, lower, i, j);
@@ -143,29 +165,6 @@ static inline __attribute__((always_inline)) void factor(fit *f)
         }
         ENTRY(f, factor, i, i) = ALL(1.0);
     }
-}
-
-static inline __attribute__((always_inline)) void coefficients(fit *f)
-{
-    const Py_ssize_t columns = f->columns, last = f->width - 1;
-    for (Py_ssize_t i = 0; i < columns; i++) {
-        four entry = ALL(0.0);
-        for (Py_ssize_t k = 0; k <= i; k++)
-            entry += ENTRY(f, factor, i, k) * GRAM(f, k + 1, last);
-        f->weighted[i] = entry * f->pivots[i];
-    }
-    for (Py_ssize_t j = 0; j < columns; j++) {
-        four entry = ALL(0.0);
-        for (Py_ssize_t i = j; i < columns; i++)
-            entry += ENTRY(f, factor, i, j) * f->weighted[i];
-        f->b[j] = entry;
-    }
-}
-
-/* V = U' D^-1 U, and the sums of squares of its lines. */
-static inline __attribute__((always_inline)) void invert(fit *f)
-{
-    const Py_ssize_t columns = f->columns;
     for (Py_ssize_t j = 0; j < columns; j++)
         for (Py_ssize_t k = j; k < columns; k++) {
             four entry = ALL(0.0);
@@ -181,7 +180,7 @@ static inline __attribute__((always_inline)) void invert(fit *f)
     }
 }
 
-static inline __attribute__((always_inline)) void give(int8_t *votes, Py_ssize_t step, four_whole passed, four b)
+INLINE void give(int8_t *votes, Py_ssize_t step, four_whole passed, four b)
 {
     for (int lane = 0; lane < LANES; lane++)
         votes[lane * step] = (int8_t)(passed[lane] ? (b[lane] > 0) - (b[lane] < 0) : 0);
@@ -272,7 +271,7 @@ static void load(fit *f, int lane, const int64_t *whole, const double *slices)
 static int vote_all(fit *f, Py_ssize_t blocks, const int64_t *whole, const double *slices, int8_t *votes)
 {
     const Py_ssize_t w = f->width, c = f->columns, step = c + f->with_intercept;
-    const Py_ssize_t vectors = 2 * f->numbers + 4 * w + w * w + 3 * c * c + 6 * c;
+    const Py_ssize_t vectors = 2 * f->numbers + 4 * w + w * w + 3 * c * c + 5 * c;
     void *const memory = calloc((size_t)vectors + 1, sizeof(four));
     int8_t *const some = malloc((size_t)(LANES * step) + 1);
     if (memory == NULL || some == NULL) {
@@ -284,7 +283,7 @@ static int vote_all(fit *f, Py_ssize_t blocks, const int64_t *whole, const doubl
     ROOM(high, f->numbers), ROOM(low, f->numbers), ROOM(means, w), ROOM(rests, w), ROOM(roots, w), ROOM(live, w),
         ROOM(gram, w * w);
     ROOM(lower, c * c), ROOM(factor, c * c), ROOM(inverse, c * c);
-    ROOM(diagonal, c), ROOM(pivots, c), ROOM(weighted, c), ROOM(b, c), ROOM(squares, c), ROOM(spread, c);
+    ROOM(diagonal, c), ROOM(pivots, c), ROOM(b, c), ROOM(squares, c), ROOM(scaled, c);
     for (Py_ssize_t block = 0; block < blocks; block += LANES) {
         for (int lane = 0; lane < LANES; lane++) {
             const Py_ssize_t own = block + lane;

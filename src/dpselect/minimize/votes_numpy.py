@@ -106,27 +106,27 @@ def _centred(high: Floats, low: Floats, rows: Floats) -> tuple[Floats, Floats]:
 
 def _fit(gram: Floats, rows: Floats, fits: Flags, live: Flags, means: Floats, how: Fitting) -> NDArray[np.int8]:
     """Votes (columns, lanes) from the scaled sums, the response last."""
-    cross, ridge = gram[:-1, -1], how.ridge + TINY
-    factor, pivots, fits = _factor(gram, ridge, fits)
-    b = _coefficients(factor, pivots, cross)
+    cross = gram[:-1, -1]
+    lower, pivots, fits = _factor(gram, how.ridge + TINY, fits)
+    b = _coefficients(lower, pivots, cross)
     if how.with_intercept:
         first = means[-1] - _total(means[:-1] * b)
         b, live = np.concatenate([first[None], b]), np.concatenate([fits[None], live])
     passed = live & fits
     if how.dead_zone > 0:
-        passed = passed & _far_from_zero(b, _inverse(factor, pivots), cross, rows, live, means[:-1], how)
+        passed = passed & _far_from_zero(b, _inverse(lower, pivots), cross, rows, live, means[:-1], how)
     votes = np.where(passed, np.sign(b), 0.0)
     return np.where(np.isfinite(votes), votes, 0.0).astype(np.int8)
 
 
-def _coefficients(factor: Floats, pivots: Floats, cross: Floats) -> Floats:
-    weighted, b = np.zeros_like(cross), np.zeros_like(cross)
-    for i in range(len(cross)):
-        for k in range(i + 1):
-            weighted[i] += factor[i, k] * cross[k]
-    weighted *= pivots
-    for i in range(len(cross)):
-        b[: i + 1] += factor[i, : i + 1] * weighted[i]
+def _coefficients(lower: Floats, pivots: Floats, cross: Floats) -> Floats:
+    """L D L' b = cross, forward and back."""
+    b = cross.copy()
+    for k in range(len(b)):
+        b[k + 1 :] -= lower[k + 1 :, k] * b[k]
+    b *= pivots
+    for i in range(len(b) - 1, 0, -1):
+        b[:i] -= lower[i, :i] * b[i]
     return b
 
 
@@ -163,9 +163,9 @@ def _total(values: Floats) -> Floats:
 
 
 def _factor(gram: Floats, ridge: float, fits: Flags) -> tuple[Floats, Floats, Flags]:
-    """U = L^-1 (unit lower triangle), 1/D, and which lanes could be factored."""
+    """L (its unit diagonal left out), 1/D, and which lanes could be factored."""
     columns, lanes = len(gram) - 1, gram.shape[2]
-    lower, inverse = np.zeros((columns, columns, lanes)), np.zeros((columns, columns, lanes))
+    lower = np.zeros((columns, columns, lanes))
     diagonal, pivots = np.zeros((columns, lanes)), np.zeros((columns, lanes))
     for j in range(columns):
         pivot = np.full(lanes, 1.0 + ridge)
@@ -178,22 +178,21 @@ def _factor(gram: Floats, ridge: float, fits: Flags) -> tuple[Floats, Floats, Fl
         diagonal[j] = np.where(pivot > LEAST_PIVOT, pivot, 1.0)
         pivots[j] = 1.0 / diagonal[j]
         lower[j + 1 :, j] = line * pivots[j]
-    for i in range(columns):
+    return lower, pivots, fits
+
+
+def _inverse(lower: Floats, pivots: Floats) -> Floats:
+    """V = U' D^-1 U with U = L^-1."""
+    factor, inverse = np.zeros_like(lower), np.zeros_like(lower)
+    for i in range(len(factor)):
         line = lower[i, :i].copy()
         for k in range(1, i):
-            line[:k] += lower[i, k] * inverse[k, :k]
-        inverse[i, :i] = -line
-        inverse[i, i] = 1.0
-    return inverse, pivots, fits
-
-
-def _inverse(factor: Floats, pivots: Floats) -> Floats:
-    """V = U' D^-1 U."""
-    inverse = np.zeros_like(factor)
-    for i in range(len(factor)):
-        line = factor[i, : i + 1]
-        inverse[: i + 1, : i + 1] += line[:, None] * (line[None, :] * pivots[i])
+            line[:k] += lower[i, k] * factor[k, :k]
+        factor[i, :i] = -line
+        factor[i, i] = 1.0
+        whole = factor[i, : i + 1]
+        inverse[: i + 1, : i + 1] += whole[:, None] * (whole[None, :] * pivots[i])
     # Not symmetric in its roundings: the upper triangle counts.
-    lower = np.tril_indices(len(factor), -1)
-    inverse[lower] = inverse[lower[1], lower[0]]
+    below = np.tril_indices(len(factor), -1)
+    inverse[below] = inverse[below[1], below[0]]
     return inverse
