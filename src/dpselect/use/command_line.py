@@ -55,8 +55,10 @@ class LazyGroup(click.Group):
         """The command from its own module."""
         if cmd_name not in COMMANDS:
             return None
+        from dpselect.use.shell.code import with_code
+
         command: click.Command = import_module(f"dpselect.use.commands.{cmd_name}").command
-        return command
+        return with_code(cmd_name, command)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an interrupt passes click, which would print a line of its own."""
@@ -82,8 +84,8 @@ Then:        dpselect init people.csv --response income -o study.toml
              dpselect check study.toml people.csv
              dpselect select study.toml people.csv --epsilon 1
 
-Every command has --help with a worked example. Exit codes: 0 done, 2 wrong usage or input, 3 refused by the
-budget, 1 anything else.""",
+Every command has --help with a worked example, and --show-code prints the same in Python.
+Exit codes: 0 done, 2 wrong usage or input, 3 refused by the budget, 1 anything else.""",
 )
 @click.option(
     "--version",

@@ -28,7 +28,7 @@ ASSUMPTIONS = Assumptions(
         Numeric("educ", 0, 20, label="Education", unit="years", reason="the census counts up to 20"),
         _yes_or_no("hispan", "Hispanic"),
         Numeric(
-            "nonmomi", 0, 100, label="Other income", unit="1000 dollars", reason="a household's usual range in 1979"
+            "nonmomi", 0, 100, label="Other income", unit="thousand dollars", reason="a household's usual range in 1979"
         ),
         _yes_or_no("samesex", "First two of one sex"),
         _yes_or_no("multi2nd", "Twins at second birth"),

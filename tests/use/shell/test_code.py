@@ -1,0 +1,142 @@
+"""`--show-code`: what is printed runs, and does what the command does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import dpselect
+from dpselect.use import command_line
+
+STUDY = """
+missing = "midpoint"
+
+[response]
+name = "income"
+lower = 0
+upper = 100
+
+[[predictors]]
+name = "age"
+lower = 18
+upper = 90
+
+[[predictors]]
+name = "region"
+levels = ["north", "south"]
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{20 + age / 2};{age};{'north' if age % 3 else 'south'}" for age in range(18, 91)] * 10
+    Path("people.csv").write_text("\n".join(["income;age;region", *rows]) + "\n")
+    Path("study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def shown(capsys, *arguments):
+    assert command_line.run([*arguments, "--show-code"]) == 0
+    return capsys.readouterr().out
+
+
+def run(capsys, *arguments):
+    """What the printed code prints, and its names."""
+    code, names = shown(capsys, *arguments), {}
+    exec(compile(code, "shown", "exec"), names)
+    return capsys.readouterr().out, names
+
+
+SELECT = ["select", "study.toml", "people.csv", "--delimiter", ";", "--epsilon", "0.5"]
+
+
+def test_select_charges_the_same_ledger_for_the_same_recipe(place, capsys):
+    run(capsys, *SELECT, "-o", "code.json")
+    assert command_line.run([*SELECT, "-o", "command.json"]) == 0
+    one, other = (dpselect.Selection.from_json(Path(name).read_text()) for name in ("code.json", "command.json"))
+    assert one.recipe == other.recipe
+    first, second = dpselect.Ledger("study.budget.db").records()
+    assert (first.epsilon, first.data, first.what) == (second.epsilon, second.data, second.what)
+    assert dpselect.Ledger("study.budget.db").epsilon == 10
+
+
+def test_unusual_options_are_kept(place, capsys):
+    options = [
+        "--method",
+        "pcpl",
+        "--delta",
+        "1e-6",
+        "--mechanism",
+        "exponential",
+        "--max-size",
+        "1",
+        "--penalty",
+        "bic",
+    ]
+    totals = ["--total-epsilon", "3", "--total-delta", "1e-4", "--ledger", "mine.db"]
+    _, names = run(capsys, *SELECT, *options, *totals)
+    recipe = names["selection"].recipe
+    assert (recipe.method, recipe.mechanism, str(recipe.guarantee.delta)) == ("pcpl", "exponential", "0.000001")
+    assert str(dpselect.Ledger("mine.db").epsilon) == "3"
+
+
+def test_analyze_writes_the_report_that_verifies(place, capsys):
+    options = [
+        "--epsilon",
+        "4",
+        "--delta",
+        "1e-6",
+        "--title",
+        "Why?",
+        "--level",
+        "0.9",
+        "--split",
+        "1:1",
+        "-o",
+        "page.html",
+    ]
+    _, names = run(capsys, "analyze", "study.toml", "people.csv", "--delimiter", ";", *options)
+    assert names["analysis"].coefficients.level == 0.9
+    out, _ = run(capsys, "verify", "page.html", "--ledger", "study.budget.db")
+    assert "False" not in out and out.count("True") > 5
+    out, _ = run(capsys, "budget", "study.toml")
+    assert out.count("\n") == 3
+    assert json.loads(Path("page.json").read_text())["title"] == "Why?"
+
+
+def test_a_ledger_is_opened(place, capsys):
+    run(capsys, "budget", "new.db", "--open", "--epsilon", "2", "--delta", "1e-6")
+    assert str(dpselect.Ledger("new.db").epsilon) == "2"
+
+
+def test_what_reads_no_rows_or_shows_them_to_the_custodian(place, capsys):
+    assert "income number" in run(capsys, "init", "people.csv", "--delimiter", ";")[0]
+    out, _ = run(capsys, "check", "study.toml", "people.csv", "--delimiter", ";", "--epsilon", "1")
+    assert out.splitlines()[0] == "income 0 0 0"
+    out, _ = run(capsys, "sql", "study.toml", "--dialect", "duckdb", "--table", "people", "--boolean", "region")
+    assert "SELECT" in out
+
+
+@pytest.mark.slow
+def test_plan(place, capsys):
+    out, _ = run(
+        capsys, "plan", "study.toml", "--rows", "500", "--epsilon", "1", "--effects", "10,0", "--deviation", "9"
+    )
+    assert "500" in out
+
+
+def test_nothing_is_done_when_code_is_shown(place, capsys):
+    shown(capsys, *SELECT, "-o", "code.json")
+    shown(capsys, "init", "people.csv", "-o", "new.toml")
+    assert sorted(path.name for path in place.iterdir()) == ["people.csv", "study.toml"]
+
+
+def test_a_long_call_is_broken_into_lines(place, capsys):
+    code = shown(capsys, *SELECT, "--mechanism", "exponential", "--ledger", "a/rather/long/name/of/a/ledger.db")
+    assert max(map(len, code.splitlines())) <= 100
+
+
+def test_code_without_rows_is_a_mistake(place, capsys):
+    assert command_line.run(["select", "study.toml", "--epsilon", "1", "--show-code"]) == 2
+    assert "Give DATA" in capsys.readouterr().err
