@@ -7,8 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from harness import fuzz, input_bytes, run_child
-from targets import TARGETS
+sys.path.insert(0, str(Path(__file__).parents[2] / "src"))  # this tree's program, whichever is installed
+from harness import fuzz, input_bytes, run_child  # noqa: E402
+from targets import TARGETS  # noqa: E402
 
 
 def main() -> int:
