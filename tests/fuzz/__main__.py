@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))  # this tree's program, whichever is installed
-from harness import fuzz, input_bytes, run_child  # noqa: E402
-from targets import TARGETS  # noqa: E402
+from harness import fuzz, input_bytes, run_child
+from targets import TARGETS
 
 
 def main() -> int:
@@ -22,7 +22,11 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=10_000, help="in all, shared out among the targets")
     parser.add_argument("--seed", type=int, default=1607, help="another one gives other inputs")
     parser.add_argument("--keep", type=Path, help="a folder for the inputs that were faults")
+    parser.add_argument("--list", action="store_true", help="name the targets, and do nothing else")
     asked = parser.parse_args()
+    if asked.list:
+        print("\n".join(TARGETS))
+        return 0
     if unknown := [name for name in asked.targets if name not in TARGETS]:
         parser.error(f"{unknown[0]!r} is no target; known are {', '.join(TARGETS)}.")
     targets = [TARGETS[name] for name in asked.targets or TARGETS]

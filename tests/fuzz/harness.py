@@ -66,7 +66,8 @@ def fuzz(target: Target, numbers: range, seed: int) -> list[Fault]:
 
 def _child(target: Target, numbers: range, seed: int) -> tuple[int, list[Fault], str]:
     """The last input that was begun, the faults, and how the child died, if it did."""
-    command = [sys.executable, str(FOLDER), "child", target.name, str(numbers.start), str(numbers.stop), str(seed)]
+    program = os.environ.get("FUZZ", str(FOLDER))  # for the tests of this harness, with targets of their own
+    command = [sys.executable, program, "child", target.name, str(numbers.start), str(numbers.stop), str(seed)]
     source = str(FOLDER.parent.parent / "src")
     paths = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -142,6 +142,15 @@ def test_a_run_stays_within_24_bytes_a_subset_and_hands_back_8():
     assert peak / values.size < 24
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a terminal, also where these tests run in the background and it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_stops_a_run(threads):
     products = table(3, 22)

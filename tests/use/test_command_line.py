@@ -107,7 +107,8 @@ def test_init_tells_how_a_file_is_written_and_the_next_command_says_it_too(place
 
 def test_init_leaves_out_a_column_without_a_name(place, capsys):
     (place / "indexed.csv").write_text(",income,age\n0,1,2\n1,2,3\n")
-    assert run(capsys, "init", "indexed.csv", "-o", "new.toml")[0] == 0
+    code, _, err = run(capsys, "init", "indexed.csv", "-o", "new.toml")
+    assert (code, err) == (0, "Left out for want of a name: column 1 of indexed.csv.\n")
     assert 'name = ""' not in (place / "new.toml").read_text()
 
 

@@ -153,3 +153,13 @@ def test_a_hundred_columns_are_chosen_by_levels():
     assert selection.recipe.mechanism == "exponential"
     assert selection.recipe.candidates.count == 2**100
     assert dpselect.Selection.from_json(selection.to_json()) == selection
+
+
+def test_more_columns_than_can_be_scored_are_refused_before_a_row_is_read(tmp_path):
+    wide = dpselect.Assumptions(
+        dpselect.Numeric("y", 0, 1), [dpselect.Numeric(f"x{j}", 0, 1) for j in range(70)], neighbors="replace-one"
+    )
+    (tmp_path / "t.csv").write_text("nothing that could be read\n")
+    for method in ("pcls", "pcpl"):
+        with pytest.raises(AssumptionError, match="at most 64 can be scored"):
+            dpselect.select(tmp_path / "t.csv", wide, epsilon=1, delta=1e-6, method=method, candidates=[["x0"], ["x1"]])

@@ -9,6 +9,7 @@ from typing import Any
 from dpselect.assume.models.budget import Budget
 from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import Recipe, make_recipe
+from dpselect.assume.models.subsets import candidates_for
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.gather.block_table import gather_blocks
 from dpselect.gather.count import count_rows
@@ -48,6 +49,7 @@ def gather_for(
     """
     if choice.method != "votes":
         assumptions.require_bounds(f"The method {choice.method!r}")
+        candidates_for(assumptions, choice.candidates).require_listable()  # refused before a long table is read
         found = gather_table(source, assumptions, progress)
         rows = assumptions.public_rows(found.n)
         recipe = make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon, delta=price.delta)

@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.names import is_printable
 from dpselect.assume.study.study_file import format_assumptions, parse_assumptions, read_assumptions, write_assumptions
 from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import AssumptionError
@@ -66,7 +67,9 @@ def test_contradictions_are_refused_in_one_sentence(make, message):
         make()
 
 
-names = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=8).filter(lambda text: text.strip())
+names = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=8).filter(
+    lambda text: text.strip() and is_printable(text)
+)
 
 
 @st.composite

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.names import is_printable
 from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.saved.answers import moments_from_answer
@@ -198,10 +199,11 @@ NASTY = [
 
 
 def nasty_study(name: str) -> tuple[Assumptions, pa.Table]:
-    study = Assumptions(Numeric("y" + name, 0, 1), [Numeric(name, 0, 1), Categorical("c" + name, [name, "o" + name])])
+    levels = [name, "o" + name]
+    stem = name if is_printable(name) else "x"  # no variable has such a name; a level may
+    study = Assumptions(Numeric("y" + stem, 0, 1), [Numeric(stem, 0, 1), Categorical("c" + stem, levels)])
     numbers = np.random.default_rng(5).random((2, 20))
-    levels = [name, "o" + name] * 10
-    return study, pa.table({"y" + name: numbers[0], name: numbers[1], "c" + name: levels})
+    return study, pa.table({"y" + stem: numbers[0], stem: numbers[1], "c" + stem: levels * 10})
 
 
 @pytest.mark.parametrize("name", NASTY)

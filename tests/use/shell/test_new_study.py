@@ -1,9 +1,12 @@
 """The study file that `init` writes: what a code book or a file's dictionary says, and open places for the rest."""
 
 import json
+import re
 import tomllib
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dpselect.assume.study.study_file import read_assumptions
@@ -112,3 +115,33 @@ def test_a_code_book_from_excel_in_german(place):
     }
     with pytest.raises(AssumptionError, match="no code book"):
         read_codebook("none.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "sentence"),
+    [
+        ('income,"x\n[[predictors]]\nname = ""z"""', "The name of column 2, 'x\\\\n.*cannot be printed: rename it"),
+        ("income,\x1b[2J\x1b[31mage", r"The name of column 2, '\\x1b\[2J.*cannot be printed: rename it"),
+        ("income,a\u202eb", "cannot be printed: rename it"),
+        ("income,income", "Two columns are named 'income': rename one"),
+    ],
+)
+@pytest.mark.parametrize("response", [(), ("--response", "income")])
+def test_hostile_names_in_a_file_get_one_clear_sentence(place, capsys, header, sentence, response):
+    """A new line in a name once wrote a table of its own into the study file, and an escape cleared the screen."""
+    (place / "t.csv").write_text(header + "\n1,2\n", encoding="utf-8")
+    code, out, err = init(capsys, "t.csv", *response)
+    assert code == 2 and not out and not (place / "study.toml").exists()
+    assert re.search(sentence, err)
+    assert err.count("\n") == 1 and "\x1b" not in err and "\u202e" not in err
+
+
+def test_hostile_names_inside_a_type_or_a_question_stay_on_their_line(place, capsys):
+    struct = pa.array([{"u\nv = 1": 1}])
+    pq.write_table(pa.table({"income": [1.0], 'a "b" \\ #c': [2.0], "s": struct}), "t.parquet")
+    assert init(capsys, "t.parquet")[0] == 0
+    text = (place / "study.toml").read_text()
+    assert [each["name"] for each in tomllib.loads(text)["predictors"]] == ["income", 'a "b" \\ #c']
+    assert "v = 1" not in tomllib.loads(text)
+    code, _, err = init(capsys, "t.parquet", "--response", "none\x1b[2J", "--force")
+    assert code == 2 and "\x1b" not in err

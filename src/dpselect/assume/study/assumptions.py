@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from dpselect.assume.study.canonical import sha256_of
 from dpselect.assume.study.columns import INTERCEPT, Column, design_columns
+from dpselect.assume.study.names import check_name, shown
 from dpselect.assume.study.neighbors import Neighbors, check_neighbors
 from dpselect.assume.study.terms import Term, normal_terms
 from dpselect.assume.study.variables import (
@@ -17,7 +20,6 @@ from dpselect.assume.study.variables import (
     Numeric,
     Variable,
     as_number,
-    check_name,
     variable_from_dict,
 )
 from dpselect.errors import AssumptionError
@@ -26,6 +28,8 @@ Intercept = Literal["always", "candidate", "none"]
 Missing = Literal["error", "midpoint", "zero-row"]
 MOST_ROWS_PER_PERSON = 100_000
 MOST_ROWS = 2**32
+MOST_COLUMNS = 4000
+"""Columns of a design: the sums of their products then fit in a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,8 @@ class Assumptions:
                 "Each predictor must be Numeric(name, lower, upper), Categorical(name, levels) or Binary(name, [no, yes])."
             )
         names = [self.response.name, *(variable.name for variable in self.predictors)]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise AssumptionError(f"{name!r} is named twice among the response and the predictors; name each once.")
         if self.intercept != "none" and INTERCEPT in names[1:]:
             raise AssumptionError(f"A predictor is named {INTERCEPT!r}; rename it or set intercept to 'none'.")
@@ -97,14 +101,25 @@ class Assumptions:
         object.__setattr__(self, "terms", normal_terms(self.terms, self.predictors))
         self._check_person(names)
         self._check_rows()
+        self._check_width()
         columns = [column.name for column in self.columns]
         if not columns:
             raise AssumptionError("There is nothing to choose from: name a predictor or allow an intercept.")
-        for name in columns:
-            if columns.count(name) > 1:
+        for name, times in Counter(columns).items():
+            if times > 1:
                 raise AssumptionError(
-                    f"Two columns of the model would be named {name!r}; rename a variable or a level."
+                    f"Two columns of the model would be named {shown(name)}; rename a variable or a level."
                 )
+
+    def _check_width(self) -> None:
+        """Before the columns are listed: a product of categories has as many as its levels multiplied."""
+        dummies = {v.name: len(v.dummies) if isinstance(v, Categorical) else 1 for v in self.predictors}
+        terms = self.terms or tuple((name,) for name in dummies)
+        width = sum(math.prod(dummies[name] for name in term) for term in terms)
+        if width > MOST_COLUMNS:
+            raise AssumptionError(
+                f"The study has {width:,} columns, and the most is {MOST_COLUMNS:,}: state fewer levels or products."
+            )
 
     def _check_radius(self) -> None:
         if not self.response.bounded:
@@ -124,7 +139,7 @@ class Assumptions:
         if self.rows is None:
             return
         if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not 1 <= self.rows <= MOST_ROWS:
-            raise AssumptionError(f"rows is {self.rows!r}; it must be a whole number from 1 to {MOST_ROWS:,}.")
+            raise AssumptionError(f"rows is {shown(self.rows)}; it must be a whole number from 1 to {MOST_ROWS:,}.")
 
     def _check_person(self, names: list[str]) -> None:
         most = self.max_rows_per_person
@@ -139,7 +154,7 @@ class Assumptions:
             return
         if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS_PER_PERSON:
             raise AssumptionError(
-                f"max_rows_per_person is {most!r}; it must be a whole number from 1 to {MOST_ROWS_PER_PERSON:,}."
+                f"max_rows_per_person is {shown(most)}; it must be a whole number from 1 to {MOST_ROWS_PER_PERSON:,}."
             )
 
     @property
@@ -214,11 +229,17 @@ class Assumptions:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Assumptions:
         """The inverse of `to_dict`."""
-        extra = sorted(set(values) - set(cls.__slots__))
+        if not isinstance(values, dict):
+            raise AssumptionError("A study needs a response and predictors.")
+        extra = sorted(map(str, set(values) - set(cls.__slots__)))
         if extra:
-            raise AssumptionError(f"{extra[0]!r} is not an assumption; known are {', '.join(cls.__slots__)}.")
+            raise AssumptionError(f"{shown(extra[0])} is not an assumption; known are {', '.join(cls.__slots__)}.")
         if not ("response" in values and "predictors" in values):
             raise AssumptionError("A study needs a response and predictors.")
+        if not isinstance(values["predictors"], list | tuple):
+            raise AssumptionError(
+                f"The predictors are {shown(values['predictors'])}; they must be a list of variables."
+            )
         response = variable_from_dict(values["response"])
         if isinstance(response, Categorical):
             raise AssumptionError(
@@ -235,4 +256,4 @@ class Assumptions:
 
 def _check_choice(what: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise AssumptionError(f"{what} is {value!r}; it must be one of {', '.join(map(repr, allowed))}.")
+        raise AssumptionError(f"{what} is {shown(value)}; it must be one of {', '.join(map(repr, allowed))}.")

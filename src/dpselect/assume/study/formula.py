@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.names import shown
 from dpselect.assume.study.terms import Term
 from dpselect.assume.study.variables import Categorical, Number, Variable
 from dpselect.errors import AssumptionError
@@ -51,7 +52,7 @@ def with_formula(formula: Any, values: dict[str, Any]) -> Assumptions:
 
 def _parsed(formula: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     if not isinstance(formula, str):
-        raise AssumptionError(f"The formula is {formula!r}; it must be a string such as 'price ~ size'.")
+        raise AssumptionError(f"The formula is {shown(formula)}; it must be a string such as 'price ~ size'.")
     try:
         from formulaic import Formula
     except ImportError:
@@ -61,7 +62,9 @@ def _parsed(formula: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         left, right = list(parsed.lhs), list(parsed.rhs)
         assert all(hasattr(term, "factors") for term in (*left, *right))
     except Exception:  # the parser's messages are coloured and of several lines
-        raise AssumptionError(f"The formula {formula!r} cannot be read as 'response ~ terms'; {ALLOWED}.") from None
+        raise AssumptionError(
+            f"The formula {shown(formula)} cannot be read as 'response ~ terms'; {ALLOWED}."
+        ) from None
     return left, right
 
 
@@ -70,7 +73,7 @@ def _response(left: Sequence[Any], known: dict[str, Variable]) -> Number:
     variable = known.get(names[0]) if len(names) == 1 else None
     if variable is None or isinstance(variable, Categorical):
         raise AssumptionError(
-            f"The left side of the formula is {' + '.join(names)!r}; it must be the name of one numeric variable."
+            f"The left side of the formula is {shown(' + '.join(names))}; it must be the name of one numeric variable."
         )
     return variable
 
@@ -97,10 +100,12 @@ def _names(expression: str, how: str, known: dict[str, Variable]) -> Term:
         _refuse(expression)
     if name not in known:
         raise AssumptionError(
-            f"The formula names {name!r}, which is not among the variables: state its bounds or levels."
+            f"The formula names {shown(name)}, which is not among the variables: state its bounds or levels."
         )
     if category and not isinstance(known[name], Categorical):
-        raise AssumptionError(f"The formula has C({name}), and {name!r} has no levels: state it as Categorical.")
+        raise AssumptionError(
+            f"The formula has {shown(f'C({name})')}, and {name!r} has no levels: state it as Categorical."
+        )
     return (name,) * (int(power[2]) if power else 1)
 
 
@@ -108,10 +113,10 @@ def _refuse(expression: str) -> None:
     function = expression.partition("(")[0].strip()
     if function in LEARNING:
         raise AssumptionError(
-            f"The formula has {function}(...), which learns from the rows before any privacy is paid for: state a variable "
-            "with public bounds instead."
+            f"The formula has {shown(function)[1:-1]}(...), which learns from the rows before any privacy is paid for: state "
+            "a variable with public bounds instead."
         )
     raise AssumptionError(
-        f"The formula has {expression!r}, whose bounds do not follow from the variables'; {ALLOWED}: store what it computes as "
-        "a column and state its bounds."
+        f"The formula has {shown(expression)}, whose bounds do not follow from the variables'; {ALLOWED}: store what it computes "
+        "as a column and state its bounds."
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpselect.assume.study.labels import WORDS, Described, check_words, checked_level_labels, said_words
+from dpselect.assume.study.names import check_name, shown
 from dpselect.errors import AssumptionError
 
 Level = str | int
@@ -15,21 +16,19 @@ Level = str | int
 GRID = 2**20
 """A number scaled to [-1, 1] becomes a whole number of steps of 1/GRID, so that sums of products are exact everywhere."""
 
+LONGEST_LEVEL = 1000
 LARGEST_LEVEL = 2**53 - 1
 """Whole numbers up to here are told apart as doubles, in which every engine compares them."""
-
-
-def check_name(name: object) -> None:
-    """Refuse anything but a non-empty string."""
-    if not isinstance(name, str) or not name.strip():
-        raise AssumptionError(f"A variable is named {name!r}; a name must be a non-empty string.")
 
 
 def as_number(value: Any, what: str) -> float:
     """A finite float, or one sentence about why not."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise AssumptionError(f"{what} is {value!r}; it must be a number.")
-    number = float(value)
+        raise AssumptionError(f"{what} is {shown(value)}; it must be a number.")
+    try:
+        number = float(value)
+    except (OverflowError, ValueError, TypeError):  # too large for a double, or an object that only looks like a number
+        raise AssumptionError(f"{what} is {shown(value)}; it must be a number below 1e308 in size.") from None
     if not math.isfinite(number):
         raise AssumptionError(f"{what} is {number}; it must be finite.")
     return number
@@ -161,7 +160,7 @@ class Categorical(Described):
             object.__setattr__(self, "reference", self.levels[0])
         if self.reference not in self.levels:
             raise AssumptionError(
-                f"The reference {self.reference!r} is not a level of {self.name!r}; choose one of them."
+                f"The reference {shown(self.reference)} is not a level of {self.name!r}; choose one of them."
             )
 
     @property
@@ -208,9 +207,19 @@ def checked_levels(name: str, given: object) -> tuple[Level, ...]:
         raise AssumptionError(f"The levels of {name!r} must be below 2^53 in size: state larger ones as text.")
     if len(levels) < 2:
         raise AssumptionError(f"{name!r} has {len(levels)} level(s); it needs at least two.")
+    for level in levels:
+        if isinstance(level, str) and (len(level) > LONGEST_LEVEL or not _is_text(level)):
+            raise AssumptionError(
+                f"A level of {name!r} is {shown(level)}; it must be text of at most {LONGEST_LEVEL:,} letters."
+            )
     if len(set(levels)) < len(levels):
         raise AssumptionError(f"The levels of {name!r} name one twice; name each once.")
     return levels
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text can be written in UTF-8."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 KINDS = ("number", "binary", "category")
@@ -218,15 +227,21 @@ KINDS = ("number", "binary", "category")
 
 def variable_from_dict(values: dict[str, Any]) -> Variable:
     """The inverse of `to_dict`, for study files and releases."""
+    if not isinstance(values, dict):
+        raise AssumptionError(f"A variable is {shown(values)}; it must have a name, and bounds or levels.")
     known = {"name", "kind", "lower", "upper", "levels", "reference", "level_labels", *WORDS}
     name = values.get("name")
     check_name(name)
     assert isinstance(name, str)
-    if extra := sorted(set(values) - known):
-        raise AssumptionError(f"{name!r} has the unknown entry {extra[0]!r}; known are {', '.join(sorted(known))}.")
+    if extra := sorted(map(str, set(values) - known)):
+        raise AssumptionError(
+            f"{name!r} has the unknown entry {shown(extra[0])}; known are {', '.join(sorted(known))}."
+        )
     kind = values.get("kind", "category" if "levels" in values else "number")
     if kind not in KINDS:
-        raise AssumptionError(f"The kind of {name!r} is {kind!r}; it must be one of {', '.join(map(repr, KINDS))}.")
+        raise AssumptionError(
+            f"The kind of {name!r} is {shown(kind)}; it must be one of {', '.join(map(repr, KINDS))}."
+        )
     words = {what: values[what] for what in WORDS if what in values}
     if kind == "number":
         if {"levels", "reference", "level_labels"} & set(values):

@@ -101,7 +101,9 @@ def file_stream(files: Sequence[str], root: str | None, kinds: Kinds) -> Stream:
         return chain.from_iterable(parts(names))
 
     with _reader(files[0], kind, _open(files[0], kind)) as reader:
-        return Stream(_with_folders(_schema(reader), _folder_values(files[0], root, kinds)), read, parts=parts)
+        with _opening(files[0], kind):
+            schema = _with_folders(_schema(reader), _folder_values(files[0], root, kinds))
+        return Stream(schema, read, parts=parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -150,7 +152,8 @@ def _read_part(
     import pyarrow as pa
 
     with _reader(file, kind, content) as reader:
-        own = _schema(reader).names
+        with _opening(file, kind):
+            own = _schema(reader).names  # decoded here, where one that is not text is one sentence too
         for name in names:
             if own.count(name) + (name not in own and name in folders) != 1:
                 raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")

@@ -25,7 +25,17 @@ from dpselect.gather.sources.text_files import csv_stream
 
 def open_stream(source: Any, kinds: Kinds | None = None) -> Stream:
     """Open a table without reading a row. `kinds` says what columns hold where the source itself only looks like it."""
-    kinds = kinds or {}
+    stream = _opened(source, kinds or {})
+    try:
+        with one_sentence("The name of a column is not UTF-8 text: rename it"):
+            _ = stream.schema.names
+    except DataError:
+        stream.close()
+        raise
+    return stream
+
+
+def _opened(source: Any, kinds: Kinds) -> Stream:
     if isinstance(source, str) and (address := parse_address(source)) is not None:
         source = address
     if isinstance(source, Database):
@@ -122,7 +132,7 @@ def read_schema(source: Any) -> tuple[ColumnType, ...]:
 
     Example: `read_schema("houses.parquet")`.
     """
-    with open_stream(source) as stream:
+    with open_stream(source) as stream, one_sentence("The types of the columns hold a name that is not text"):
         return tuple(_column(field) for field in stream.schema)
 
 

@@ -15,8 +15,8 @@ from dpselect.use.shell.codebook import read_codebook
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.new_study import new_study
 from dpselect.use.shell.options import CSV, OPTIONAL_DATA, QUIET
-from dpselect.use.shell.sources import csv_form, guessed_form, named_columns, source_of
-from dpselect.use.shell.terminal import answer_json, tell
+from dpselect.use.shell.sources import csv_form, guessed_form, named_and_unnamed, source_of
+from dpselect.use.shell.terminal import answer_json, tell, visible
 
 
 @click.command(
@@ -60,7 +60,7 @@ def command(
     require_writable(output)
     stated = csv_form(options)
     form = guessed_form(data, stated)
-    columns = named_columns(source_of(data, form))
+    columns, unnamed = named_and_unnamed(source_of(data, form))
     book = {} if codebook is None else read_codebook(codebook)
     text = new_study(columns, response, book)
     write_text(output, text)
@@ -69,8 +69,11 @@ def command(
         return
     places = sum(line.split("#")[0].count('"?"') for line in text.splitlines())
     click.echo(f'Wrote {output}: {len(columns)} columns, {places} open places marked "?".')
+    if unnamed:
+        which = ", ".join(map(str, unnamed[:5])) + (", ..." if len(unnamed) > 5 else "")
+        tell(visible(f"Left out for want of a name: column {which} of {data}."))
     if absent := [name for name in book if name not in {column.name for column in columns}]:
-        tell(f"The code book also describes {', '.join(absent)}, which {data} does not have.")
+        tell(visible(f"The code book also describes {', '.join(absent)}, which {data} does not have."))
     if form != stated:
         click.echo(f"By its form, {data} is written with {options_of(form)}: say so whenever you give it.")
     check = " ".join(["dpselect check", shlex.quote(output), shlex.quote(data), options_of(form)]).strip()

@@ -5,10 +5,11 @@ A code book, or the dictionary of the file itself, may say some of it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dpselect.assume.study.names import shown
+from dpselect.assume.study.study_file import toml
 from dpselect.errors import AssumptionError
 from dpselect.gather.sources.open import ColumnType
 from dpselect.use.shell.study import OPEN
@@ -70,8 +71,11 @@ def _predictor(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
         lines = _entries({"name": column.name, **_labelled(column), **said, "levels": [OPEN]})
         lines[-1] += '  # all that can occur, such as ["north", "south"]; the first is the reference'
         return head + lines
-    name = _toml(column.name)
-    return [f"# {name} has the type {column.type}, which cannot be used as it is: store it as a number or as text."]
+    # A type may hold names too: those of the fields of a structure.
+    kind = shown(column.type)[1:-1]
+    return [
+        f"# {toml(column.name)} has the type {kind}, which cannot be used as it is: store it as a number or as text."
+    ]
 
 
 def _labelled(column: ColumnType) -> dict[str, str]:
@@ -90,12 +94,8 @@ def _from_dictionary(column: ColumnType) -> list[str]:
 
 
 def _entries(values: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_toml(value)}" for name, value in values.items()]
+    return [f"{name} = {toml(value)}" for name, value in values.items()]
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return ", ".join(map(toml, names[:12])) + (", ..." if len(names) > 12 else "")

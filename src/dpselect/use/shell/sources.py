@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, Self
 import click
 
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.names import is_printable, shown
 from dpselect.errors import DataError
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.moments_file import moments_files
@@ -122,13 +124,27 @@ def guessed_form(data: str, form: dict[str, str]) -> dict[str, str]:
 
 
 def named_columns(source: Any) -> list[ColumnType]:
-    """The columns of a source that have a name; one that two columns share is refused, for no study could tell them apart."""
-    columns = [column for column in read_schema(source) if column.name.strip()]
-    names = [column.name for column in columns]
-    for name in names:
-        if names.count(name) > 1:
-            raise DataError(f"Two columns are named {name!r}: rename one of them in the table.")
-    return columns
+    """The columns of a source that have a name."""
+    return named_and_unnamed(source)[0]
+
+
+def named_and_unnamed(source: Any) -> tuple[list[ColumnType], list[int]]:
+    """The columns that have a name, and the places of those that have none.
+
+    A name that two columns share is refused, for no study could tell them apart; so is one that no study may have: names come
+    from files, and may hold anything.
+    """
+    listed = read_schema(source)
+    for place, column in enumerate(listed, 1):
+        if column.name.strip() and not is_printable(column.name):
+            raise DataError(
+                f"The name of column {place}, {shown(column.name)}, holds characters that cannot be printed: rename it."
+            )
+    columns = [column for column in listed if column.name.strip()]
+    for name, times in Counter(column.name for column in columns).items():
+        if times > 1:
+            raise DataError(f"Two columns are named {shown(name)}: rename one of them in the table.")
+    return columns, [place for place, column in enumerate(listed, 1) if not column.name.strip()]
 
 
 def label(data: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.study_file import assumptions_from, read_assumptions
+from dpselect.assume.study.names import shown
+from dpselect.assume.study.study_file import MOST_CHARACTERS, assumptions_from, parse_tables, read_assumptions
 from dpselect.errors import AssumptionError
 
 OPEN = "?"
+MOST_PLACES = 10
+"""Open places that one message names."""
 
 
 def read_study(path: str) -> Assumptions:
@@ -20,12 +21,13 @@ def read_study(path: str) -> Assumptions:
     _leave_out_open_bounds(values)
     open_places = list(_open_places(values))
     if open_places:
+        more = f"; and {len(open_places) - MOST_PLACES} more" if len(open_places) > MOST_PLACES else ""
         raise AssumptionError(
-            f"The study file {path!r} still leaves open: {'; '.join(open_places)}. "
+            f"The study file {path!r} still leaves open: {'; '.join(open_places[:MOST_PLACES])}{more}. "
             'Replace each "?" by what is known without looking at the rows.'
         )
     # A file that could not be read, or is none, is read again for the sentence that says why.
-    return assumptions_from(values, path) if values else read_assumptions(path)
+    return assumptions_from(values, f"The study file {path!r}") if values else read_assumptions(path)
 
 
 def _leave_out_open_bounds(values: dict[str, Any]) -> None:
@@ -39,8 +41,9 @@ def _leave_out_open_bounds(values: dict[str, Any]) -> None:
 def _tables(path: str) -> dict[str, Any]:
     """The TOML values; empty where the file cannot be read, for `read_assumptions` says that better."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        with open(path, encoding="utf-8") as file:
+            return parse_tables(file.read(MOST_CHARACTERS + 1))
+    except (OSError, UnicodeDecodeError, AssumptionError):
         return {}
 
 
@@ -55,5 +58,5 @@ def _open_places(values: dict[str, Any]) -> Iterable[str]:
         missing = [key for key, value in table.items() if OPEN in (value if isinstance(value, list) else [value])]
         if missing:
             name = table.get("name")
-            who = f"'{name}'" if isinstance(name, str) and name != OPEN else what
-            yield f"{' and '.join(missing)} of {who}"
+            who = shown(name) if isinstance(name, str) and name != OPEN else what
+            yield f"{' and '.join(shown(key)[1:-1] for key in missing)} of {who}"
