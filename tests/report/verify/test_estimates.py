@@ -107,5 +107,5 @@ def test_what_was_not_seen_is_said_on_the_page_and_in_the_terminal(estimated):
     document = replace(estimated, coefficients=replace(estimated.coefficients, terms=terms))
     page = report_page(document)
     assert "not seen at this price" in page and "open on both sides" in page
-    rows = coefficient_rows(document.coefficients)
+    rows = coefficient_rows(estimate_facts(document.coefficients))
     assert rows[1][1].startswith("not seen (visible from") and rows[1][2] == "open on both sides"

@@ -18,8 +18,8 @@ MOST_RATIO = 2.0
 MOST_LENGTH = 0.5
 """R^2 is determined if its interval is no longer."""
 
-ALLOWANCE = 1.3
-"""Both intervals are so many times as long as to first order: the noisy fit explains some of the noise."""
+ALLOWANCE, SHARE_ALLOWANCE = 1.2, 1.5
+"""The intervals of both are so many times as long as to first order: the noisy fit explains some of the noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _share(fit: Fit, marginal: Marginals, level: float) -> Amount:
     problem = fit.problem
     if problem.constant is None:
         return Amount()
-    z = ALLOWANCE * NormalDist().inv_cdf((1 + level) / 2)
+    z = SHARE_ALLOWANCE * NormalDist().inv_cdf((1 + level) / 2)
     rest = float(marginal.quantiles(np.array([0.5]), (0.0, 1.0))[0, 0])
     total = problem.total / problem.rows
     mean = np.zeros(len(problem.precision) + 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.models.budget import plain
+from dpselect.assume.models.budget import Guarantee, plain
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.selection import Selection
-from dpselect.report.public.estimate_facts import estimate_facts
+from dpselect.report.public.facts import EstimateFact
 from dpselect.report.public.numbers import number, span
 from dpselect.report.public.words import choice_note, factor_text, price_text
 
@@ -29,9 +29,19 @@ def selection_lines(selection: Selection) -> list[tuple[str, str]]:
     return lines
 
 
-def coefficient_rows(coefficients: Coefficients) -> list[list[str]]:
+def analysis_lines(selection: Selection, coefficients: Coefficients, whole: Guarantee) -> list[tuple[str, str]]:
+    """The same for an analysis: the whole price first, then its parts."""
+    first, second = plain(selection.guarantee.epsilon), plain(coefficients.guarantee.epsilon)
+    lines = [
+        ("guarantee", f"{whole} in all (odds change by a factor of at most {factor_text(whole.epsilon)})"),
+        ("", f"epsilon {first} of it for the choice, {second} for the coefficients"),
+        *selection_lines(selection)[1:],
+    ]
+    return lines if coefficients.receipt is None else [*lines, ("", charge_line(coefficients.receipt))]
+
+
+def coefficient_rows(facts: EstimateFact) -> list[list[str]]:
     """One row a coefficient: name, value, interval, and the interval that counts the choice where there is one."""
-    facts = estimate_facts(coefficients)
     rows = []
     for each in facts.coefficients:
         one = each.coefficient
@@ -41,10 +51,19 @@ def coefficient_rows(coefficients: Coefficients) -> list[list[str]]:
     return rows
 
 
-def coefficient_columns(coefficients: Coefficients) -> list[str]:
+def coefficient_columns(facts: EstimateFact) -> list[str]:
     """The head of that table."""
-    facts = estimate_facts(coefficients)
     return ["term", "coefficient", f"{facts.level} interval", *(["counting the choice"] if facts.wide else [])]
+
+
+def estimate_remarks(facts: EstimateFact) -> list[str]:
+    """What goes below that table: slopes one at a time, what is left unexplained, and cautions."""
+    alone = [
+        f"By itself: {each.name} {number(each.coefficient.value)} ({span(each.coefficient.lower, each.coefficient.upper)})."
+        for each in facts.alone
+        if each.coefficient.value is not None
+    ]
+    return [*alone, facts.residual, *(f"Note: {caution}" for caution in facts.cautions)]
 
 
 def charge_line(receipt: Receipt) -> str:

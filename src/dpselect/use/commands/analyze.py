@@ -14,7 +14,7 @@ from dpselect.release.selection import Selection
 from dpselect.report.public.document import Document, today
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
-from dpselect.report.public.text import charge_line, coefficient_columns, coefficient_rows, selection_lines
+from dpselect.report.public.text import analysis_lines, coefficient_columns, coefficient_rows, estimate_remarks
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
 from dpselect.use.analyze import run_analysis
 from dpselect.use.shell.delivery import deliver, names
@@ -156,12 +156,11 @@ def _show(document: Document, till: Till, as_json: bool, quiet: bool, page: Path
         click.echo(selection.formula)
         return
     click.echo(heading(selection.formula))
-    lines = selection_lines(selection)
-    if coefficients.receipt is not None:
-        lines.append(("", charge_line(coefficients.receipt)))
+    lines = analysis_lines(selection, coefficients, document.guarantee)
     click.echo(pairs([*lines, ("ledger", till.shown)]))
     click.echo()
-    show_table(coefficient_columns(coefficients), coefficient_rows(coefficients), numbers=(1, 2, 3))
-    for caution in estimate_facts(coefficients).cautions:
-        click.echo(f"Note: {caution}")
+    facts = estimate_facts(coefficients)
+    show_table(coefficient_columns(facts), coefficient_rows(facts), numbers=(1, 2, 3))
+    for remark in estimate_remarks(facts):
+        click.echo(remark)
     click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")
