@@ -212,3 +212,24 @@ def test_strange_sums_raise_nothing_and_stay_in_their_block(backend, strange):
     sums.sums.slices[0, 1, :, 3:] = strange
     votes = block_votes(sums, dead_zone=0.5, ridge=0.1, backend=backend)[0]
     np.testing.assert_array_equal(votes[[0, 2, 3]], usual[[0, 2, 3]])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_block_with_one_row_too_many_abstains(backend):
+    """Sums of the same rows over and over: the statistics would be as they were, but no longer exact."""
+    sums = sums_of(table(3, 64, 3, whole=True, dummies=False), np.zeros(64), 1, whole=True)
+    sums.sums.table[:] *= 2**16
+    assert block_votes(sums, **NOTHING, backend=backend)[0, 0, 1:].all()
+    sums.sums.table[0, 0, 0] += 1
+    assert not block_votes(sums, **NOTHING, backend=backend).any()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_one_step_in_thousands_of_rows_is_seen(backend, sign):
+    """Sums of squares near 2^52, of which centring leaves less than one."""
+    rows = np.full((5000, 2), GRID)
+    rows[:, 1] = np.random.default_rng(1).integers(-1000, 1001, 5000)
+    rows[77] = GRID - 1, -sign * GRID
+    votes = block_votes(sums_of(rows, np.zeros(5000), 1, whole=True), dead_zone=2.0, ridge=0.0, backend=backend)
+    assert votes[0, 0].tolist() == [0, sign]

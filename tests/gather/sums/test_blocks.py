@@ -119,6 +119,16 @@ def test_binned_sums_are_those_of_fractions(twin):
 
 
 @pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("place", [-20, -3, -1, 0, 1, 2, 7])
+def test_half_the_next_units_size_is_still_in_a_bin(twin, place):
+    for value, top in ((2.0**31, place), (2.0**31 * (1 + 2**-52), place + 1), (-(2.0**31), place), (0.0, LOWEST)):
+        rows = np.array([[value * 2.0 ** (32 * place)]])
+        sums = add(twin, rows, np.zeros(1, dtype=np.uint32), 1, empty(1, 1, whole=False))
+        assert sums.tops[0, 0].tolist()[:2] == [0, top]
+        assert sums.slices[0, 0, :, 1].sum() == rows[0, 0]
+
+
+@pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize("whole", [True, False])
 def test_order_cuts_and_merging_change_nothing(twin, whole):
     rng = np.random.default_rng(11)
