@@ -110,8 +110,9 @@ class Studio:
     def nonce(self):
         return re.search(r'name="nonce" value="([^"]+)"', self.get("confirm")[2]).group(1)
 
-    def ask(self, epsilon="1"):
-        return self.post("release", {"epsilon": epsilon, "delta": "1e-6", "title": "What makes incomes differ?"})
+    def ask(self, epsilon="1", **fields):
+        usual = {"epsilon": epsilon, "delta": "1e-6", "title": "What makes incomes differ?"}
+        return self.post("release", {**usual, **fields})
 
     def stop(self, how=signal.SIGINT):
         """End the process; what it printed after the address, and its exit code."""

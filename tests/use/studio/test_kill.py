@@ -2,6 +2,7 @@
 
 import re
 
+from dpselect.assume.models.budget import plain
 from dpselect.release.ledger.ledger import Ledger
 
 from .conftest import START
@@ -9,6 +10,7 @@ from .conftest import START
 KILLED = (
     """
 import os, signal
+from dpselect.assume.models.budget import plain
 from dpselect.release.ledger.ledger import Ledger
 charge = Ledger.charge
 def charge_and_die(self, record):
@@ -35,8 +37,8 @@ def test_a_charge_without_a_release_is_said_to_stand(start):
     for screen in ("budget", "release"):
         text = re.sub(r"\s+", " ", studio.get(screen)[2])
         assert "A charge stands without a release." in text
-        assert f"record 1 ({record.what}, epsilon 0.6," in text
-    assert "epsilon 2.4 of 3 left" in studio.get("study")[2]
+        assert f"record 1 ({record.what}, epsilon {plain(record.epsilon)}," in text
+    assert f"epsilon {plain(3 - record.epsilon)} of 3 left" in studio.get("study")[2]
     assert studio.post("study", {"address": "people.csv"})[0] == 303
     studio.ask()
     assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303

@@ -33,8 +33,8 @@ def code_blocks(text):
     return [html.unescape(each) for each in re.findall(r"<code>(.*?)</code>", text, re.DOTALL)]
 
 
-def finished(studio, epsilon="1"):
-    studio.ask(epsilon)
+def finished(studio, epsilon="1", **fields):
+    studio.ask(epsilon, **fields)
     assert studio.post("confirm", {"nonce": studio.nonce(), "amount": epsilon})[1]["Location"] == "progress"
     assert "Read the report" in studio.get("progress")[2]
 
@@ -117,6 +117,30 @@ def test_a_length_that_is_secret_is_shown_nowhere(studio):
         text = studio.get(screen)[2]
         assert "3,000" not in text
         assert not re.search(r"\b3000\b", text)
+
+
+def test_bounds_may_stay_open_where_the_choice_is_all(studio):
+    studio.post("study", {"address": "people.csv"})
+    form = variables({"age": {"lower": "", "upper": ""}, "hours": {"lower": "", "upper": ""}})
+    assert studio.post("variables", form)[1]["Location"] == "persons"
+    studio.post("budget", {"epsilon": "3", "delta": "0"})
+    text = studio.send_form("release", {"what": "both", "epsilon": "1", "delta": "1e-6"})
+    assert "needs the bounds of" in html.unescape(text)
+    assert "age" in text
+    finished(studio, what="choice")
+    (record,) = Ledger(studio.folder / "study.budget.db").records()
+    assert (record.what, str(record.epsilon.normalize()), record.delta) == ("select", "1", 0)
+    assert "Report 1 verifies." in studio.send_form("verify", {"number": "1"})
+    assert "stands without" not in studio.get("budget")[2]
+    assert studio.get("page-1")[0] == 200
+    command, python = [block for block in code_blocks(studio.get("report-1")[2]) if "select" in block]
+    words = [*shlex.split(command)[1:], "--yes"]
+    words[words.index("-o") + 1] = "again.json"
+    run = {"cwd": studio.folder, "env": ENVIRONMENT, "capture_output": True, "text": True}
+    for arguments in (["-m", "dpselect.use.command_line", *words], ["-c", python]):
+        made = subprocess.run([sys.executable, *arguments], check=False, **run)
+        assert made.returncode == 0, made.stderr
+    assert len(Ledger(studio.folder / "study.budget.db").records()) == 3
 
 
 def test_a_second_studio_in_the_same_folder_is_refused(studio):

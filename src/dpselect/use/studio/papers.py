@@ -61,6 +61,7 @@ class Order:
     source: Source
     assumptions: Assumptions
     budget: Budget
+    coefficients: bool
     title: str
     number: int
 
@@ -196,6 +197,7 @@ def past_order(study: Path, number: int, source: Source | None) -> Order:
         assumptions=document.selection.assumptions,
         source=source or Source(address="DATA", form=(), columns=()),
         budget=Budget(document.guarantee.epsilon, document.guarantee.delta),
+        coefficients=document.coefficients is not None,
         title=document.title,
         number=number,
     )
@@ -203,26 +205,28 @@ def past_order(study: Path, number: int, source: Source | None) -> Order:
 
 def same_command(order: Order) -> str:
     """What to type for the same release in a shell."""
-    study, page = (_here(path) for path in (order.study, report_files(order.study, order.number)[0]))
-    words = ["dpselect", "analyze", study, order.source.shown]
-    words += ["--epsilon", plain(order.budget.epsilon), "--delta", plain(order.budget.delta)]
+    page, values = (_here(path) for path in report_files(order.study, order.number))
+    words = ["dpselect", "analyze" if order.coefficients else "select", _here(order.study), order.source.shown]
+    words += ["--epsilon", plain(order.budget.epsilon)]
+    if order.coefficients:
+        words += ["--delta", plain(order.budget.delta)] + (["--title", order.title] if order.title else [])
     for name, value in order.source.form:
         words += [f"--{name}", value]
-    if order.title:
-        words += ["--title", order.title]
-    return " ".join(map(shlex.quote, [*words, "-o", page]))
+    return " ".join(map(shlex.quote, [*words, "-o", page if order.coefficients else values]))
 
 
 def same_python(order: Order) -> str:
     """What to write for the same release in Python."""
     form = "".join(f", {name}={value!r}" for name, value in order.source.form)
     data = f"dpselect.Csv({order.source.shown!r}{form})" if form else repr(order.source.shown)
-    price = f"epsilon={plain(order.budget.epsilon)!r}, delta={plain(order.budget.delta)!r}"
+    price = f"epsilon={plain(order.budget.epsilon)!r}"
+    if order.coefficients:
+        price += f", delta={plain(order.budget.delta)!r}"
     return (
         "import dpselect\n\n"
         f"study = dpselect.read_assumptions({_here(order.study)!r})\n"
         f"ledger = dpselect.Ledger({str(beside(_here(order.study)))!r})\n"
-        f"made = dpselect.analyze({data}, study, {price}, ledger=ledger)\n"
+        f"made = dpselect.{'analyze' if order.coefficients else 'select'}({data}, study, {price}, ledger=ledger)\n"
         "print(made)"
     )
 

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.errors import DpselectError
+from dpselect.errors import BudgetExceeded, DpselectError
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
 from dpselect.use.studio.papers import (
@@ -36,7 +36,7 @@ def show_release(request: Request) -> Response:
         request,
         "release",
         problems=draft.problems,
-        typed={"epsilon": "1", "delta": "1e-6", "title": "", **draft.form},
+        typed={"epsilon": "1", "delta": "1e-6", "title": "", "what": "both", **draft.form},
         facts=facts,
         alone=facts.alone if facts and not session.busy else (),
         reports=reports(session.study),
@@ -51,11 +51,11 @@ def ask(request: Request) -> Response:
             raise DpselectError("State where the rows are first, on the page Study.")
         if session.busy:
             raise DpselectError("A release is under way; wait for it to end.")
-        epsilon, delta = sent.get("epsilon", "").strip(), sent.get("delta", "").strip()
-        session.ask(place_order(session.study, session.source, epsilon, delta, sent.get("title", "").strip()))
+        session.ask(place_order(session.study, session.source, {key: text.strip() for key, text in sent.items()}))
     except DpselectError as problem:
         sentence = explain(problem).sentence
-        where = "delta" if sentence.startswith("delta") else "epsilon" if "epsilon" in sentence else "form"
+        where = next((each for each in ("delta", "epsilon") if sentence.startswith(each)), "what")
+        where = "epsilon" if isinstance(problem, BudgetExceeded) else where
         session.keep("release", sent, {where: sentence})
         return go_to("release")
     return go_to("confirm")

@@ -40,13 +40,26 @@ def serve(study: str, port: int, tell: Callable[[str], None]) -> None:
     with _alone(place.parent):
         with _listen(port) as door:
             taken: int = door.getsockname()[1]
-            server = uvicorn.Server(_settings(make_app(session, keys, taken)))
+            address = f"http://{LOOPBACK}:{taken}/?token={keys.token}"
+            server = _Server(_settings(make_app(session, keys, taken)), lambda: tell(address))
             try:
-                tell(f"http://{LOOPBACK}:{taken}/?token={keys.token}")
                 server.run(sockets=[door])
             except KeyboardInterrupt:
                 pass
         _finish(session)
+
+
+class _Server(uvicorn.Server):
+    """Says that it is ready once it is, and Ctrl-C is listened to."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as usual, then say so."""
+        await super().startup(sockets)
+        self._ready()
 
 
 def _settings(app: ASGIApp) -> uvicorn.Config:

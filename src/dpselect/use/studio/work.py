@@ -13,6 +13,7 @@ from typing import Any
 
 from dpselect.assume.models.budget import EXACT, Budget, exact_delta, exact_epsilon, plain
 from dpselect.assume.models.choice import Choice
+from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.study_file import read_assumptions, write_assumptions
 from dpselect.errors import AssumptionError, DpselectError, LedgerError
@@ -20,6 +21,8 @@ from dpselect.gather.table import table_cells
 from dpselect.rehearse.check.fit import measure_fit
 from dpselect.rehearse.planning.plan import plan_study
 from dpselect.release.account import Account
+from dpselect.release.ledger.records import Charge
+from dpselect.release.select import selection_charge
 from dpselect.report.custodian.curves import curve_chart
 from dpselect.report.custodian.page import custodian_page
 from dpselect.report.public.document import Document, today
@@ -27,8 +30,9 @@ from dpselect.report.public.page import report_page
 from dpselect.report.public.words import guarantee_sentence
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.verify import check_report
-from dpselect.use.analysis_plan import plan_analysis
+from dpselect.use.analysis_plan import plan_analysis, rows_to_suppose
 from dpselect.use.analyze import run_analysis
+from dpselect.use.select import choose_model
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.ledgers import analyst
 from dpselect.use.shell.sources import guessed_form, named_columns, source_of
@@ -100,6 +104,7 @@ def holds_already(values: dict[str, Any], study: Path) -> bool:
 
 def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str) -> PlanFacts:
     """What to expect, from public facts alone."""
+    assumptions.require_bounds("A plan")
     share, r = float(r_squared), assumptions.r
     if not 0 < share < 1:
         raise AssumptionError(f"The expected R² is {r_squared}; it must be between 0 and 1, such as 0.3.")
@@ -134,15 +139,33 @@ def check_page(assumptions: Assumptions, source: Source) -> str:
     return custodian_page(assumptions, measure_fit(table_cells(rows.source, assumptions), assumptions), None)
 
 
-def place_order(study: Path, source: Source, epsilon: str, delta: str, title: str) -> Order:
+def place_order(study: Path, source: Source, asked: dict[str, str]) -> Order:
     """A release that could be afforded as things stand; nothing is charged."""
     ledger = ledger_of(study)
     if ledger is None:
         raise LedgerError("There is no budget yet: open it first, on the page Budget.")
-    assumptions, budget = stated(study), Budget(exact_epsilon(epsilon), exact_delta(delta))
-    ledger.check(*plan_analysis(assumptions, budget=budget, choice=Choice()).charges)
-    number = 1 + max(reports(study), default=0)
-    return Order(study=study, source=source, assumptions=assumptions, budget=budget, title=title, number=number)
+    both = asked.get("what") != "choice"
+    order = Order(
+        study=study,
+        source=source,
+        assumptions=stated(study),
+        budget=Budget(exact_epsilon(asked.get("epsilon", "")), exact_delta(asked.get("delta", "") if both else 0)),
+        coefficients=both,
+        title=asked.get("title", ""),
+        number=1 + max(reports(study), default=0),
+    )
+    ledger.check(*_charges(order))
+    return order
+
+
+def _charges(order: Order) -> tuple[Charge, ...]:
+    """What the ledger will be asked for; whatever can be refused without the rows is refused here."""
+    choice, price = Choice(), order.budget
+    if order.coefficients:
+        return plan_analysis(order.assumptions, budget=price, choice=choice).charges
+    rows = rows_to_suppose(order.assumptions, choice)
+    recipe = make_recipe(order.assumptions, choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
+    return (selection_charge(recipe),)
 
 
 def consequences(order: Order) -> tuple[str, str]:
@@ -161,16 +184,22 @@ def release(order: Order, tell: Tell) -> None:
     require_writable(page, values)
     rows, account = order.source.rows(), Account(ledger_of(order.study), order.source.label, analyst())
     rows.check(order.assumptions)
-    plan = plan_analysis(order.assumptions, budget=order.budget, choice=Choice())
-    account.check(*plan.charges)
-    tell("The study, the price and the place for the report were checked.")
-    moments = rows.moments(order.assumptions, quiet=True)
-    tell("The rows were read.")
-    made = run_analysis(moments, plan, account)
-    tell("The ledger was charged, then the noise was drawn.")
-    document = Document(title=order.title, made=today(), selection=made.selection, coefficients=made.coefficients)
+    account.check(*_charges(order))
+    tell("The study, the price and the place for the report were checked. Now the rows are read.")
+    document = _draw(order, rows.table(order.assumptions), account)
+    tell("The rows were read, then the ledger was charged, then the noise was drawn.")
     _write((values, document.to_json()), (page, report_page(document)), tell=tell)
     tell("The report was written to the disk.")
+
+
+def _draw(order: Order, table: Any, account: Account) -> Document:
+    """The release itself, by the functions of the other doors."""
+    if not order.coefficients:
+        selection = choose_model(table, order.assumptions, Choice(), order.budget, account)
+        return Document(title=order.title, made=today(), selection=selection)
+    plan = plan_analysis(order.assumptions, budget=order.budget, choice=Choice())
+    made = run_analysis(table, plan, account)
+    return Document(title=order.title, made=today(), selection=made.selection, coefficients=made.coefficients)
 
 
 def _write(*files: tuple[Path, str], tell: Tell) -> None:
