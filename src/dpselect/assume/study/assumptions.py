@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from dpselect.assume.study.canonical import sha256_of
-from dpselect.assume.study.columns import INTERCEPT, Column, design_columns
+from dpselect.assume.study.columns import INTERCEPT, Column, check_width, design_columns
 from dpselect.assume.study.names import check_name, shown
 from dpselect.assume.study.neighbors import Neighbors, check_neighbors
 from dpselect.assume.study.terms import Term, normal_terms
@@ -28,8 +27,6 @@ Intercept = Literal["always", "candidate", "none"]
 Missing = Literal["error", "midpoint", "zero-row"]
 MOST_ROWS_PER_PERSON = 100_000
 MOST_ROWS = 2**32
-MOST_COLUMNS = 4000
-"""Columns of a design: the sums of their products then fit in a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ class Assumptions:
         object.__setattr__(self, "terms", normal_terms(self.terms, self.predictors))
         self._check_person(names)
         self._check_rows()
-        self._check_width()
+        check_width(self.predictors, self.terms or [(variable.name,) for variable in self.predictors])
         columns = [column.name for column in self.columns]
         if not columns:
             raise AssumptionError("There is nothing to choose from: name a predictor or allow an intercept.")
@@ -110,16 +107,6 @@ class Assumptions:
                 raise AssumptionError(
                     f"Two columns of the model would be named {shown(name)}; rename a variable or a level."
                 )
-
-    def _check_width(self) -> None:
-        """Before the columns are listed: a product of categories has as many as its levels multiplied."""
-        dummies = {v.name: len(v.dummies) if isinstance(v, Categorical) else 1 for v in self.predictors}
-        terms = self.terms or tuple((name,) for name in dummies)
-        width = sum(math.prod(dummies[name] for name in term) for term in terms)
-        if width > MOST_COLUMNS:
-            raise AssumptionError(
-                f"The study has {width:,} columns, and the most is {MOST_COLUMNS:,}: state fewer levels or products."
-            )
 
     def _check_radius(self) -> None:
         if not self.response.bounded:

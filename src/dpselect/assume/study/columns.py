@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
+from dpselect.assume.study.names import Level
 from dpselect.assume.study.terms import Term
-from dpselect.assume.study.variables import Categorical, Level, Variable
+from dpselect.assume.study.variables import Categorical, Variable
+from dpselect.errors import AssumptionError
 
 INTERCEPT = "intercept"
+MOST_COLUMNS = 4000
+"""The sums of the products of so many columns fit in a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +54,13 @@ def _factors(variable: Variable) -> tuple[Factor, ...]:
     if not isinstance(variable, Categorical):
         return (Factor(variable.name),)
     return tuple(Factor(variable.name, level) for level in variable.dummies)
+
+
+def check_width(predictors: Sequence[Variable], terms: Sequence[Term]) -> None:
+    """Refuse more columns than can be added up, before they are listed: a product has as many as its levels multiplied."""
+    columns = {variable.name: len(_factors(variable)) for variable in predictors}
+    width = sum(prod(columns[name] for name in term) for term in terms)
+    if width > MOST_COLUMNS:
+        raise AssumptionError(
+            f"The study has {width:,} columns, and the most is {MOST_COLUMNS:,}: state fewer levels or products."
+        )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from dpselect.errors import AssumptionError
 
+Level = str | int
+
 LONGEST_NAME = 300
+LONGEST_LEVEL = 1000
+LARGEST_LEVEL = 2**53 - 1
+"""Whole numbers up to here are told apart as doubles, in which every engine compares them."""
 SHOWN = 120
 """Characters of a value that a message quotes, at most."""
 _TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -40,3 +46,31 @@ def shown(value: Any) -> str:
     if len(text) > SHOWN:
         text = f"{text[:SHOWN]}..."
     return "".join(each if is_printable(each) else each.encode("unicode_escape").decode() for each in text)
+
+
+def checked_levels(name: str, given: object) -> tuple[Level, ...]:
+    """Levels that can be told apart in every engine: all text or all whole numbers, each once."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise AssumptionError(f"The levels of {name!r} must be a list of levels.")
+    levels = tuple(given)
+    texts = all(isinstance(level, str) for level in levels)
+    wholes = all(isinstance(level, int) and not isinstance(level, bool) for level in levels)
+    if not (texts or wholes):
+        raise AssumptionError(f"The levels of {name!r} must be all strings or all whole numbers.")
+    if wholes and not all(abs(int(level)) <= LARGEST_LEVEL for level in levels):
+        raise AssumptionError(f"The levels of {name!r} must be below 2^53 in size: state larger ones as text.")
+    if len(levels) < 2:
+        raise AssumptionError(f"{name!r} has {len(levels)} level(s); it needs at least two.")
+    for level in levels:
+        if isinstance(level, str) and (len(level) > LONGEST_LEVEL or not _is_text(level)):
+            raise AssumptionError(
+                f"A level of {name!r} is {shown(level)}; it must be text of at most {LONGEST_LEVEL:,} letters."
+            )
+    if len(set(levels)) < len(levels):
+        raise AssumptionError(f"The levels of {name!r} name one twice; name each once.")
+    return levels
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text can be written in UTF-8."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)

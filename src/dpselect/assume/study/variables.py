@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from dpselect.assume.study.labels import WORDS, Described, check_words, checked_level_labels, said_words
-from dpselect.assume.study.names import check_name, shown
+from dpselect.assume.study.names import Level, check_name, checked_levels, shown
 from dpselect.errors import AssumptionError
-
-Level = str | int
 
 GRID = 2**20
 """A number scaled to [-1, 1] becomes a whole number of steps of 1/GRID, so that sums of products are exact everywhere."""
-
-LONGEST_LEVEL = 1000
-LARGEST_LEVEL = 2**53 - 1
-"""Whole numbers up to here are told apart as doubles, in which every engine compares them."""
 
 
 def as_number(value: Any, what: str) -> float:
@@ -192,34 +185,6 @@ def _check_levelled(variable: Binary | Categorical) -> None:
 def _said_of_levels(variable: Binary | Categorical) -> dict[str, Any]:
     labels = {"level_labels": list(variable.level_labels)} if variable.level_labels else {}
     return {**labels, **said_words(variable)}
-
-
-def checked_levels(name: str, given: object) -> tuple[Level, ...]:
-    """Levels that can be told apart in every engine: all text or all whole numbers, each once."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise AssumptionError(f"The levels of {name!r} must be a list of levels.")
-    levels = tuple(given)
-    texts = all(isinstance(level, str) for level in levels)
-    wholes = all(isinstance(level, int) and not isinstance(level, bool) for level in levels)
-    if not (texts or wholes):
-        raise AssumptionError(f"The levels of {name!r} must be all strings or all whole numbers.")
-    if wholes and not all(abs(int(level)) <= LARGEST_LEVEL for level in levels):
-        raise AssumptionError(f"The levels of {name!r} must be below 2^53 in size: state larger ones as text.")
-    if len(levels) < 2:
-        raise AssumptionError(f"{name!r} has {len(levels)} level(s); it needs at least two.")
-    for level in levels:
-        if isinstance(level, str) and (len(level) > LONGEST_LEVEL or not _is_text(level)):
-            raise AssumptionError(
-                f"A level of {name!r} is {shown(level)}; it must be text of at most {LONGEST_LEVEL:,} letters."
-            )
-    if len(set(levels)) < len(levels):
-        raise AssumptionError(f"The levels of {name!r} name one twice; name each once.")
-    return levels
-
-
-def _is_text(text: str) -> bool:
-    """Whether a text can be written in UTF-8."""
-    return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 KINDS = ("number", "binary", "category")

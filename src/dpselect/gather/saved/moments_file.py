@@ -15,7 +15,7 @@ from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError
-from dpselect.gather.sources.files import listed_files
+from dpselect.gather.intact.listed_files import listed_files
 from dpselect.gather.sources.source import is_path
 from dpselect.gather.sums.accumulate import checked
 from dpselect.gather.sums.moments import Moments, named, named_by_content, pooled, require_sound

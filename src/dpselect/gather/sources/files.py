@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from glob import glob
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from urllib.parse import unquote
 
 from dpselect.errors import DataError
 from dpselect.gather.intact.damage import is_whole
-from dpselect.gather.intact.same_files import refuse_managed, refuse_twice
 from dpselect.gather.intact.text_numbers import number_of
 from dpselect.gather.intact.watch import Watch
 from dpselect.gather.sources.excel import SUFFIXES
@@ -38,34 +35,6 @@ TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 BUFFER = 1 << 18
 """Bytes of each column that are read from the disk at a time."""
-
-
-def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The files meant by paths, patterns and folders, sorted by name, each once; names that start with . or _ are not data."""
-    found: list[str] = []
-    for each in paths:
-        path = os.fspath(each)
-        matches = (
-            sorted(glob(path, recursive=True)) if any(c in path for c in "*?[") and not os.path.exists(path) else [path]
-        )
-        if not matches or not os.path.exists(matches[0]):
-            raise DataError(
-                f"There is no file {path!r}: check the path, or give a database as postgresql://... or duckdb:..."
-            )
-        for match in matches:
-            found += _folder_files(match) if os.path.isdir(match) else [match]
-    refuse_twice(found)
-    refuse_managed(found)
-    return found
-
-
-def _folder_files(folder: str) -> list[str]:
-    hidden = (".", "_")
-    inside = [path for path in Path(folder).rglob("*") if path.is_file()]
-    data = [path for path in inside if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)]
-    if not data:
-        raise DataError(f"The folder {folder!r} holds no data files: give a folder of Parquet, Arrow or CSV files.")
-    return sorted(map(str, data))
 
 
 def format_of(files: Sequence[str]) -> str:

@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from dpselect.errors import DataError
 from dpselect.gather.intact.damage import require_whole
+from dpselect.gather.intact.listed_files import listed_files
 from dpselect.gather.intact.same_files import dataset_files, refuse_managed, refuse_twice
 from dpselect.gather.intact.watch import require_same, states_of
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
 from dpselect.gather.sources.excel import excel_stream, split_sheet
-from dpselect.gather.sources.files import file_stream, format_of, listed_files
+from dpselect.gather.sources.files import file_stream, format_of
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.source import Csv, Database, is_path, parse_address
 from dpselect.gather.sources.statistics_files import statistics_stream

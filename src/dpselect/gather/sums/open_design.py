@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import Column
-from dpselect.assume.study.variables import GRID, Categorical, Level, Variable
+from dpselect.assume.study.names import Level
+from dpselect.assume.study.variables import GRID, Categorical, Variable
 from dpselect.errors import DataError
 from dpselect.gather.sums.grid import Cells, Doubles
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import Column, Factor
-from dpselect.assume.study.variables import Level, Numeric, Variable
+from dpselect.assume.study.names import Level
+from dpselect.assume.study.variables import Numeric, Variable
 
 
 def variable_title(variable: Variable, *, unit: bool = False) -> str:
