@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpselect.use.analysis import Analysis
     from dpselect.use.analyze import analyze
     from dpselect.use.estimate import estimate
-    from dpselect.use.estimators import PCLSSelector, PCPLSelector
+    from dpselect.use.estimators import PCLSSelector, PCPLSelector, VotesSelector
     from dpselect.use.paper import pcls, pcpl
     from dpselect.use.select import select
     from dpselect.use.select_tuned import select_tuned
@@ -51,6 +51,7 @@ _HOMES = {
     "PCPLSelector": "use.estimators",
     "Selection": "release.selection",
     "Subsets": "assume.models.subsets",
+    "VotesSelector": "use.estimators",
     "aggregate_query": "gather.saved.sql",
     "analyze": "use.analyze",
     "estimate": "use.estimate",
@@ -89,6 +90,7 @@ __all__ = [
     "PCPLSelector",
     "Selection",
     "Subsets",
+    "VotesSelector",
     "aggregate_query",
     "analyze",
     "estimate",

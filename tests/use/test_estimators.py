@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -29,6 +29,8 @@ EXPECTED = {
         dpselect.PCLSSelector(),
         dpselect.PCPLSelector(),
         dpselect.PCLSSelector(neighbors="add-remove-one", fit_intercept=False),
+        dpselect.VotesSelector(),
+        dpselect.VotesSelector(LinearRegression(), max_size=2),
     ],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
@@ -84,3 +86,52 @@ def test_different_lengths_are_refused_without_a_count():
         dpselect.PCLSSelector().fit(np.zeros((12, 2)), np.zeros(13))
     assert "12" not in str(caught.value)
     assert "13" not in str(caught.value)
+
+
+def some_rows(n=3000, seed=5):
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(n, 5)) * [1, 100, 0.01, 1, 1] + [0, 1e6, 0, 0, 0]
+    return table, table[:, 0] + (table[:, 1] - 1e6) / 100 + rng.normal(size=n)
+
+
+def test_votes_need_no_bounds_and_no_scale():
+    table, response = some_rows()
+    selector = dpselect.VotesSelector(epsilon=1).fit(table, response)
+    assert selector.get_support().tolist() == [True, True, False, False, False]
+    assert selector.selection_.guarantee.epsilon == 1
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RidgeClassifier(), HuberRegressor()])
+def test_any_estimator_with_coefficients_may_vote(estimator):
+    table, response = some_rows()
+    scaled = (table - table.mean(axis=0)) / table.std(axis=0)
+    answer = response if estimator.__class__.__name__ == "HuberRegressor" else np.where(response > 0, "yes", "no")
+    selector = dpselect.VotesSelector(estimator, epsilon=2).fit(scaled, answer)
+    assert selector.get_support().tolist() == [True, True, False, False, False]
+
+
+def test_an_estimator_that_fails_abstains_and_tells_nothing():
+    class Failing(LinearRegression):
+        def fit(self, X, y):
+            raise ValueError(f"the secret is {y[0]}")
+
+    table, response = some_rows(400)
+    selector = dpselect.VotesSelector(Failing(), epsilon=1000).fit(table, response)
+    assert not selector.get_support().any()
+
+
+def test_an_empty_choice_does_not_break_a_pipeline():
+    table, _ = some_rows(300)
+    idle = np.random.default_rng(0).normal(size=300)
+    model = make_pipeline(dpselect.VotesSelector(epsilon=1e6, max_size=0), LinearRegression()).fit(table, idle)
+    assert model.predict(table) == pytest.approx(np.full(300, idle.mean()))
+    assert list(model[0].get_feature_names_out()) == ["nothing"]
+
+
+def test_a_ledger_pays_for_every_fold():
+    table, response = some_rows(300)
+    ledger = dpselect.Ledger(epsilon=2)
+    model = make_pipeline(dpselect.VotesSelector(epsilon=1, ledger=ledger), LinearRegression())
+    with pytest.raises(BudgetExceeded):
+        cross_val_score(model, table, response, cv=3, error_score="raise")
+    assert ledger.spent().epsilon == 2

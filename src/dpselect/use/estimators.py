@@ -7,22 +7,30 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.models.budget import Budget
+from dpselect.assume.models.choice import Choice
+from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.subsets import Subsets
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import INTERCEPT
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError
+from dpselect.release.account import Account
 from dpselect.release.selection import Selection
 from dpselect.use.complaints import quoting_nothing
-from dpselect.use.select import select
+from dpselect.use.select import choose_by_estimator, choose_model, select
 
 try:
-    from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator, clone
     from sklearn.feature_selection import SelectorMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as missing:
     raise ImportError("The selectors need scikit-learn: install dpselect[sklearn].") from missing
+
+
+NOTHING = "nothing"
+"""The name of the column of zeros that stands for an empty choice."""
 
 
 class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,8 +85,16 @@ class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """X with the chosen columns only."""
+        """X with the chosen columns only; where none was chosen one column of zeros, so that a pipeline goes on."""
+        if hasattr(self, "support_") and not self.support_.any():
+            checked = quoting_nothing(lambda: validate_data(self, X, dtype=None, reset=False, ensure_all_finite=False))
+            return np.zeros((checked.shape[0], 1))
         return quoting_nothing(lambda: super(_PrivateSelector, self).transform(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The chosen columns; a single "nothing" where there are none."""
+        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
+        return names if len(names) else np.array([NOTHING], dtype=object)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
         checked: tuple[Any, Any] = quoting_nothing(lambda: validate_data(self, X, y, y_numeric=True, dtype=np.float64))
@@ -95,6 +111,65 @@ class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # The noise has no seed, by design: a seed would undo the guarantee.
         tags.non_deterministic = True
         return tags
+
+
+class VotesSelector(_PrivateSelector):
+    """Private feature selection by block votes (pure epsilon-differential privacy), without any bounds.
+
+    Example: `VotesSelector(epsilon=1.0).fit(X, y).get_support()`, or with any estimator that has one coefficient a column:
+    `VotesSelector(LogisticRegression(), epsilon=1.0)`. The estimator is fitted in each of many small blocks of rows, and a
+    column is chosen where enough blocks agree on its sign. `rows` says about how many rows there are, where
+    neighbors="add-remove-one" makes their number private.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        epsilon: float = 1.0,
+        mechanism: str = "permute-and-flip",
+        neighbors: str = "replace-one",
+        rows: int | None = None,
+        max_size: int | None = None,
+        fit_intercept: bool = True,
+        ledger: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.neighbors = neighbors
+        self.rows = rows
+        self.max_size = max_size
+        self.fit_intercept = fit_intercept
+        self.ledger = ledger
+
+    def _select(self, X: Any, y: Any) -> Selection:
+        assumptions = Assumptions(
+            Numeric("y"),
+            [Numeric(f"x{j}") for j in range(X.shape[1])],
+            intercept="always" if self.fit_intercept else "none",
+            neighbors=self.neighbors,
+            missing="zero-row",
+            rows=self.rows,
+        )
+        choice = Choice("votes", self.mechanism, Subsets(max_size=self.max_size, empty=True))
+        price, account = Budget(self.epsilon), Account(self.ledger)
+        if self.estimator is None:
+            return choose_model((X, y), assumptions, choice, price, account)
+        rows = assumptions.public_rows(len(X))
+        return choose_by_estimator(
+            self._fit_block, X, y, make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon), account
+        )
+
+    def _fit_block(self, X: Any, y: Any) -> Any:
+        return clone(self.estimator).fit(X, y)
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+        numeric = self.estimator is None
+        checked: tuple[Any, Any] = quoting_nothing(
+            lambda: validate_data(self, X, y, y_numeric=numeric, dtype=np.float64)
+        )
+        return checked
 
 
 class PCLSSelector(_PrivateSelector):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from dpselect.assume.models.budget import Budget, Price
-from dpselect.assume.models.candidates import Candidates
+from dpselect.assume.models.candidates import Candidates, vote_units
 from dpselect.assume.models.choice import Choice, Mechanism, Method
 from dpselect.assume.models.penalty import Penalty
+from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.models.subsets import Model, Subsets
+from dpselect.assume.models.vote_rule import vote_rule
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.minimize.estimator_votes import Fit, estimator_votes
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.release.account import Account
@@ -18,6 +22,9 @@ from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.select import release_selection
 from dpselect.release.selection import Selection
 from dpselect.use.gathering import Gathered, gather_for
+
+ROWS_A_COLUMN = 4
+"""Rows of a block for each column, at least, where any estimator may stand in it."""
 
 
 def select(
@@ -57,3 +64,26 @@ def choose_from(table: Gathered, account: Account) -> Selection:
     losses = minimize(table.sums, table.recipe)
     scores = penalize(losses, table.recipe)
     return release_selection(scores, table.recipe, account)
+
+
+def choose_by_estimator(fit: Fit, X: Any, y: Any, recipe: Recipe, account: Account) -> Selection:
+    """The same path where any estimator with coefficients is fitted in each block."""
+    assert recipe.votes is not None
+    columns = recipe.assumptions.columns
+    rows, terms = recipe.assumptions.rows or recipe.rows, max(len(vote_units(recipe.candidates)), 1)
+    assert rows is not None
+    smallest = ROWS_A_COLUMN * (len(columns) + 1)
+    rule = vote_rule(rows, len(columns), terms, float(recipe.choice_epsilon), smallest)
+    recipe = replace(recipe, votes=replace(rule, ridge=0.0, statistic="the sign of an estimator's coefficient"))
+    intercept = recipe.assumptions.intercept != "none"
+    votes = estimator_votes(
+        fit,
+        X,
+        y,
+        blocks=rule.blocks,
+        partitions=rule.partitions,
+        columns=tuple(column.name for column in columns),
+        intercept=intercept,
+        assumptions=recipe.assumptions.hash,
+    )
+    return release_selection(penalize(votes, recipe), recipe, account)

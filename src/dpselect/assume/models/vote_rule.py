@@ -8,6 +8,7 @@ from typing import Any
 
 from dpselect.errors import AssumptionError
 
+LEAST_SQUARES = "least squares"
 MOST_PARTITIONS = 16
 FEWEST_PARTITIONS = 2
 SMALLEST_BLOCK = 2.5  # rows: below it most blocks of independent sizes have nothing to say
@@ -34,12 +35,15 @@ class VoteRule:
     ridge: float
     threshold: int
     price: float
+    statistic: str = LEAST_SQUARES
 
     def __post_init__(self) -> None:
         for name in ("blocks", "partitions", "threshold"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
                 raise AssumptionError(f"{name} of a rule for votes is {value!r}; it must be a whole number from 1.")
+        if not isinstance(self.statistic, str):
+            raise AssumptionError("The statistic of a rule for votes must be named in words.")
         for name in ("dead_zone", "ridge", "price"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e6:
@@ -47,21 +51,23 @@ class VoteRule:
             object.__setattr__(self, name, float(value))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Plain values; the statistic only where it is not least squares."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return values if self.statistic != LEAST_SQUARES else {k: v for k, v in values.items() if k != "statistic"}
 
 
-def vote_rule(rows: int, columns: int, terms: int, epsilon: float) -> VoteRule:
+def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: float = SMALLEST_BLOCK) -> VoteRule:
     """The rule for `rows` rows, `columns` columns (an intercept counted), `terms` terms and the price `epsilon`.
 
     All of it is a function of public facts: a wrong number of rows costs quality,
-    never privacy.
+    never privacy. `smallest` is how many rows a block
+    has at least, where what is fitted there needs more than least squares does.
     """
     _check(rows, columns, terms, epsilon)
     price, nats = expected_nats(terms)
     few_blocks_suffice = rows * epsilon / (8 * (nats + 1))
     size = few_blocks_suffice / math.sqrt(1 + 2 * few_blocks_suffice / columns)
-    blocks = max(1, int(rows / max(min(size, largest_size(rows)), SMALLEST_BLOCK)))
+    blocks = max(1, int(rows / max(min(size, largest_size(rows)), smallest)))
     partitions = min(max(round(800 / math.sqrt(rows)), FEWEST_PARTITIONS), MOST_PARTITIONS)
     blocks, partitions = _within_memory(rows, columns, blocks, partitions)
     share = threshold_share(rows, columns, blocks, partitions, nats, epsilon)

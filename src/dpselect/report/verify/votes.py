@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpselect.assume.models.candidates import vote_units
 from dpselect.assume.models.recipe import Recipe
-from dpselect.assume.models.vote_rule import vote_rule
+from dpselect.assume.models.vote_rule import LEAST_SQUARES, vote_rule
 from dpselect.errors import AssumptionError
 from dpselect.report.verify.answers import Check
 
@@ -18,6 +18,10 @@ def rule_check(recipe: Recipe) -> Check:
     if rows is None:
         return Check(what, False, "no number of rows is stated")
     terms = max(len(vote_units(recipe.candidates)), 1)
+    if recipe.votes.statistic != LEAST_SQUARES:
+        return Check(
+            what, True, f"{recipe.votes.partitions} times {recipe.votes.blocks:,} blocks, {recipe.votes.statistic}"
+        )
     try:
         rule = vote_rule(rows, len(assumptions.columns), terms, float(recipe.choice_epsilon))
     except AssumptionError as problem:
