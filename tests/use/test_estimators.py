@@ -30,7 +30,6 @@ EXPECTED = {
         dpselect.PCPLSelector(),
         dpselect.PCLSSelector(neighbors="add-remove-one", fit_intercept=False),
         dpselect.VotesSelector(),
-        dpselect.VotesSelector(LinearRegression(), max_size=2),
     ],
     expected_failed_checks=lambda estimator: EXPECTED,
 )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.models.budget import Budget
-from dpselect.assume.models.choice import Choice
+from dpselect.assume.models.choice import Choice, Mechanism
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.subsets import Subsets
 from dpselect.assume.study.assumptions import Assumptions
@@ -148,18 +148,22 @@ class VotesSelector(_PrivateSelector):
             Numeric("y"),
             [Numeric(f"x{j}") for j in range(X.shape[1])],
             intercept="always" if self.fit_intercept else "none",
-            neighbors=self.neighbors,
+            neighbors=self._relation(),
             missing="zero-row",
             rows=self.rows,
         )
-        choice = Choice("votes", self.mechanism, Subsets(max_size=self.max_size, empty=True))
+        mechanism: Mechanism = self.mechanism  # type: ignore[assignment]
+        choice = Choice("votes", mechanism, Subsets(max_size=self.max_size, empty=True))
         price, account = Budget(self.epsilon), Account(self.ledger)
         if self.estimator is None:
             return choose_model((X, y), assumptions, choice, price, account)
         rows = assumptions.public_rows(len(X))
-        return choose_by_estimator(
-            self._fit_block, X, y, make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon), account
-        )
+        recipe = make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon)
+        return choose_by_estimator(self._fit_block, X, y, recipe, account)
+
+    def _relation(self) -> Neighbors:
+        relation: Neighbors = self.neighbors  # type: ignore[assignment]
+        return relation
 
     def _fit_block(self, X: Any, y: Any) -> Any:
         return clone(self.estimator).fit(X, y)

@@ -59,9 +59,8 @@ class VoteRule:
 def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: float = SMALLEST_BLOCK) -> VoteRule:
     """The rule for `rows` rows, `columns` columns (an intercept counted), `terms` terms and the price `epsilon`.
 
-    All of it is a function of public facts: a wrong number of rows costs quality,
-    never privacy. `smallest` is how many rows a block
-    has at least, where what is fitted there needs more than least squares does.
+    All of it is a function of public facts: a wrong number of rows costs quality, never privacy. `smallest` is how many rows
+    a block has at least, where what is fitted there needs more than least squares does.
     """
     _check(rows, columns, terms, epsilon)
     price, nats = expected_nats(terms)
