@@ -13,11 +13,10 @@ from dpselect.errors import DataError
 from dpselect.gather.sums.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, moment_noise
 from dpselect.randomize.noisy_moments import noisy_moments
-from dpselect.release.account import NO_ACCOUNT, Account
+from dpselect.release.account import NO_ACCOUNT, Account, software_version
 from dpselect.release.coefficients.coefficients import Coefficients, coefficients_from
 from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.ledger.records import Charge
-from dpselect.release.select import software_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

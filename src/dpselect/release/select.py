@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.least_loss import noisy_least_loss
 from dpselect.randomize.levels import draw_set
-from dpselect.release.account import NO_ACCOUNT, Account
+from dpselect.release.account import NO_ACCOUNT, Account, software_version
 from dpselect.release.ledger.records import Charge, Receipt
 from dpselect.release.selection import Selection
 
@@ -103,11 +102,3 @@ def _bounded(scores: Scores | LocalScores, recipe: Recipe) -> Scores:
         float_below(recipe.guarantee.delta),
     )
     return scores.bounded(least_loss)
-
-
-def software_version() -> str:
-    """The installed version, for the record."""
-    try:
-        return version("dpselect")
-    except PackageNotFoundError:
-        return "unknown"

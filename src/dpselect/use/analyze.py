@@ -12,10 +12,9 @@ from dpselect.assume.models.penalty import Penalty
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import BudgetExceeded
-from dpselect.release.account import Account
+from dpselect.release.account import Account, LedgerPlace, account_of
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
-from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection
 from dpselect.use.analysis import Analysis
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
@@ -36,7 +35,7 @@ def analyze(
     penalty: Penalty | None = None,
     level: float = 0.95,
     intervals: IntervalKind = "plain",
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> Analysis:
@@ -54,7 +53,7 @@ def analyze(
         choice=Choice(method, mechanism, candidates, penalty),
         intervals=Intervals(level, intervals),
     )
-    return run_analysis(source, plan, Account(ledger, data, analyst))
+    return run_analysis(source, plan, account_of(ledger, data, analyst))
 
 
 def run_analysis(

@@ -11,11 +11,10 @@ from dpselect.assume.models.subsets import Model, candidates_for
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError
 from dpselect.gather.table import gather_table
-from dpselect.release.account import Account
+from dpselect.release.account import LedgerPlace, account_of
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
-from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.odds.release import plan_odds, release_odds
 from dpselect.release.selection import Selection
@@ -34,7 +33,7 @@ def estimate(
     intervals: IntervalKind = "plain",
     noise: NoiseKind | None = None,
     scale: Literal["response"] = "response",
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> Coefficients: ...
@@ -52,7 +51,7 @@ def estimate(
     intervals: IntervalKind = "plain",
     noise: NoiseKind | None = None,
     scale: Literal["odds"],
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> OddsRatios: ...
@@ -69,7 +68,7 @@ def estimate(
     intervals: IntervalKind = "plain",
     noise: NoiseKind | None = None,
     scale: Literal["response", "odds"] = "response",
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> Coefficients | OddsRatios:
@@ -83,7 +82,7 @@ def estimate(
     odds ratios come instead, from rows that are read again for a few noisy rounds of Newton's method under the one price.
     """
     stated, columns = _model(selection, assumptions)
-    account, selected = Account(ledger, data, analyst), isinstance(selection, Selection | TunedSelection)
+    account, selected = account_of(ledger, data, analyst), isinstance(selection, Selection | TunedSelection)
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "intervals": Intervals(level, intervals)}
     if scale == "odds":
         if noise == "laplace":

@@ -13,8 +13,7 @@ from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.gather.sources.arrays import named_matrix
-from dpselect.release.account import Account
-from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.account import LedgerPlace, account_of
 from dpselect.release.selection import Selection
 from dpselect.use.select import choose_model
 
@@ -31,7 +30,7 @@ def pcls(
     neighbors: Neighbors = "replace-one",
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
     names: Sequence[str] | None = None,
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
 ) -> Selection:
     """Algorithm 1, penalized constrained least squares: a model with pure epsilon-differential privacy.
 
@@ -41,7 +40,7 @@ def pcls(
     matrix, listed = named_matrix(X, names)
     assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
     choice = Choice("pcls", mechanism, candidates, phi)
-    return choose_model((matrix, y), assumptions, choice, Budget(epsilon), Account(ledger))
+    return choose_model((matrix, y), assumptions, choice, Budget(epsilon), account_of(ledger))
 
 
 def pcpl(
@@ -57,7 +56,7 @@ def pcpl(
     neighbors: Neighbors = "replace-one",
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
     names: Sequence[str] | None = None,
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
     as_printed: bool = False,
 ) -> Selection:
     """Algorithm 2, penalized constrained profile likelihood: a model with (epsilon, delta)-differential privacy.
@@ -68,4 +67,4 @@ def pcpl(
     matrix, listed = named_matrix(X, names)
     assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
     choice = Choice("pcpl", mechanism, candidates, phi, as_printed)
-    return choose_model((matrix, y), assumptions, choice, Budget(epsilon, delta), Account(ledger))
+    return choose_model((matrix, y), assumptions, choice, Budget(epsilon, delta), account_of(ledger))

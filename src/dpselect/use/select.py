@@ -17,8 +17,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.minimize.estimator_votes import Fit, estimator_votes
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
-from dpselect.release.account import Account
-from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.account import Account, LedgerPlace, account_of
 from dpselect.release.select import release_selection
 from dpselect.release.selection import Selection
 from dpselect.use.gathering import Gathered, gather_for
@@ -37,7 +36,7 @@ def select(
     mechanism: Mechanism = "permute-and-flip",
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
     penalty: Penalty | None = None,
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> Selection:
@@ -50,7 +49,7 @@ def select(
     a public default that balances sampling noise and privacy noise; votes have a price of their own.
     """
     choice = Choice(method, mechanism, candidates, penalty)
-    return choose_model(source, assumptions, choice, Budget(epsilon, delta), Account(ledger, data, analyst))
+    return choose_model(source, assumptions, choice, Budget(epsilon, delta), account_of(ledger, data, analyst))
 
 
 def choose_model(source: Any, assumptions: Assumptions, choice: Choice, price: Budget, account: Account) -> Selection:

@@ -19,8 +19,7 @@ from dpselect.gather.table import gather_table
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.randomize.interval import edges
-from dpselect.release.account import Account
-from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.account import LedgerPlace, account_of
 from dpselect.release.select import release_selection, selection_charge
 from dpselect.release.selection import Selection
 from dpselect.release.tune import Tuned, release_bounds, tuning_charge
@@ -82,7 +81,7 @@ def select_tuned(
     tuning: Tuning = DEFAULT_TUNING,
     mechanism: Mechanism = "permute-and-flip",
     candidates: Subsets | Iterable[Model] | Candidates | None = None,
-    ledger: Ledger | None = None,
+    ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> TunedSelection:
@@ -97,7 +96,7 @@ def select_tuned(
     beyond = count_responses(source, assumptions, edges(*assumptions.response.bounds, tuning.steps))
     rows = assumptions.public_rows(beyond.n)
     for_bounds, for_choice = split_for_tuning(epsilon, rows, share)
-    choice, account = Choice("pcls", mechanism, candidates), Account(ledger, data, analyst)
+    choice, account = Choice("pcls", mechanism, candidates), account_of(ledger, data, analyst)
     # Whatever is wrong with the public settings or the budget comes out here, before anything is spent.
     rehearsed = make_recipe(assumptions, choice, rows=rows, epsilon=for_choice)
     account.check(tuning_charge("bounds", for_bounds, assumptions), selection_charge(rehearsed))

@@ -13,6 +13,7 @@ from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.numbers import number
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import coefficient_rows
+from dpselect.report.verify.answers import overall
 from dpselect.report.verify.verify import check_report
 
 
@@ -91,11 +92,13 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 @pytest.mark.parametrize("name", ["report_0.1.0.json", "report_0.1.0.html"])
-def test_a_report_of_version_0_1_0_still_holds(name, monkeypatch):
+def test_a_report_of_version_0_1_0_holds_as_far_as_it_can_be_checked(name, monkeypatch):
     for module in ("verify", "estimates"):
         monkeypatch.setattr(f"dpselect.report.verify.{module}.software_version", lambda: "0.2.0")
     text = (GOLDEN / name).read_text(encoding="utf-8")
-    assert failed(text) == []
+    checks = check_report(text)
+    assert [check.what for check in checks if check.holds is False] == []
+    assert overall(checks) == "not checked"  # who states an older version could have put any coefficient there
     lie = text.replace('"selected": true', '"selected": false')
     assert lie != text and "the coefficients say that the model was chosen" in failed(lie)
 

@@ -16,12 +16,11 @@ from dpselect.assume.study.variables import Binary
 from dpselect.errors import AssumptionError
 from dpselect.gather.logistic_sums import LogisticSums, logistic_sums, require_rows
 from dpselect.randomize.logistic_noise import Draw, gaussian_draw, rounded_gradient, rounded_gram, whole_mu
-from dpselect.release.account import NO_ACCOUNT, Account
+from dpselect.release.account import NO_ACCOUNT, Account, software_version
 from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.ledger.records import Charge
 from dpselect.release.odds.odds_ratios import OddsRatios, constant_of, odds_terms
 from dpselect.release.odds.rounds import Round, base_rate, stepped, whole
-from dpselect.release.select import software_version
 
 BASE = 0.02
 """The share of mu squared that buys the base rate, where Newton starts."""

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpselect.assume.lemmas.margins import margin_range
-from dpselect.assume.lemmas.sensitivity import solver_tolerance
+from dpselect.assume.lemmas.sensitivity import loss_sensitivity, profile_change, solver_tolerance
 from dpselect.assume.models.budget import plain
 from dpselect.assume.models.candidates import mask_of
 from dpselect.assume.models.penalty import candidate_penalties
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.study.canonical import sha256_of
-from dpselect.errors import DataError, LedgerError
+from dpselect.errors import DataError, DpselectError, LedgerError
 from dpselect.minimize.minimize import ROUNDING
 from dpselect.penalize.pcls import pcls_range
+from dpselect.release.account import software_version
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.estimate import estimate_charge
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge, Record
-from dpselect.release.select import selection_charge, software_version
+from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
-from dpselect.report.public.choice_facts import facts_of
 from dpselect.report.public.document import Document
-from dpselect.report.public.numbers import number
 from dpselect.report.public.page import report_page
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.estimates import estimate_checks
+from dpselect.report.verify.form import plain_values, require_form
 from dpselect.report.verify.votes import rule_check
 
 SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared", "rows", "intervals", "caveats"}
@@ -41,23 +41,41 @@ SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared
 def read_report(text: str) -> tuple[Document, dict[str, Any]]:
     """The document in a report's JSON text or HTML page, and the plain values as they stand there."""
     inside = re.search(r'<script type="application/json" id="release">(.*?)</script>', text, re.DOTALL)
+    values = plain_values(inside.group(1) if inside else text)
+    require_form(values)
     try:
-        values = json.loads(inside.group(1) if inside else text)
-    except json.JSONDecodeError:
-        raise DataError("This is neither the JSON nor the HTML file of a dpselect report.") from None
-    return Document.from_dict(values), values
+        return Document.from_dict(values), values
+    except DpselectError as problem:
+        raise DataError(f"This is not a dpselect report that can be true: {problem}") from None
+    except Exception:  # an edited report can contradict itself anywhere
+        raise DataError("This is not a dpselect report: its parts contradict one another.") from None
 
 
 def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
     """Everything that can be checked, in the order a reader would."""
     document, values = read_report(text)
-    checks = [*_text_checks(text, document, values), *_selection_checks(document.selection, values)]
+    steps: list[Callable[[], Iterable[Check]]] = [
+        lambda: _text_checks(text, document, values),
+        lambda: _selection_checks(document.selection, values),
+    ]
     if document.coefficients is not None:
-        checks += estimate_checks(document.coefficients, document.selection)
-    checks += [_receipt_check(release) for release in document.releases if release.receipt is not None]
+        coefficients = document.coefficients
+        steps.append(lambda: estimate_checks(coefficients, document.selection))
+        steps.append(lambda: _older_checks(coefficients, values))
+    steps.append(lambda: [_receipt_check(release) for release in document.releases if release.receipt is not None])
     if ledger is not None:
-        checks += [_ledger_check(release, ledger) for release in document.releases]
-    return checks
+        steps += [partial(_ledger_checks, release, ledger) for release in document.releases]
+    return [check for step in steps for check in _answered(step)]
+
+
+def _answered(step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """What a step finds; if it cannot even be computed, because the report contradicts itself, that is a no."""
+    try:
+        yield from step()
+    except (LedgerError, MemoryError):
+        raise
+    except Exception as problem:
+        yield Check("what the report states can be computed anew", False, f"it cannot ({type(problem).__name__})")
 
 
 def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Iterator[Check]:
@@ -65,7 +83,7 @@ def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Itera
     same = _as_read(values) == _as_read(document.to_dict() if "selection" in values else document.selection.to_dict())
     yield Check("nothing is added or left out", same, f"sha256 {mark}")
     if text.lstrip().startswith("<"):
-        yield _page_check(text, document, values, mark)
+        yield _page_check(text, document)
 
 
 def _as_read(values: dict[str, Any]) -> dict[str, Any]:
@@ -76,28 +94,27 @@ def _as_read(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"coefficients": {key: part for key, part in coefficients.items() if key not in SOLVED}}
 
 
-def _page_check(text: str, document: Document, values: dict[str, Any], mark: str) -> Check:
-    """The page is what this version makes of the release; of another version's page only the main facts are looked for."""
+def _older_checks(coefficients: Coefficients, values: dict[str, Any]) -> Iterator[Check]:
+    """What `_as_read` leaves out is checked by nothing where this version does not solve it as that one did."""
+    stated = values["coefficients"]
+    if coefficients.version == "0.1.0" and any(
+        stated.get(part) != now for part, now in coefficients.to_dict().items() if part in SOLVED
+    ):
+        yield Check(
+            "the stated coefficients are those of version 0.1.0", None, "this version solves them in another way"
+        )
+
+
+def _page_check(text: str, document: Document) -> Check:
+    """The page is what this version makes of the release. Of another version's page nobody here knows what it should be."""
     what = "the page shows the release it carries"
-    if document.selection.version == software_version():
-        return Check(what, text.strip() == report_page(document).strip(), document.selection.formula)
-    facts = facts_of(document)
-    stated = (values.get("coefficients") or {"terms": []})["terms"]
-    main = (facts.formula, facts.guarantee.symbols, *(number(t["value"]) for t in stated if t["value"] is not None))
-    # Versions differ in where they put a comma.
-    shown = mark in text and all(each.replace(",", "") in _visible(text).replace(",", "") for each in main)
-    return Check(
-        what,
-        shown,
-        f"{facts.formula}; of a page by version {facts.version} only this, price and coefficients are checked",
-    )
-
-
-def _visible(text: str) -> str:
-    body = text.split('<script type="application/json"', maxsplit=1)[0]
-    return (
-        body.replace("&#34;", '"').replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    )
+    version = document.selection.version
+    if text.strip() == report_page(document).strip():
+        return Check(what, True, document.selection.formula)
+    if version == software_version():
+        return Check(what, False, document.selection.formula)
+    found = f"it says that version {version} made it, and this is {software_version()}: verify the JSON file instead"
+    return Check(what, None, found)
 
 
 def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[Check]:
@@ -113,6 +130,8 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
     if recipe.method == "pcpl":
         bought = 0 < recipe.bound_epsilon < guarantee.epsilon and guarantee.delta > 0
         yield Check("the price has a part for the bound and one for the choice", bought, str(guarantee))
+        least = least_profile_range(recipe)
+        yield Check("the range paid for is not too small", selection.range >= least, f"{selection.range:.6g}")
     else:
         whole = recipe.bound_epsilon == 0 and guarantee.delta == 0
         yield Check("the whole price pays for the choice", whole, str(guarantee))
@@ -157,6 +176,7 @@ def required_range(recipe: Recipe) -> float:
     assumptions = recipe.assumptions
     if recipe.votes is not None:
         return float(margin_range(recipe.votes.partitions))
+    recipe.candidates.require_listable()
     penalties = candidate_penalties(np.array(recipe.penalties) / assumptions.r**2, recipe.candidates)
     tolerance = max(solver_tolerance(1.0, assumptions.rho, recipe.rows), ROUNDING)
     needed = pcls_range(
@@ -165,25 +185,47 @@ def required_range(recipe: Recipe) -> float:
     return needed if math.isfinite(needed) else math.inf
 
 
-def _ledger_check(release: Selection | Coefficients, ledger: Ledger) -> Check:
-    what = "the ledger holds the charge"
-    if release.receipt is None:
-        return Check(what, False, "the report has no receipt")
+def least_profile_range(recipe: Recipe) -> float:
+    """No range of PCPL's score is smaller, but with a chance of e^-50.
+
+    The least loss is at most n, in squared units of the scaled response, and so is the range's own noise for it, but for the
+    tail of one Laplace draw: the larger the noisy least loss, the smaller the range that follows from it.
+    """
+    assumptions = recipe.assumptions
+    if recipe.rows is None or not recipe.bound_epsilon > 0:
+        return math.inf
+    sensitivity = loss_sensitivity(1.0, assumptions.rho, assumptions.rows_per_person)
+    largest = recipe.rows + 1 + 51 * (sensitivity + 1) / float(recipe.bound_epsilon)
+    return 2 * profile_change(largest, recipe.rows, sensitivity, as_printed=recipe.as_printed) * (1 - 1e-9)
+
+
+def _ledger_checks(release: Selection | Coefficients, ledger: Ledger) -> Iterator[Check]:
+    what, receipt = "the ledger holds the charge", release.receipt
+    if receipt is None:
+        yield Check(what, False, "the report has no receipt")
+        return
     try:
-        ledger.verify(release.receipt)
+        ledger.verify(receipt)
     except LedgerError as problem:
-        return Check(what, False, str(problem))
-    record = next(each for each in ledger.records() if each.index == release.receipt.index)
-    return Check(what, _matches(record, release), f"record {record.index} of {record.time[:16]} UTC, {record.data}")
+        yield Check(what, False, str(problem))
+        return
+    record = next(each for each in ledger.records() if each.index == receipt.index)
+    yield Check(what, _matches(record, release), f"record {record.index} of {record.time[:16]} UTC, {record.data}")
+    left, now = receipt.left, ledger.left_after(receipt.index)
+    same: bool | None = (left.epsilon, left.delta) == (now.epsilon, now.delta)
+    if not same and record.parameters.get("version") != software_version():
+        same = None  # another version may have had another theorem to add up with
+    yield Check("the receipt says what was left", same, f"{left}")
 
 
 def _matches(record: Record, release: Selection | Coefficients) -> bool:
     """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""
     paid = charge_of(release)
     facts = ("what", "mechanism", "epsilon", "delta", "assumptions", "count")
-    return all(getattr(record, fact) == getattr(paid, fact) for fact in facts) and all(
-        record.parameters.get(name) == value for name, value in paid.parameters.items()
-    )
+    same = all(getattr(record, fact) == getattr(paid, fact) for fact in facts)
+    same = same and all(record.parameters.get(name) == value for name, value in paid.parameters.items())
+    # Version 0.1.0 did not tell the ledger which version it was.
+    return same and record.parameters.get("version", release.version) == release.version
 
 
 def charge_of(release: Selection | Coefficients) -> Charge:

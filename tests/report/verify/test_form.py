@@ -1,0 +1,250 @@
+"""Every input gets an answer: yes, no or not checked; never a traceback, and never a yes for what was edited."""
+
+import copy
+import json
+import random
+import re
+
+import pytest
+
+from dpselect.errors import DataError
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.report.public.document import Document
+from dpselect.report.public.page import report_page
+from dpselect.report.verify.answers import Check, overall
+from dpselect.report.verify.form import plain_values, require_form, schema_text
+from dpselect.report.verify.verify import check_report, least_profile_range
+from dpselect.use import command_line
+from dpselect.use.analyze import analyze
+from dpselect.use.select import select
+
+
+@pytest.fixture(scope="module")
+def assumptions(document):
+    return document.selection.assumptions
+
+
+@pytest.fixture(scope="module")
+def charged(table, assumptions):
+    """Reports of every method and noise, and the ledger that all were charged to."""
+    ledger = Ledger(epsilon=100, delta="1e-3")
+    made = [
+        analyze(table, assumptions, epsilon=6, delta="1e-6", method=method, ledger=ledger)
+        for method in ("votes", "pcls", "pcpl")
+    ]
+    made.append(analyze(table, assumptions, epsilon=20, delta="1e-4", ledger=ledger, intervals="after-selection"))
+    reports = [Document(title="", made="", selection=m.selection, coefficients=m.coefficients) for m in made]
+    return [*reports, Document(title="", made="", selection=made[0].selection)], ledger
+
+
+def answer(text, ledger=None):
+    try:
+        return overall(check_report(text, ledger))
+    except DataError:
+        return "no"
+
+
+def changed(document, *path, value):
+    values = copy.deepcopy(document.to_dict())
+    inner = values
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return json.dumps(values)
+
+
+def test_true_reports_have_the_published_form_and_verify(charged):
+    reports, ledger = charged
+    for report in reports:
+        for text in (report.to_json(), report_page(report), report.selection.to_json()):
+            assert answer(text, ledger) == "yes"
+
+
+def test_another_validator_agrees(charged):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    schema = json.loads(schema_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    for report in charged[0]:
+        assert not list(validator.iter_errors(report.to_dict()))
+        assert not list(validator.iter_errors(report.selection.to_dict()))
+
+
+ODD = [None, True, -1, 0, 1.5, 10**400, "", "x", "nan", "1e999999999", [], {}, [[]], {"a": 1}, "9" * 5000]
+
+
+def _places(values, path=()):
+    yield path
+    inner = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
+    for key, value in inner:
+        yield from _places(value, (*path, key))
+
+
+def test_wrong_types_and_values_anywhere_are_a_no(charged):
+    reports, ledger = charged
+    generator = random.Random(12)
+    for report in reports[:4]:
+        places = [path for path in _places(report.to_dict()) if path and path[0] not in ("title", "made")]
+        for path in generator.sample(places, 60):
+            value = generator.choice(ODD)
+            text = changed(report, *path, value=value)
+            if json.loads(text) != report.to_dict():
+                assert answer(text, ledger) in ("no", "not checked"), (path, value)
+
+
+def test_every_name_that_is_left_out_or_added_is_a_no(charged):
+    report = charged[0][0]
+    for path in _places(report.to_dict()):
+        values = copy.deepcopy(report.to_dict())
+        inner = values
+        for key in path[:-1]:
+            inner = inner[key]
+        if path and isinstance(inner, dict):
+            del inner[path[-1]]
+            assert answer(json.dumps(values)) == "no", path
+            inner["added"] = 1
+            assert answer(json.dumps(values)) == "no", path
+
+
+NO_REPORTS = {
+    "nothing": "",
+    "brackets": "[" * 100_000,
+    "objects": '{"a":' * 100_000,
+    "digits": '{"format": ' + "9" * 5000 + "}",
+    "a list": "[1, 2]",
+    "a number": "3",
+    "text": "hello",
+    "not finite": '{"format": NaN}',
+    "too large": '{"format": 1e999}',
+    "a page without a report": "<html></html>",
+    "a page with junk": '<script type="application/json" id="release">[[</script>',
+    "a format that is a list": '{"format": []}',
+}
+
+
+@pytest.mark.parametrize("text", NO_REPORTS.values(), ids=NO_REPORTS)
+def test_what_is_no_report_is_one_sentence(text, tmp_path, capsys):
+    path = tmp_path / "report.json"
+    path.write_text(text)
+    assert command_line.run(["verify", str(path)]) == 2
+    assert re.fullmatch(r"[^\n]*\.\n", capsys.readouterr().err)
+    assert command_line.run(["verify", str(path), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["answer"] == "no"
+
+
+def test_bytes_folders_and_what_is_not_there(tmp_path, capsys):
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    for name in ("bytes", "nothing", "."):
+        assert command_line.run(["verify", str(tmp_path / name)]) == 2
+        assert re.fullmatch(r"[^\n]*\.\n", capsys.readouterr().err)
+    assert command_line.run(["verify"]) == 2
+
+
+def test_a_name_that_stands_twice_is_a_no(charged):
+    text = charged[0][0].to_json()
+    twice = text.replace('"made": ""', '"made": "", "title": "forged"', 1)
+    assert twice != text
+    with pytest.raises(DataError, match="stands twice"):
+        check_report(twice)
+
+
+def test_the_schema_is_printed_and_shipped(capsys):
+    assert command_line.run(["verify", "--schema"]) == 0
+    assert capsys.readouterr().out == schema_text()
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda page: page.replace("income ~ ", "wealth ~ "),
+        lambda page: page.replace("</main>", "<p>Certified.</p></main>"),
+        lambda page: page.replace("<body>", "<body><p hidden>more</p>"),
+        lambda page: page,
+    ],
+    ids=["other words", "more words", "hidden words", "untouched"],
+)
+def test_a_forged_version_does_not_let_a_forged_page_pass(charged, forge, monkeypatch):
+    """In 0.1.0 a page that stated another version had to hold a few strings somewhere, hidden ones too."""
+    report, ledger = charged[0][0], charged[1]
+    values = report.to_dict()
+    values["selection"]["version"] = values["coefficients"]["version"] = "9.9.9"
+    other = report_page(Document.from_dict(values))
+    page = forge(other)
+    found = {check.what: check.answer for check in check_report(page)}
+    if page != other:
+        assert found["the page shows the release it carries"] == "not checked"
+        assert answer(page) != "yes"
+    assert answer(page, ledger) == "no"  # the ledger was told the version
+
+
+def test_forged_notes_of_another_version_are_not_checked(charged):
+    report = charged[0][0]
+    values = copy.deepcopy(report.to_dict())
+    values["coefficients"]["caveats"] = ["Audited, and free of any doubt."]
+    assert answer(json.dumps(values)) == "no"
+    values["coefficients"]["version"] = "9.9.9"
+    assert answer(json.dumps(values)) == "not checked"
+
+
+def test_an_edited_receipt_shows_in_the_ledger(charged):
+    reports, ledger = charged
+    for part in ("selection", "coefficients"):
+        for name in ("epsilon", "delta"):
+            text = changed(reports[0], part, "receipt", "left", name, value="0.0001234")
+            found = [check.what for check in check_report(text, ledger) if check.holds is False]
+            assert found == ["the receipt says what was left"]
+
+
+def test_what_was_left_under_another_versions_theorem_is_not_checked(charged, monkeypatch):
+    reports, ledger = charged
+    text = changed(reports[0], "selection", "receipt", "left", "epsilon", value="1")
+    for module in ("verify", "estimates"):
+        monkeypatch.setattr(f"dpselect.report.verify.{module}.software_version", lambda: "9.9.9")
+    checks = check_report(text, ledger)
+    assert [check.what for check in checks if check.holds is None] == ["the receipt says what was left"]
+    assert overall(checks) == "not checked"
+
+
+def test_the_range_of_pcpl_is_bounded_from_below(table, assumptions):
+    """A range of almost nothing would mean that nothing was disturbed; 0.1.0 took any."""
+    for epsilon in ("0.1", "1", "50"):
+        report = Document(
+            title="",
+            made="",
+            selection=select(table, assumptions, epsilon=epsilon, delta="1e-6", method="pcpl"),
+        )
+        least = least_profile_range(report.selection.recipe)
+        assert 0 < least <= report.selection.range
+        assert answer(report.to_json()) == "yes"
+        assert answer(changed(report, "selection", "range", value=least / 2)) == "no"
+
+
+def test_a_list_that_nobody_could_score_is_a_no_and_not_a_full_memory(charged):
+    report = charged[0][1]
+    values = copy.deepcopy(report.selection.to_dict())
+    values["recipe"]["candidates"]["terms"] = [[place] for place in range(1, 60)]
+    values["recipe"]["candidates"]["width"] = 60
+    assert answer(json.dumps(values)) == "no"
+
+
+def test_an_error_of_the_checker_itself_is_a_no(charged, monkeypatch):
+    def fails(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("dpselect.report.verify.verify.required_range", fails)
+    checks = check_report(charged[0][0].to_json())
+    assert Check("what the report states can be computed anew", False, "it cannot (ZeroDivisionError)") in checks
+
+
+def test_answers():
+    yes, no, unknown = (Check("", holds, "") for holds in (True, False, None))
+    assert [overall(each) for each in ([yes], [yes, unknown], [no, unknown], [])] == ["yes", "not checked", "no", "no"]
+
+
+def test_a_form_names_the_first_place():
+    for text, where in (
+        ('{"format": "dpselect report 1"}', "report.title"),
+        ('{"format": "dpselect selection 1", "version": 3}', "selection.columns"),
+    ):
+        with pytest.raises(DataError, match=re.escape(where)):
+            require_form(plain_values(text))
