@@ -1,6 +1,8 @@
 """A report and a custodian's page made from artificial rows, for every test of the pages."""
 
 import dataclasses
+from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.gather.sources.arrow import batch_cells
 from dpselect.gather.table import gather_table
 from dpselect.rehearse.check.fit import measure_fit
+from dpselect.rehearse.check.listed import Listed
 from dpselect.rehearse.check.preview import preview
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.custodian.page import custodian_page
@@ -96,5 +99,7 @@ def public_page(facts):
 def private_page(table):
     moments = gather_table(table, ASSUMPTIONS)
     fit = measure_fit((batch_cells(batch, ASSUMPTIONS) for batch in table.to_batches()), ASSUMPTIONS)
-    seen = preview(moments, make_recipe(ASSUMPTIONS, Choice("pcls"), rows=moments.n, epsilon=1))
+    recipes = partial(make_recipe, ASSUMPTIONS, Choice("pcls"), rows=moments.n)
+    listed = Listed(moments, lambda epsilon: recipes(epsilon=epsilon), Decimal(1))
+    seen = preview(listed, Decimal(1), asked=[3])
     return custodian_page(ASSUMPTIONS, fit, seen)

@@ -194,7 +194,7 @@ def test_pcpl_needs_its_delta_and_pays_it(place, capsys):
 
 
 def test_check_tells_the_custodian_and_charges_nothing(place, capsys):
-    (place / "people.csv").write_text("income,age,region\n50,30,north\n500,30,south\n50,,west\n-1,30,north\n")
+    (place / "people.csv").write_text("income,age,region\n50,30,north\n500,40,south\n50,,west\n-1,30,north\n")
     code, out, _ = run(capsys, "check", "study.toml", "people.csv", "--json")
     values = json.loads(out)
     assert code == 0

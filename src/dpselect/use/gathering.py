@@ -55,7 +55,7 @@ def gather_for(
         recipe = make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
         return Gathered(found, recipe, found)
     recipe = make_recipe(
-        assumptions, choice, rows=_public_count(source, assumptions), epsilon=price.epsilon, delta=price.delta
+        assumptions, choice, rows=public_count(source, assumptions), epsilon=price.epsilon, delta=price.delta
     )
     assert recipe.votes is not None
     blocks, partitions = recipe.votes.blocks, recipe.votes.partitions
@@ -63,7 +63,7 @@ def gather_for(
     return Gathered(sums, recipe, both)
 
 
-def _public_count(source: Any, assumptions: Assumptions) -> int | None:
+def public_count(source: Any, assumptions: Assumptions) -> int | None:
     """About how many rows, where that is public: stated, or counted. A person's rows are private, and so is their number."""
     if assumptions.neighbors != "replace-one":
         return None

@@ -61,8 +61,8 @@ class Silent:
 PRIVATE = {
     "moments": MOMENTS,
     "fit": Fit(3, (VariableFit("x", 1, 0, 0),)),
-    "the custodian's facts": custodian.PrivateFacts("y", "3", (), (), "", "", (), ()),
-    "a curve": custodian.CurveFact("epsilon", "", "", ()),
+    "the custodian's facts": custodian.PrivateFacts("y", "3", (), (), "", "", "", (), (), (), ()),
+    "a curve": custodian.CurveFact("", "", (), (), ()),
     "an array": np.zeros(3),
     "a NumPy number": np.float64(0.5),
     "a class that says nothing": Silent(),

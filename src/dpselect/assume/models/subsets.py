@@ -41,8 +41,7 @@ def candidates_for(
         return models
     if models is None or isinstance(models, Subsets):
         return _rule(assumptions, models or Subsets())
-    forced = mask_of([0]) if assumptions.intercept == "always" else 0
-    return CandidateList(len(columns), tuple(_mask(columns, model) | forced for model in models))
+    return CandidateList(len(columns), tuple(model_mask(assumptions, model) for model in models))
 
 
 def _rule(assumptions: Assumptions, subsets: Subsets) -> SubsetRule:
@@ -56,6 +55,12 @@ def _rule(assumptions: Assumptions, subsets: Subsets) -> SubsetRule:
             key = place if subsets.split else column.term
             terms[key] = terms.get(key, 0) | mask_of([place])
     return SubsetRule(len(columns), tuple(terms.values()), always, subsets.max_size, subsets.empty)
+
+
+def model_mask(assumptions: Assumptions, model: Model) -> int:
+    """A model, named by its columns or variables, as a mask; with the intercept if that is always in."""
+    forced = mask_of([0]) if assumptions.intercept == "always" else 0
+    return _mask(assumptions.columns, model) | forced
 
 
 def _mask(columns: Sequence[Column], model: Model) -> int:

@@ -1,40 +1,43 @@
-"""Custodian's eyes only. The leading models of a selection that was not drawn, and how they move with its settings."""
+"""Custodian's eyes only. What a run would choose that was not made, and how that moves with its price."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpselect.assume.models.budget import float_below
+from dpselect.assume.models.budget import EXACT
 from dpselect.assume.models.candidates import columns_of
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.gather.sums.moments import Moments
-from dpselect.penalize.margins import Margins
-from dpselect.rehearse.chances.votes import vote_chances
-from dpselect.rehearse.check.curves import with_epsilon
-from dpselect.rehearse.check.probabilities import recipe_probabilities
+from dpselect.rehearse.check.outlook import Explained, Outlook, terms_of
 
-FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Each setting is varied from a tenth to ten times its value, the others held fixed; with many candidates less finely."""
-
-SECONDS, MINUTE = 2**14, 2**16
-"""Candidates up to which the curves take seconds, and a minute; beyond there are none. One of PCPL counts as 32."""
+LEADING = 5
 
 Step = Callable[[str], None]
 
 
+class Rehearsed(Protocol):
+    """Private. A run that can be looked at, at any whole price."""
+
+    r2: Explained | None
+    factors: tuple[str, ...]
+    how: str
+
+    def outlook(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Outlook:
+        """What would be chosen; `leading` is how many models to show, or which ones, as masks."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Curve:
-    """Private. The chances of the leading models as one setting moves: one row a setting, one column a model."""
+    """Private. As the price moves: the chances of the leading models and of the terms, a row a price, and the share of R^2."""
 
     name: str
     settings: tuple[float, ...]
     chances: tuple[tuple[float, ...], ...]
+    inclusion: tuple[tuple[float, ...], ...]
+    shares: tuple[float | None, ...]
 
     def __repr__(self) -> str:
         return f"Curve(name={self.name!r}, values=<private>)"
@@ -42,77 +45,78 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Preview:
-    """Private. The models most likely to be chosen, with their exact chances, and curves around the settings."""
+    """Private. The models most likely to be chosen, the terms, the models asked for, with their chances; and a curve.
+
+    `best` is the best model by BIC with its R^2, None where that was not computed.
+    """
 
     models: tuple[tuple[str, ...], ...]
     chances: tuple[float, ...]
+    terms: tuple[str, ...]
+    inclusion: tuple[float, ...]
+    asked: tuple[tuple[tuple[str, ...], float], ...]
+    share: float | None
+    best: tuple[tuple[str, ...], float] | None
     curves: tuple[Curve, ...]
+    how: str
+    epsilon: Decimal
     recipe: Recipe
 
     def __repr__(self) -> str:
         return "Preview(values=<private>)"
 
 
-def preview(moments: Moments, recipe: Recipe, leading: int = 5, step: Step = lambda name: None) -> Preview:
-    """What would be chosen, exactly; nothing is drawn and nothing is spent.
+def preview(
+    rehearsed: Rehearsed,
+    epsilon: Decimal,
+    *,
+    asked: Sequence[int] = (),
+    leading: int = LEADING,
+    step: Step = lambda name: None,
+) -> Preview:
+    """What a run at this whole price would choose; nothing is drawn and nothing is spent.
 
-    `step` is called before each of the computations of `curve_steps`, for a progress bar.
+    `asked` are models as masks; `step` is called before each of the looks, one and as many as there are factors.
     """
     step("chances")
-    chances = recipe_probabilities(moments, recipe)
-    order = np.argsort(-chances, kind="stable")[:leading]
-    curves = [
-        Curve(name, tuple(settings), tuple(_rows(moments, recipes, order, name, step)))
-        for name, settings, recipes in _variations(recipe)
-    ]
-    names = [column.name for column in recipe.assumptions.columns]
-    models = tuple(tuple(names[j] for j in columns_of(recipe.candidates.mask(int(i)))) for i in order)
-    return Preview(models, tuple(map(float, chances[order])), tuple(curves), recipe)
+    now = rehearsed.outlook(epsilon, leading=leading, asked=asked)
+    assumptions, r2 = now.recipe.assumptions, rehearsed.r2
+    return Preview(
+        models=tuple(names_of(mask, assumptions) for mask in now.models),
+        chances=now.chances,
+        terms=tuple(terms_of(assumptions)),
+        inclusion=now.inclusion,
+        asked=tuple((names_of(mask, assumptions), chance) for mask, chance in zip(asked, now.asked, strict=True)),
+        share=now.share,
+        best=None if r2 is None else (names_of(r2.model, assumptions), r2.best),
+        curves=_curves(rehearsed, now, epsilon, step),
+        how=rehearsed.how,
+        epsilon=epsilon,
+        recipe=now.recipe,
+    )
 
 
-def preview_votes(margins: Margins, recipe: Recipe, leading: int = 5) -> Preview:
-    """The same for votes, given one assignment of rows to blocks."""
-    found = vote_chances(margins, float_below(recipe.choice_epsilon), recipe.mechanism).leading(leading)
-    names = [column.name for column in recipe.assumptions.columns]
-    models = tuple(tuple(names[j] for j in columns_of(mask)) for mask, _ in found)
-    return Preview(models, tuple(chance for _, chance in found), (), recipe)
+def _curves(rehearsed: Rehearsed, now: Outlook, epsilon: Decimal, step: Step) -> tuple[Curve, ...]:
+    """The curve over the price, if there is time for one."""
+    prices = [EXACT.multiply(epsilon, Decimal(factor)) for factor in rehearsed.factors]
+    found = []
+    for price in prices:
+        step("epsilon")
+        found.append(now if price == epsilon else rehearsed.outlook(price, leading=now.models))
+    if not found:
+        return ()
+    chances, inclusion = (tuple(getattr(each, name) for each in found) for name in ("chances", "inclusion"))
+    return (Curve("epsilon", tuple(map(float, prices)), chances, inclusion, tuple(each.share for each in found)),)
 
 
-def curve_steps(recipe: Recipe) -> int:
-    """How many computations `preview` makes."""
-    return 1 + sum(len(settings) for _, settings, _ in _variations(recipe))
-
-
-def _rows(
-    moments: Moments, recipes: Iterable[Recipe], order: NDArray[np.int64], name: str, step: Step
-) -> Iterable[tuple[float, ...]]:
-    for recipe in recipes:
-        step(name)
-        yield tuple(map(float, recipe_probabilities(moments, recipe)[order]))
-
-
-def _factors(recipe: Recipe) -> tuple[float, ...]:
-    effort = recipe.candidates.count * (32 if recipe.method == "pcpl" else 1)
-    return FACTORS if effort <= SECONDS else FACTORS[1:-1] if effort <= MINUTE else ()
-
-
-def _variations(recipe: Recipe) -> Iterable[tuple[str, list[float], list[Recipe]]]:
-    factors = _factors(recipe)
-    if recipe.votes is not None or not factors:
-        return
-    epsilon, penalty, radius = recipe.guarantee.epsilon, max(recipe.penalties), recipe.assumptions.radius
-    prices = [epsilon * Decimal(str(factor)) for factor in factors]
-    yield "epsilon", list(map(float, prices)), [with_epsilon(recipe, price) for price in prices]
-    if penalty > 0:
-        scaled = [replace(recipe, penalties=tuple(value * f for value in recipe.penalties)) for f in factors]
-        yield "penalty", [penalty * f for f in factors], scaled
-    if radius:
-        yield "radius", [radius * f for f in factors], [_with_radius(recipe, radius * f) for f in factors]
-
-
-def _with_radius(recipe: Recipe, radius: float) -> Recipe:
-    values = recipe.assumptions.to_dict() | {"radius": radius}
-    return replace(recipe, assumptions=Assumptions.from_dict(values))
+def names_of(mask: int, assumptions: Assumptions) -> tuple[str, ...]:
+    """A model by the names of its terms; of a term that is in by half, the columns."""
+    columns, terms = assumptions.columns, terms_of(assumptions)
+    names = [columns[0].name] if mask & 1 and columns[0].name not in terms and not columns[0].factors else []
+    for name, term in terms.items():
+        inside = mask & term
+        names += [name] if inside == term else [columns[j].name for j in columns_of(inside)]
+    return tuple(names)
 
 
 def model_names(models: Sequence[tuple[str, ...]]) -> list[str]:

@@ -27,7 +27,7 @@ from dpselect.penalize.margins import Margins
 from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.penalize import PrivateScores, penalize
 from dpselect.rehearse.chances.all import selection_probabilities
-from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
+from dpselect.rehearse.chances.profile import LEAST, NoisyBound, profile_probabilities
 
 SUMMED = 2.0**-40
 """A relative error that sums of products of doubles stay within."""
@@ -99,8 +99,11 @@ def recipe_probabilities(moments: Moments, recipe: Recipe) -> NDArray[np.float64
     return score_probabilities(penalize(minimize(moments, recipe), recipe), recipe)
 
 
-def score_probabilities(scores: PrivateScores, recipe: Recipe) -> NDArray[np.float64]:
-    """The exact probability of every candidate, from the private scores that a release would draw from. Private."""
+def score_probabilities(scores: PrivateScores, recipe: Recipe, *, least: float = LEAST) -> NDArray[np.float64]:
+    """The exact probability of every candidate, from the private scores that a release would draw from. Private.
+
+    `least` is handed on to `profile_probabilities`: a larger one is faster and less exact.
+    """
     epsilon = float_below(recipe.choice_epsilon)
     if isinstance(scores, Margins):
         scores = scores.scores()
@@ -111,5 +114,5 @@ def score_probabilities(scores: PrivateScores, recipe: Recipe) -> NDArray[np.flo
             float_below(recipe.bound_epsilon),
             float_below(recipe.guarantee.delta),
         )
-        return profile_probabilities(scores.values, noise, scores.range_for, epsilon, recipe.mechanism)
+        return profile_probabilities(scores.values, noise, scores.range_for, epsilon, recipe.mechanism, least=least)
     return selection_probabilities(scores.values, scores.range, epsilon, recipe.mechanism)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.rehearse.check.fit import Fit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.custodian.curves import LETTERS, curve_chart
-from dpselect.report.custodian.remarks import WATERMARK, advice, fit_rows
+from dpselect.report.custodian.remarks import FITS, WATERMARK, advice, fit_rows, percent, price_sentence, share_sentence
 from dpselect.report.public.numbers import number
 from dpselect.report.public.page import render
-
-UNITS = {"epsilon": "epsilon", "penalty": "penalty a column", "radius": "radius"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CurveFact:
-    """Private. One chart, in two widths, and its numbers."""
+    """Private. The chart over the price, in two widths; below it a table: what, and a chance at each price with its shade."""
 
-    name: str
     wide: str
     narrow: str
-    rows: tuple[tuple[str, ...], ...]
+    prices: tuple[str, ...]
+    models: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    variables: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
     def __repr__(self) -> str:
-        return f"CurveFact(name={self.name!r}, values=<private>)"
+        return "CurveFact(values=<private>)"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,9 +36,12 @@ class PrivateFacts:
     rows: str
     fit: tuple[tuple[str, ...], ...]
     advice: tuple[str, ...]
-    guarantee: str
+    price: str
     how: str
+    share: str
     models: tuple[tuple[str, str, str], ...]
+    asked: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str, int], ...]
     curves: tuple[CurveFact, ...]
 
     def __repr__(self) -> str:
@@ -47,34 +50,50 @@ class PrivateFacts:
 
 def custodian_page(assumptions: Assumptions, fit: Fit, seen: Preview | None) -> str:
     """The page as HTML."""
-    models: tuple[tuple[str, str, str], ...] = ()
-    curves: tuple[CurveFact, ...] = ()
-    guarantee = how = ""
-    if seen is not None:
-        named = zip(LETTERS, seen.chances, model_names(seen.models), strict=False)
-        models = tuple((letter, f"{chance:.1%}", name) for letter, chance, name in named)
-        curves = tuple(_curve(curve) for curve in seen.curves)
-        guarantee, how = str(seen.recipe.guarantee), f"{seen.recipe.method} by {seen.recipe.mechanism}"
     facts = PrivateFacts(
         response=assumptions.response.name,
         rows=f"{fit.rows:,}",
         fit=tuple(tuple(row) for row in fit_rows(fit)),
         advice=tuple(advice(fit, assumptions.missing)),
-        guarantee=guarantee,
-        how=how,
-        models=models,
-        curves=curves,
+        price="" if seen is None else price_sentence(seen),
+        how="" if seen is None else seen.how,
+        share="" if seen is None else share_sentence(seen),
+        models=() if seen is None else _models(seen),
+        asked=() if seen is None else tuple((percent(c), model_names([model])[0]) for model, c in seen.asked),
+        variables=() if seen is None else _variables(seen),
+        curves=() if seen is None else tuple(_curve(curve, seen) for curve in seen.curves),
     )
-    return render("custodian.html.j2", facts=facts, watermark=WATERMARK)
+    return render("custodian.html.j2", facts=facts, watermark=WATERMARK, fits=FITS)
 
 
-def _curve(curve: Curve) -> CurveFact:
-    now = curve.settings[len(curve.settings) // 2]
+def _models(seen: Preview) -> tuple[tuple[str, str, str], ...]:
+    named = zip(LETTERS, seen.chances, model_names(seen.models), strict=False)
+    return tuple((letter, percent(chance), name) for letter, chance, name in named)
+
+
+def _variables(seen: Preview) -> tuple[tuple[str, str, int], ...]:
+    """Each term with its chance, in words and in hundredths, the likeliest first."""
+    return tuple((name, percent(seen.inclusion[i]), round(100 * seen.inclusion[i])) for i, name in _ranked(seen))
+
+
+def _ranked(seen: Preview) -> list[tuple[int, str]]:
+    return sorted(enumerate(seen.terms), key=lambda pair: -seen.inclusion[pair[0]])
+
+
+def _curve(curve: Curve, seen: Preview) -> CurveFact:
+    now = float(seen.epsilon)
     wide, narrow = (
-        curve_chart(UNITS[curve.name], curve.settings, curve.chances, now, narrow=narrow) for narrow in (False, True)
+        curve_chart("whole epsilon", curve.settings, curve.chances, now, narrow=narrow) for narrow in (False, True)
     )
-    rows = tuple(
-        (number(setting, 3), *(f"{chance:.1%}" for chance in row))
-        for setting, row in zip(curve.settings, curve.chances, strict=True)
-    )
-    return CurveFact(curve.name, wide, narrow, rows)
+    variables = [(name, _shaded([row[i] for row in curve.inclusion])) for i, name in _ranked(seen)]
+    shares = [share for share in curve.shares if share is not None]
+    if len(shares) == len(curve.shares):
+        variables.append(("expected share of the R²", _shaded(shares)))
+    models = [(letter, _shaded([row[i] for row in curve.chances])) for i, (letter, _, _) in enumerate(_models(seen))]
+    prices = tuple(number(setting, 3) for setting in curve.settings)
+    return CurveFact(wide, narrow, prices, tuple(models), tuple(variables))
+
+
+def _shaded(chances: Sequence[float]) -> tuple[tuple[str, int], ...]:
+    """Chances in words, each with a shade from 0 to 30 hundredths, which leaves the words legible."""
+    return tuple((percent(chance), round(30 * chance)) for chance in chances)

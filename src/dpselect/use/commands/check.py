@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from dpselect.assume.models.recipe import Recipe, make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
+from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import table_cells
-from dpselect.minimize.minimize import minimize
-from dpselect.penalize.margins import Margins
-from dpselect.penalize.penalize import penalize
-from dpselect.rehearse.check.fit import Fit, measure_fit
-from dpselect.rehearse.check.preview import Preview, curve_steps, model_names, preview, preview_votes
+from dpselect.rehearse.check.fit import Fit, measure_fit, near_twins
+from dpselect.rehearse.check.preview import Preview
 from dpselect.report.custodian.page import custodian_page
-from dpselect.report.custodian.remarks import WATERMARK, advice, fit_rows
-from dpselect.use.analysis_plan import rows_to_suppose
-from dpselect.use.gathering import gather_for
+from dpselect.report.custodian.remarks import (
+    FITS,
+    WATERMARK,
+    advice,
+    chosen_rows,
+    fit_rows,
+    model_rows,
+    price_sentence,
+    share_sentence,
+)
+from dpselect.use.commands.analyze import parse_split
+from dpselect.use.rehearsal import RUNS, Rehearsal
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
 from dpselect.use.shell.settings import Settings
@@ -32,12 +39,20 @@ from dpselect.use.shell.terminal import answer_json, counting, heading, show_tab
     epilog="""\b
 Example:
   dpselect check study.toml people.csv                               # does the data fit?
-  dpselect check study.toml people.csv --epsilon 1 -o custodian.html # and what would be chosen?""",
+  dpselect check study.toml people.csv --epsilon 1 -o custodian.html # and what would analyze choose?
+  dpselect check study.toml people.csv --epsilon 1 --model age+income""",
 )
 @STUDY
 @DATA
-@click.option("--epsilon", metavar="E", default=None, help="Also rehearse a selection at this price.")
+@click.option("--epsilon", metavar="E", default=None, help="Also rehearse a run at this whole price.")
 @DELTA
+@click.option("--run", type=click.Choice(RUNS), default="analyze", show_default=True, help="Which run to rehearse.")
+@click.option(
+    "--split", metavar="A:B", help="As in analyze: shares of epsilon for the choice and for the coefficients."
+)
+@click.option(
+    "--model", "models", metavar="A+B", multiple=True, help="Also say the chance of this model; may be repeated."
+)
 @MODEL
 @CSV
 @click.option(
@@ -45,17 +60,29 @@ Example:
 )
 @JSON
 @QUIET
-def command(study: str, data: str, output: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
+def command(
+    study: str,
+    data: str,
+    run: str,
+    split: str | None,
+    models: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Custodian's eyes only: does DATA fit STUDY, and what would be chosen? Nothing is drawn and nothing is charged.
 
+    With --epsilon it rehearses exactly what `analyze` with the same options would choose, or `select` with --run select.
     What this prints was computed from the rows without noise. It must not be published, and bounds must not be
     changed because of it, unless for reasons that have nothing to do with these rows.
     """
     assumptions = read_study(study)
     rows = Rows.from_options(data, options)
-    settings = Settings(**options) if options["epsilon"] is not None else None
-    if settings is not None:
-        _recipe(assumptions, settings, rows_to_suppose(assumptions, settings.choice))
+    rehearsal = None
+    if options["epsilon"] is not None:
+        settings = Settings(**options)
+        rehearsal = Rehearsal(assumptions, settings.choice, settings.budget, parse_split(split), run, models)
     if output is not None:
         require_writable(output)
     rows.require_rows()
@@ -65,8 +92,10 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
     if fit.rows == 0:
         raise DataError(f"{rows.label!r} has no rows: give a table with at least one.")
     seen = None
-    if settings is not None:
-        seen = _rehearse(rows, assumptions, settings, quiet)
+    if not any(each.missing for each in fit.variables) or assumptions.missing != "error":
+        moments = None if assumptions.unbounded else rows.moments(assumptions, quiet)
+        fit = replace(fit, twins=() if moments is None else near_twins(moments, assumptions))
+        seen = None if rehearsal is None else _rehearse(rehearsal, rows, fit.rows, moments, quiet)
     if output is not None:
         write_text(output, custodian_page(assumptions, fit, seen), mode=0o600)
     _show(assumptions, fit, seen, as_json, quiet)
@@ -74,20 +103,10 @@ def command(study: str, data: str, output: str | None, as_json: bool, quiet: boo
         tell(f"The custodian's page is {output}. Keep it where you keep the rows.")
 
 
-def _rehearse(rows: Rows, assumptions: Assumptions, settings: Settings, quiet: bool) -> Preview:
-    with rows.reading(assumptions, quiet) as progress:
-        table = gather_for(rows.table(assumptions), assumptions, settings.choice, settings.budget, progress=progress)
-    if table.moments is None:
-        margins = penalize(minimize(table.sums, table.recipe), table.recipe)
-        assert isinstance(margins, Margins)
-        return preview_votes(margins, table.recipe)
-    with counting("Rehearsing", curve_steps(table.recipe), quiet) as step:
-        return preview(table.moments, table.recipe, step=step)
-
-
-def _recipe(assumptions: Assumptions, settings: Settings, rows: int | None) -> Recipe:
-    price = settings.budget
-    return make_recipe(assumptions, settings.choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
+def _rehearse(rehearsal: Rehearsal, rows: Rows, count: int, moments: Moments | None, quiet: bool) -> Preview:
+    rehearsed = rehearsal.rehearse(rows.source, rows=count, moments=moments)
+    with counting("Rehearsing", 1 + len(rehearsed.factors), quiet) as step:
+        return rehearsal.preview(rehearsed, step)
 
 
 def _show(assumptions: Assumptions, fit: Fit, seen: Preview | None, as_json: bool, quiet: bool) -> None:
@@ -100,12 +119,14 @@ def _show(assumptions: Assumptions, fit: Fit, seen: Preview | None, as_json: boo
         return
     click.echo(heading(f"[{WATERMARK}]  {fit.rows:,} rows"))
     show_table(["variable", "below its bounds", "above", "missing or unknown"], fit_rows(fit), numbers=(1, 2, 3))
-    click.echo("\n".join(sentences) or "The data fits the assumptions.")
+    click.echo("\n".join(sentences) or FITS)
     if seen is not None:
         click.echo()
-        click.echo(heading(f"[{WATERMARK}]  what would be chosen ({seen.recipe.guarantee})"))
-        rows = [[f"{chance:.1%}", model] for chance, model in zip(seen.chances, model_names(seen.models), strict=True)]
-        show_table(["chance", "model"], rows, numbers=(0,))
+        click.echo(heading(f"[{WATERMARK}]  what would be chosen"))
+        click.echo(price_sentence(seen))
+        show_table(["chance", "variable"], chosen_rows(seen), numbers=(0,))
+        show_table(["chance", "model"], model_rows(seen), numbers=(0,))
+        click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
 
 
 def _values(fit: Fit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
@@ -118,13 +139,27 @@ def _values(fit: Fit, seen: Preview | None, sentences: list[str]) -> dict[str, A
         ],
         "advice": sentences,
     }
-    if seen is not None:
-        values["models"] = [
-            {"variables": list(model), "chance": chance}
-            for model, chance in zip(seen.models, seen.chances, strict=True)
-        ]
-        values["curves"] = {
-            curve.name: {"settings": list(curve.settings), "chances": [list(row) for row in curve.chances]}
+    return values if seen is None else values | _rehearsed_values(seen)
+
+
+def _rehearsed_values(seen: Preview) -> dict[str, Any]:
+    def one(model: tuple[str, ...], chance: float) -> dict[str, Any]:
+        return {"variables": list(model), "chance": chance}
+
+    return {
+        "epsilon": {"whole": str(seen.epsilon), "choice": str(seen.recipe.guarantee.epsilon)},
+        "models": [one(*pair) for pair in zip(seen.models, seen.chances, strict=True)],
+        "asked": [one(*pair) for pair in seen.asked],
+        "inclusion": dict(zip(seen.terms, seen.inclusion, strict=True)),
+        "share_of_r2": seen.share,
+        "best_by_bic": None if seen.best is None else {"variables": list(seen.best[0]), "r2": seen.best[1]},
+        "curves": {
+            curve.name: {
+                "settings": list(curve.settings),
+                "chances": [list(row) for row in curve.chances],
+                "inclusion": [list(row) for row in curve.inclusion],
+                "shares_of_r2": list(curve.shares),
+            }
             for curve in seen.curves
-        }
-    return values
+        },
+    }

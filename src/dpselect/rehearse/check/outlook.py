@@ -1,0 +1,105 @@
+"""Private. Custodian's eyes only: what one choice would give, from scores to the chances of models and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.models.candidates import Candidates
+from dpselect.assume.models.recipe import Recipe
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT
+from dpselect.gather.sums.moments import Moments
+from dpselect.minimize.minimize import minimize_all
+
+Floats = NDArray[np.float64]
+
+FINE = 1e-6
+"""Chances are shown to a tenth of a hundredth, and computed to a hundredth of that."""
+FAR = 2.0**10
+"""A radius that binds no model whose columns are not nearly dependent: least squares."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Outlook:
+    """Private. The likeliest models with their chances, the chance of each term, and of models that were asked for.
+
+    `share` is the R^2 to be expected of what is chosen over that of the best model by BIC, None where that explains nothing.
+    """
+
+    models: tuple[int, ...]
+    chances: tuple[float, ...]
+    inclusion: tuple[float, ...]
+    asked: tuple[float, ...]
+    share: float | None
+    recipe: Recipe
+
+    def __repr__(self) -> str:
+        return "Outlook(values=<private>)"
+
+
+def terms_of(assumptions: Assumptions) -> dict[str, int]:
+    """The terms that compete or are always in, by name, each with its columns as a mask; the intercept only if it competes."""
+    found: dict[str, int] = {}
+    for place, column in enumerate(assumptions.columns):
+        if column.name == INTERCEPT and assumptions.intercept == "always":
+            continue
+        name = ":".join(factor.variable for factor in column.factors) or INTERCEPT
+        found[name] = found.get(name, 0) | 1 << place
+    return found
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Explained:
+    """Private. The R^2 of every candidate by least squares, and that of the best one by BIC."""
+
+    each: Floats
+    best: float
+    model: int
+
+    def __repr__(self) -> str:
+        return "Explained(values=<private>)"
+
+    def share(self, chances: Floats) -> float | None:
+        """What is to be expected over the best."""
+        if not self.best > 0:
+            return None
+        return min(float(chances @ self.each) / self.best, 1.0)
+
+
+def explained(moments: Moments, candidates: Candidates, assumptions: Assumptions) -> Explained:
+    """The R^2 of every candidate: over the response's spread about its mean if there is an intercept, else about the middle."""
+    products = moments.scaled()
+    whole = float(products[-1, -1])
+    if assumptions.columns[0].name == INTERCEPT and products[0, 0] > 0:
+        whole -= float(products[0, -1] ** 2 / products[0, 0])
+    losses = minimize_all(moments, candidates, FAR).values
+    with np.errstate(all="ignore"):
+        each = np.clip(1 - losses / whole, 0.0, 1.0) if whole > 0 else np.zeros(losses.size)
+        prices = np.log(max(moments.n, 2)) * candidates.sizes()
+        best = int(np.argmin(moments.n * np.log(np.maximum(losses, 1e-300)) + prices))
+    return Explained(each, float(each[best]), candidates.mask(best))
+
+
+def outlook_of(
+    chances: Floats, recipe: Recipe, r2: Explained | None, *, leading: int | Sequence[int], asked: Sequence[int] = ()
+) -> Outlook:
+    """The outlook of a choice among listed candidates; `leading` is how many models to show, or which ones, as masks."""
+    masks = recipe.candidates.masks()
+    if isinstance(leading, int):
+        leading = [int(masks[i]) for i in np.argsort(-chances, kind="stable")[:leading]]
+    return Outlook(
+        models=tuple(leading),
+        chances=tuple(float(chances[recipe.candidates.index(mask)]) for mask in leading),
+        inclusion=tuple(_inclusion(chances, masks, mask) for mask in terms_of(recipe.assumptions).values()),
+        asked=tuple(float(chances[recipe.candidates.index(mask)]) for mask in asked),
+        share=None if r2 is None else r2.share(chances),
+        recipe=recipe,
+    )
+
+
+def _inclusion(chances: Floats, masks: NDArray[np.uint64], term: int) -> float:
+    return float(min(chances[masks & np.uint64(term) != 0].sum(), 1.0))

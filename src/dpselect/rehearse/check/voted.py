@@ -1,0 +1,103 @@
+"""Private. Custodian's eyes only: a choice by votes, rehearsed at any price.
+
+Given the blocks that the rows were dealt into, the chances are exact. The dealing is drawn afresh for every release, so chances are
+averaged over a few dealings; none of them is that of a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.models.budget import float_below
+from dpselect.assume.models.candidates import SubsetRule
+from dpselect.assume.models.recipe import Recipe
+from dpselect.gather.block_table import gather_blocks
+from dpselect.gather.sums.moments import Moments
+from dpselect.minimize.minimize import minimize
+from dpselect.penalize.margins import Margins
+from dpselect.penalize.penalize import penalize
+from dpselect.rehearse.chances.votes import VoteChances, vote_chances
+from dpselect.rehearse.check.listed import FACTORS, Recipes
+from dpselect.rehearse.check.outlook import Explained, Outlook, explained, outlook_of, terms_of
+from dpselect.rehearse.check.probabilities import score_probabilities
+
+LISTED = 2**14
+"""Candidates up to which votes are rehearsed as a list; beyond, by levels."""
+SOME = 64
+"""Models by which the expected share of R^2 is computed where they cannot all be listed."""
+QUICK, SLOW = 4e6, 4e7
+"""Cells of a table that is read in a moment, and in seconds: it is read once for each dealing."""
+
+
+class Voted:
+    """Private. Every look reads the rows again, and deals them into as many blocks as the rule asks for at that price."""
+
+    def __init__(
+        self, source: Any, recipes: Recipes, epsilon: Decimal, rows: int, moments: Moments | None, dealings: int | None
+    ) -> None:
+        recipe = recipes(epsilon)
+        cells = rows * len(recipe.assumptions.columns)
+        self._source, self._recipes, self._epsilon = source, recipes, epsilon
+        self._dealings = dealings or (4 if cells <= QUICK else 2 if cells <= SLOW else 1)
+        self.factors: tuple[str, ...] = FACTORS if cells <= QUICK else FACTORS[1:-1] if cells <= SLOW else ()
+        times = "one dealing" if self._dealings == 1 else f"{self._dealings} dealings"
+        self.how = f"These chances are averages over {times} of the rows into blocks."
+        self._listed = recipe.candidates.count <= LISTED
+        self.r2: Explained | None = None
+        if moments is not None and self._listed:
+            self.r2 = explained(moments, recipe.candidates, recipe.assumptions)
+
+    def outlook(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Outlook:
+        """What would be chosen at a whole price."""
+        recipe = self._recipes(price)
+        dealt = [self._deal(recipe) for _ in range(self._dealings if price == self._epsilon else 1)]
+        if self._listed or not isinstance(recipe.candidates, SubsetRule):
+            chances: NDArray[np.float64] = np.mean([score_probabilities(each, recipe) for each in dealt], axis=0)
+            return outlook_of(chances, recipe, self.r2, leading=leading, asked=asked)
+        epsilon = float_below(recipe.choice_epsilon)
+        found = [vote_chances(each, epsilon, recipe.mechanism) for each in dealt]
+        return _by_levels(found, recipe, leading, asked)
+
+    def _deal(self, recipe: Recipe) -> Margins:
+        assert recipe.votes is not None
+        rule = recipe.votes
+        sums, _ = gather_blocks(self._source, recipe.assumptions, rule.blocks, rule.partitions)
+        scores = penalize(minimize(sums, recipe), recipe)
+        assert isinstance(scores, Margins)
+        return scores
+
+
+def _by_levels(
+    found: Sequence[VoteChances], recipe: Recipe, leading: int | Sequence[int], asked: Sequence[int]
+) -> Outlook:
+    """The outlook where models cannot be listed; no share of R^2, which would need all of them."""
+
+    def chance(mask: int) -> float:
+        return float(np.mean([each.chance_of(mask) for each in found]))
+
+    if isinstance(leading, int):
+        likely = dict.fromkeys(mask for each in found for mask, _ in each.leading(SOME))
+        leading = sorted(likely, key=chance, reverse=True)[:leading]
+    rule = recipe.candidates
+    assert isinstance(rule, SubsetRule)
+    inside = dict(zip(rule.terms, np.mean([each.inclusion for each in found], axis=0).tolist(), strict=True))
+    return Outlook(
+        models=tuple(leading),
+        chances=tuple(map(chance, leading)),
+        inclusion=tuple(_of_term(mask, inside, rule) for mask in terms_of(recipe.assumptions).values()),
+        asked=tuple(map(chance, asked)),
+        share=None,
+        recipe=recipe,
+    )
+
+
+def _of_term(term: int, inside: dict[int, float], rule: SubsetRule) -> float:
+    """The chance of a term: of its largest part, if its columns compete one by one; 1 if it is always in."""
+    if term & rule.always:
+        return 1.0
+    return max((chance for mask, chance in inside.items() if mask & term), default=0.0)

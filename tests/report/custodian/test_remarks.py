@@ -1,0 +1,50 @@
+"""What is remarkable is said, each in one sentence, and nothing remarkable is called a fit."""
+
+import pytest
+
+from dpselect.rehearse.check.fit import Fit, VariableFit
+from dpselect.report.custodian.remarks import advice, percent
+
+GOOD = VariableFit("y", 0, 0, 0)
+
+
+def said(*variables, missing="midpoint", twins=()):
+    return advice(Fit(1000, (GOOD, *variables), twins), missing)
+
+
+def test_nothing_remarkable_is_a_fit():
+    assert said(VariableFit("x", 10, 10, 3)) == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        (VariableFit("x", 30, 30, 0), "beyond its bounds"),
+        (VariableFit("x", 0, 0, 0, constant=True), "same in every row"),
+        (VariableFit("x", 0, 0, 60), "no usable value"),
+        (VariableFit("c", 0, 0, 320, unused=("Bachelor",)), "no row has the stated 'Bachelor'. Is it spelt otherwise"),
+        (VariableFit("c", 0, 0, 1, unused=("Bachelor",)), "spelt otherwise"),
+        (VariableFit("c", 0, 0, 0, unused=("a", "b", "c", "d", "e", "f", "g")), "and 2 more"),
+        (VariableFit("c", 0, 0, 0, constant=True, unused=("a",)), "same in every row"),
+    ],
+)
+def test_each_remarkable_thing_has_one_sentence(variable, words):
+    (sentence,) = said(variable)
+    assert words in sentence
+    assert variable.name in sentence
+
+
+def test_a_single_missing_cell_matters_where_none_is_allowed():
+    (sentence,) = said(VariableFit("x", 0, 0, 1), missing="error")
+    assert "state the level" in sentence
+
+
+def test_twins_are_named():
+    first, second = said(twins=(("a", "b"), ("a", "y")))
+    assert "'a' and 'b' are nearly the same" in first
+    assert "'a' is nearly the same as the response" in second
+
+
+def test_chances_are_never_rounded_to_certainty():
+    shown = [percent(chance) for chance in (0, 1e-5, 0.0123, 0.99951, 1 - 1e-12, 1)]
+    assert shown == ["0.0%", "<0.1%", "1.2%", ">99.9%", "100.0%", "100.0%"]

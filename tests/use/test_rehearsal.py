@@ -1,0 +1,103 @@
+"""A rehearsal of a run is about that very run: same split, same defaults, and its chances come true."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpselect import Assumptions, Categorical, Numeric
+from dpselect.assume.models.budget import Budget
+from dpselect.assume.models.choice import Choice
+from dpselect.errors import AssumptionError
+from dpselect.gather.table import gather_table
+from dpselect.release.account import Account
+from dpselect.use.analysis_plan import plan_analysis
+from dpselect.use.rehearsal import Rehearsal
+from dpselect.use.select import choose_model
+
+DRAWS = 2000
+STUDY = Assumptions(
+    Numeric("y", -2, 2), [Numeric("a", -1, 1), Numeric("b", -1, 1), Categorical("c", ["no", "some", "yes"])]
+)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(20261116)
+    a, b, c = rng.uniform(-1, 1, 900), rng.uniform(-1, 1, 900), rng.integers(0, 3, 900)
+    y = 0.8 * a + 0.3 * b + 0.5 * (c == 2) + rng.normal(0, 0.5, 900)
+    return {"y": y, "a": a, "b": b, "c": [["no", "some", "yes"][k] for k in c]}
+
+
+def seen_before(table, *settings, dealings=None, **more):
+    rehearsal = Rehearsal(STUDY, *settings, **more)
+    return rehearsal.preview(rehearsal.rehearse(table, rows=900, dealings=dealings))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "delta"), [("pcls", 0), ("pcpl", "1e-6"), ("votes", 0)])
+@pytest.mark.parametrize("run", ["analyze", "select"])
+def test_the_chances_come_true_in_two_thousand_draws(table, method, delta, run):
+    choice, budget, dealings = Choice(method), Budget(2, delta), 200
+    seen = seen_before(table, choice, budget, run=run, models=["a+c", "1 + b"], dealings=dealings)
+    price = budget if run == "select" else plan_analysis(STUDY, budget=budget, choice=choice).for_choice
+    source = table if method == "votes" else gather_table(table, STUDY)
+    drawn = [choose_model(source, STUDY, choice, price, Account()) for _ in range(DRAWS)]
+    assert seen.recipe == drawn[0].recipe
+    models = Counter(tuple(sorted({name.split("[")[0] for name in each.variables})) for each in drawn)
+
+    def holds(chance, count):
+        # the average over the dealings is off as well: no more than as many draws would be
+        spread = np.sqrt(chance * (1 - chance) * (1 / DRAWS + (method == "votes") / dealings))
+        return abs(count / DRAWS - chance) <= 4.5 * spread + 1e-3
+
+    for model, chance in [*zip(seen.models, seen.chances, strict=True), *seen.asked]:
+        assert holds(chance, models[tuple(sorted(model))]), (model, chance)
+    for term, chance in zip(seen.terms, seen.inclusion, strict=True):
+        assert holds(chance, sum(count for model, count in models.items() if term in model)), (term, chance)
+
+
+@pytest.mark.parametrize("method", ["pcls", "votes"])
+def test_an_analysis_gives_the_choice_the_part_that_its_plan_says(table, method):
+    choice, budget = Choice(method), Budget(1)
+    seen = seen_before(table, choice, budget)
+    assert seen.recipe.guarantee.epsilon == plan_analysis(STUDY, budget=budget, choice=choice).for_choice.epsilon < 1
+    assert str(seen.epsilon) == "1"
+    other = seen_before(table, choice, budget, split=(1, 3))
+    assert str(other.recipe.guarantee.epsilon) == "0.25"
+    whole = seen_before(table, choice, budget, run="select")
+    assert str(whole.recipe.guarantee.epsilon) == "1"
+
+
+def test_votes_need_no_bounds_to_be_rehearsed(table):
+    free = Assumptions(Numeric("y"), [Numeric("a"), Numeric("b")])
+    rehearsal = Rehearsal(free, Choice("votes"), Budget(2), run="select")
+    seen = rehearsal.preview(rehearsal.rehearse(table, rows=900))
+    assert seen.inclusion[0] > 0.9
+    assert (seen.share, seen.best) == (None, None)
+    assert "dealings" in seen.how
+
+
+def test_many_columns_are_rehearsed_by_levels():
+    rng = np.random.default_rng(7)
+    x = rng.uniform(-1, 1, (3000, 20))
+    table = {"y": x[:, 0] + 0.5 * rng.normal(size=3000)} | {f"x{j}": x[:, j] for j in range(20)}
+    study = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(20)])
+    rehearsal = Rehearsal(study, Choice("votes"), Budget(4), run="select", models=["x0"])
+    seen = rehearsal.preview(rehearsal.rehearse(table, rows=3000, dealings=1))
+    assert seen.models[0][:2] == ("intercept", "x0")
+    assert seen.inclusion[0] > 0.95 > max(seen.inclusion[1:]) + 0.4
+    assert seen.asked[0][1] <= seen.chances[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"models": ["a+nothing"]}, "not a column"),
+        ({"models": ["a+c[yes]"]}, "whole variables"),
+        ({"run": "select", "split": (1, 1)}, "leave it out"),
+    ],
+)
+def test_what_cannot_be_rehearsed_is_refused_in_a_sentence(more, words):
+    with pytest.raises(AssumptionError, match=words):
+        Rehearsal(STUDY, Choice("pcls"), Budget(1), **more)
