@@ -1,5 +1,7 @@
 """Votes of blocks: right, the same from C and NumPy, and each block's own affair."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ from dpselect.gather.sums import block_numpy
 from dpselect.gather.sums.block_numpy import LOWEST, SLICES
 from dpselect.gather.sums.blocks import BinnedSums, BlockSums, WholeSums
 from dpselect.minimize import votes as module
-from dpselect.minimize.votes import block_votes, count_votes
+from dpselect.minimize.votes import _lanes, block_votes, count_votes
+from dpselect.minimize.votes_numpy import _centred, _square
 
 compiled = pytest.mark.skipif(module._votes is None, reason="the C kernel was not built here")
 BACKENDS = [pytest.param("c", marks=compiled), "numpy"]
@@ -233,3 +236,18 @@ def test_one_step_in_thousands_of_rows_is_seen(backend, sign):
     rows[77] = GRID - 1, -sign * GRID
     votes = block_votes(sums_of(rows, np.zeros(5000), 1, whole=True), dead_zone=2.0, ridge=0.0, backend=backend)
     assert votes[0, 0].tolist() == [0, sign]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_centring_loses_nothing_that_is_left(seed):
+    """Against fractions: of sums near 2^52 about a few hundred are left, and all their digits are right."""
+    rows = GRID - np.random.default_rng(seed).integers(0, 2, (5000, 3))
+    sums = sums_of(rows, np.zeros(5000), 1, whole=True)
+    high, low = (_square(each, 4) for each in _lanes(sums.sums.table[0]))
+    _, centred = _centred(high, low, high[0, 0])
+    exact = [[Fraction(int(value)) for value in line] for line in np.column_stack([np.ones(5000, int), rows]).T]
+    for j in range(3):
+        for k in range(j, 3):
+            both = sum(int(a) * int(b) for a, b in zip(rows[:, j], rows[:, k], strict=True))
+            expected = both - sum(exact[j + 1]) * sum(exact[k + 1]) / 5000
+            assert abs(Fraction(float(centred[j, k, 0])) - expected) <= abs(expected) / 2**50
