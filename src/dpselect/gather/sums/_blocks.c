@@ -167,6 +167,7 @@ static int add_whole_blocks(const flush *f, uint64_t *table)
 typedef struct {
     Py_ssize_t width, stride; /* entries of a row; doubles from one row to the next */
     double *z;                /* (TOGETHER, stride) rows, zeros behind their last entry */
+    const double **used;      /* (TOGETHER + 1) the rows that are not zero in some column */
     double *largest;          /* (stride) of each entry among these rows; zeros behind the last */
     double *slices[SLICES];   /* (padded) each */
     int8_t *tops;             /* (padded) */
@@ -204,12 +205,13 @@ INLINE four units_of(const int8_t *tops)
 #define SIZE_OF(p) ((four)((four_bits)(p) & SIZE_BITS))
 #define ALL_LANES(mask) ((mask)[0] & (mask)[1] & (mask)[2] & (mask)[3])
 
+#define PRODUCTS(r) (b->used[r][j] * *(const four *)(b->used[r] + k))
+
 /* The tops of one vector of sums, raised to what these rows need: the products of their columns' largest entries are
- * the most that there can be, and mostly some row's product is in the same bin as that. If none is, all are looked at.
- */
+ * the most that there can be, and mostly some row's product is in the same bin as that. If none is, the largest
+ * decides. */
 INLINE void fit_tops(const bins *b, Py_ssize_t rows, Py_ssize_t j, Py_ssize_t k, Py_ssize_t at)
 {
-    const double *const z = b->z;
     const four most = b->largest[j] * *(const four *)(b->largest + k);
     const four_bits enough = most <= units_of(b->tops + at) * 0x1p31;
     if (ALL_LANES(enough))
@@ -218,46 +220,46 @@ INLINE void fit_tops(const bins *b, Py_ssize_t rows, Py_ssize_t j, Py_ssize_t k,
                                 (int8_t)top_bin(most[3])};
     const four below = units_of(tops) * 0x1p-1;
     four_bits found = enough;
-    for (Py_ssize_t r = 0; r < rows && !ALL_LANES(found); r++)
-        found |= SIZE_OF(z[r * b->stride + j] * *(const four *)(z + r * b->stride + k)) > below;
-    if (ALL_LANES(found)) {
-        raise_tops(b, at, (four)((four_bits)most & ~enough));
-        return;
-    }
     four largest = {0, 0, 0, 0};
-    for (Py_ssize_t r = 0; r < rows; r++) {
-        const four size = SIZE_OF(z[r * b->stride + j] * *(const four *)(z + r * b->stride + k));
+    for (Py_ssize_t r = 0; r < rows && !ALL_LANES(found); r++) {
+        const four size = SIZE_OF(PRODUCTS(r));
         const four_bits more = size > largest;
         largest = (four)(((four_bits)size & more) | ((four_bits)largest & ~more));
+        found |= largest > below;
     }
     raise_tops(b, at, largest);
 }
 
-/* What `rows` shifted slices come to: a whole number of units is in the low bits of each. */
-#define SLICES_SUM(words, shift, unit)                                                                                 \
-    (((four)((words) - (unsigned long long)rows * (four_words)(shift) + SHIFT_WORDS) - SHIFT) * (unit))
+/* What so many shifted slices come to: a whole number of units is in the low bits of each. */
+#define SLICES_SUM(count, words, shift, unit)                                                                          \
+    (((four)((words) - (unsigned long long)(count) * (four_words)(shift) + SHIFT_WORDS) - SHIFT) * (unit))
 
-/* The slices of some rows' products, one vector of sums after another. */
+/* The slices of some rows' products, one vector of sums after another. Rows that are zero in a line's own column add
+ * nothing to the line: of the dummies of a category that is most of them. */
 CLONES static void add_slices(const bins *b, Py_ssize_t rows)
 {
-    const double *const z = b->z;
     Py_ssize_t at = 0;
     for (Py_ssize_t k = 0; k < b->width; k++) {
         double largest = 0;
         for (Py_ssize_t r = 0; r < rows; r++) {
-            const double size = z[r * b->stride + k] < 0 ? -z[r * b->stride + k] : z[r * b->stride + k];
+            const double entry = b->z[r * b->stride + k], size = entry < 0 ? -entry : entry;
             largest = size > largest ? size : largest;
         }
         b->largest[k] = largest;
     }
-    for (Py_ssize_t j = 0; j < b->width; j++)
+    for (Py_ssize_t j = 0; j < b->width; j++) {
+        Py_ssize_t used = 0;
+        for (Py_ssize_t r = 0; r < rows; r++) {
+            b->used[used] = b->z + r * b->stride;
+            used += b->used[used][j] != 0;
+        }
         for (Py_ssize_t k = j; k < b->width; k += LANES, at += LANES) {
-            fit_tops(b, rows, j, k, at);
+            fit_tops(b, used, j, k, at);
             const four unit0 = units_of(b->tops + at), unit1 = unit0 * 0x1p-32, unit2 = unit1 * 0x1p-32;
             const four shift0 = unit0 * SHIFT, shift1 = unit1 * SHIFT, shift2 = unit2 * SHIFT;
             four_words words0 = {0, 0, 0, 0}, words1 = words0, words2 = words0;
-            for (Py_ssize_t r = 0; r < rows; r++) {
-                four rest = z[r * b->stride + j] * *(const four *)(z + r * b->stride + k);
+            for (Py_ssize_t r = 0; r < used; r++) {
+                four rest = PRODUCTS(r);
                 const four shifted0 = rest + shift0; /* rounded to a multiple of the bin's unit */
                 rest -= shifted0 - shift0;
                 const four shifted1 = rest + shift1;
@@ -265,10 +267,11 @@ CLONES static void add_slices(const bins *b, Py_ssize_t rows)
                 const four shifted2 = rest + shift2;
                 words0 += (four_words)shifted0, words1 += (four_words)shifted1, words2 += (four_words)shifted2;
             }
-            *(four *)(b->slices[0] + at) += SLICES_SUM(words0, shift0, unit0);
-            *(four *)(b->slices[1] + at) += SLICES_SUM(words1, shift1, unit1);
-            *(four *)(b->slices[2] + at) += SLICES_SUM(words2, shift2, unit2);
+            *(four *)(b->slices[0] + at) += SLICES_SUM(used, words0, shift0, unit0);
+            *(four *)(b->slices[1] + at) += SLICES_SUM(used, words1, shift1, unit1);
+            *(four *)(b->slices[2] + at) += SLICES_SUM(used, words2, shift2, unit2);
         }
+    }
 }
 
 /* A block's numbers to where the arithmetic is, and back; what fills up a line stays at the lowest top, and zero.
@@ -294,7 +297,8 @@ static int move_block(const bins *b, Py_ssize_t numbers, int8_t *tops, double *s
 
 static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
 {
-    bins b = {f->width, f->width + LANES, NULL, NULL, {NULL}, NULL};
+    const double *used[TOGETHER + 1];
+    bins b = {f->width, f->width + LANES, NULL, used, NULL, {NULL}, NULL};
     double *const room = calloc((size_t)(f->padded * SLICES + (TOGETHER + 1) * b.stride), sizeof(double));
     b.tops = malloc((size_t)f->padded);
     int fine = room != NULL && b.tops != NULL;
