@@ -20,7 +20,7 @@ from dpselect.errors import AssumptionError, DataError
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.release.coefficients.frames import FrameKind, amounts, framed, tidy_rows
 from dpselect.release.coefficients.intervals import IntervalKind
-from dpselect.release.coefficients.noisy_json import noisy_from_dict, noisy_to_dict
+from dpselect.release.coefficients.noisy_json import noisy_from_dict, noisy_to_dict, release_from_dict
 from dpselect.release.coefficients.printed import cells, head, slopes_alone, spoken, table_lines
 from dpselect.release.coefficients.terms import Term, fitted_terms, most_likely
 from dpselect.release.coefficients.units import design_matrix, linear_regression
@@ -106,9 +106,12 @@ class Coefficients:
         return "\n".join([title, *lines, *self.remarks(), *(f"Note: {caveat}" for caveat in self.caveats)])
 
     def _repr_html_(self) -> str:
-        foot = f"{self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments"
-        rows = [cells(term) for term in self.terms]
-        return html_table(self.formula, head(self.level), rows, (*self.remarks(), foot, *self.caveats))
+        foot = (
+            *self.remarks(),
+            f"{self.guarantee}; {self.noisy.noise.scale.noise} noise on the moments",
+            *self.caveats,
+        )
+        return html_table(self.formula, head(self.level), [cells(term) for term in self.terms], foot)
 
     def remarks(self) -> list[str]:
         """What there is to say besides the coefficients, one line each: the fit, and slopes alone."""
@@ -131,15 +134,9 @@ class Coefficients:
         return self._refitted(self.columns, level or self.level, intervals or self.intervals)
 
     def _refitted(self, columns: tuple[int, ...], level: float, intervals: IntervalKind) -> Coefficients:
-        return coefficients_from(
-            self.noisy,
-            columns,
-            self.assumptions,
-            level=level,
-            intervals=intervals,
-            selected=self.selected,
-            release={"guarantee": self.guarantee, "receipt": self.receipt, "version": self.version},
-        )
+        release = {"guarantee": self.guarantee, "receipt": self.receipt, "version": self.version}
+        asked: dict[str, Any] = {"level": level, "intervals": intervals, "selected": self.selected, "release": release}
+        return coefficients_from(self.noisy, columns, self.assumptions, **asked)
 
     def design(self, table: Any) -> NDArray[np.float64]:
         """The matrix of a table's new rows that `to_sklearn` predicts from: one column a term but the intercept."""
@@ -205,11 +202,7 @@ class Coefficients:
         assumptions = Assumptions.from_dict(values["assumptions"])
         noisy = noisy_from_dict(values["noisy_moments"], assumptions)
         columns = tuple(map(index, values["columns"]))
-        release = {
-            "guarantee": Guarantee(**values["guarantee"]),
-            "receipt": Receipt.from_json(values["receipt"]) if values["receipt"] else None,
-            "version": values["version"],
-        }
+        release = release_from_dict(values)
         asked = {"level": values["level"], "selected": values["selected"]}
         if values["format"] == OLDER:
             kind: IntervalKind = "after-selection" if values["intervals"] == "after-selection" else "plain"

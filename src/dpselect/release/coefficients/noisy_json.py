@@ -6,9 +6,11 @@ from typing import Any
 
 from dpselect.assume.lemmas.moment_layout import moment_layout
 from dpselect.assume.lemmas.moment_sensitivity import MomentScale
+from dpselect.assume.models.budget import Guarantee
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.randomize.moment_noise import MomentNoise
 from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.release.ledger.records import Receipt
 
 
 def noisy_to_dict(noisy: NoisyMoments) -> dict[str, Any]:
@@ -50,3 +52,12 @@ def noisy_from_dict(values: dict[str, Any], assumptions: Assumptions) -> NoisyMo
         values=tuple(values["values"]),
         known_rows=values["known_rows"],
     )
+
+
+def release_from_dict(values: dict[str, Any]) -> dict[str, Any]:
+    """What every release carries: its guarantee, its receipt and the version that made it."""
+    return {
+        "guarantee": Guarantee(**values["guarantee"]),
+        "receipt": Receipt.from_json(values["receipt"]) if values["receipt"] else None,
+        "version": values["version"],
+    }

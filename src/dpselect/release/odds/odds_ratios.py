@@ -18,6 +18,7 @@ from dpselect.errors import DataError
 from dpselect.randomize.logistic_noise import Draw
 from dpselect.release.coefficients.frames import FrameKind, framed, tidy_rows
 from dpselect.release.coefficients.intervals import Intervals
+from dpselect.release.coefficients.noisy_json import release_from_dict
 from dpselect.release.coefficients.printed import cells, head, table_lines
 from dpselect.release.coefficients.terms import Term
 from dpselect.release.coefficients.units import design_matrix, user_scale
@@ -127,9 +128,7 @@ class OddsRatios:
                     for each in values["rounds"]
                 ),
                 assumptions=Assumptions.from_dict(values["assumptions"]),
-                guarantee=Guarantee(**values["guarantee"]),
-                receipt=Receipt.from_json(values["receipt"]) if values["receipt"] else None,
-                version=values["version"],
+                **release_from_dict(values),
             )
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             raise DataError("This is not the JSON text of dpselect odds ratios.") from None

@@ -15,7 +15,7 @@ from dpselect.release.equations.findings import Fit
 from dpselect.release.equations.pivot import Floats, Noise, Pivot
 from dpselect.release.equations.problem import Problem
 
-LOUDEST = 4.0
+LOUDEST = 2.0
 """Nothing is said unless the least eigenvalue of the noisy Gram is above so many deviations of its cells, times sqrt(width)."""
 
 SLOPE, BASE = 2.5, 5.0
