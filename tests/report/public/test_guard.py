@@ -36,6 +36,7 @@ FACTS = facts.Facts(
     predictors=(facts.VariableFact(name="x", statement="-1 to 1", chosen=True, title="x"),),
     formula="y ~ 1 + x",
     summary="Of 1 variable, x was chosen.",
+    visible="",
     note="The choice is random on purpose.",
     settings=(("Intercept", "in every model"),),
     choice=(("Score", "pcls"),),

@@ -19,6 +19,7 @@ from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.public.numbers import MINUS, listed, number
 from dpselect.report.public.titles import level_title, variable_title
+from dpselect.report.public.visible import visible_sentence
 from dpselect.report.public.words import METHOD_NAMES, choice_note, factor_text, guarantee_sentence, guarantee_symbols
 
 
@@ -33,6 +34,7 @@ def facts_of(document: Document) -> Facts:
         predictors=tuple(_variable(each, chosen=each.name in chosen) for each in assumptions.predictors),
         formula=selection.formula,
         summary=_summary(assumptions, chosen),
+        visible=visible_sentence(selection, chosen=bool(chosen)),
         note=choice_note(selection.range),
         settings=_settings(assumptions),
         choice=_choice(selection),

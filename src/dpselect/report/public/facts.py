@@ -99,6 +99,7 @@ class Facts:
     predictors: tuple[VariableFact, ...]
     formula: str
     summary: str
+    visible: str
     note: str
     settings: tuple[tuple[str, str], ...]
     choice: tuple[tuple[str, str], ...]

@@ -1,0 +1,64 @@
+"""A variable that explains as much as is said to be visible is found about four times in five."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpselect import Assumptions, Numeric
+from dpselect.assume.models.choice import Choice
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.models.subsets import Subsets
+from dpselect.assume.models.visible import visible_share
+from dpselect.gather.block_table import gather_blocks
+from dpselect.gather.table import gather_table
+from dpselect.minimize.minimize import minimize
+from dpselect.penalize.penalize import penalize
+from dpselect.rehearse.check.probabilities import score_probabilities
+
+STUDY = Assumptions(Numeric("y", -4, 4), [Numeric(f"x{j}", -1, 1) for j in range(6)])
+
+
+def recipe_for(method, rows, epsilon, study=STUDY):
+    choice = Choice(method, candidates=Subsets(empty=True))
+    return make_recipe(study, choice, rows=rows, epsilon=epsilon, delta="1e-6" if method == "pcpl" else 0)
+
+
+def chance_of_x0(recipe, rows, share, rng):
+    """The chance of x0 in a table where it explains that share, and the response's deviation is half its bound."""
+    x = rng.uniform(-1, 1, (rows, 6))
+    y = 2 * (math.sqrt(3 * share) * x[:, 0] + math.sqrt(1 - share) * rng.normal(size=rows))
+    if recipe.votes is None:
+        sums = gather_table((x, y), STUDY)
+    else:
+        sums, _ = gather_blocks((x, y), STUDY, recipe.votes.blocks, recipe.votes.partitions)
+    chances = score_probabilities(penalize(minimize(sums, recipe), recipe), recipe)
+    return chances[recipe.candidates.masks() & np.uint64(2) != 0].sum()
+
+
+@pytest.mark.parametrize(("method", "rows", "epsilon"), [("votes", 1500, 0.5), ("votes", 4000, 1), ("pcls", 4000, 2)])
+def test_what_is_said_to_be_visible_is_found(method, rows, epsilon):
+    recipe, rng = recipe_for(method, rows, epsilon), np.random.default_rng([rows, 15])
+    share = visible_share(recipe, 1.0)
+    found = {
+        factor: np.mean([chance_of_x0(recipe, rows, factor * share, rng) for _ in range(20)]) for factor in (0.3, 1)
+    }
+    assert 0.6 < found[1] < 0.99
+    assert found[0.3] < 0.5
+
+
+def test_it_falls_with_the_price_and_the_rows():
+    for method in ("votes", "pcls"):
+        by_price = [visible_share(recipe_for(method, 5000, epsilon), 1.0) for epsilon in (0.1, 0.5, 2, 8)]
+        by_rows = [visible_share(recipe_for(method, rows, 1), 1.0) for rows in (200, 2000, 20_000)]
+        assert by_price == sorted(by_price, reverse=True)
+        assert by_rows == sorted(by_rows, reverse=True)
+
+
+def test_where_nothing_can_be_seen_it_is_one_and_where_rows_are_private_it_is_not_said():
+    assert visible_share(recipe_for("pcpl", 300, 1), math.inf) == 1
+    assert 0 < visible_share(recipe_for("pcpl", 5000, 2), 30.0) < 0.1
+    assert visible_share(recipe_for("pcls", 20, 0.01), 1.0) == 1
+    assert visible_share(recipe_for("votes", 20, 0.01), 1.0) == 1
+    hidden = Assumptions(STUDY.response, STUDY.predictors, neighbors="add-remove-one")
+    assert visible_share(recipe_for("pcls", None, 1, hidden), 1.0) is None
