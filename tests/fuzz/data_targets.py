@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,22 @@ def each_study(read: Callable[[Path, Assumptions], object]) -> Callable[[Path], 
     return run
 
 
+def foreign_seeds(suffix: str) -> Callable[[], list[bytes]]:
+    """A file of another program, as that program's own readers and writers have it."""
+
+    def seeds() -> list[bytes]:
+        import pandas as pd
+        import pyreadstat
+
+        frame = pd.DataFrame(ROWS).astype({"b": float}).fillna({"c": ""})
+        write = {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav, ".xpt": pyreadstat.write_xport}[suffix]
+        with tempfile.TemporaryDirectory() as folder:
+            write(frame, Path(folder) / f"t{suffix}")
+            return [(Path(folder) / f"t{suffix}").read_bytes()]
+
+    return seeds
+
+
 def assumption_seeds() -> list[bytes]:
     """As releases and reports hold them."""
     return [json.dumps(study.to_dict()).encode() for study in STUDIES]
@@ -168,4 +185,9 @@ DATA_TARGETS: Sequence[Target] = (
     Target("csv", ".csv", csv_seeds, read_table, secrets=("73.0625", "36.53125")),
     Target("parquet", ".parquet", parquet_seeds, read_table),
     Target("arrow", ".arrow", arrow_seeds, read_table),
+    *(
+        Target(name, suffix, foreign_seeds(suffix), read_table)
+        for name, suffix in (("stata", ".dta"), ("spss", ".sav"), ("sas", ".xpt"))
+        if find_spec("pyreadstat")
+    ),
 )

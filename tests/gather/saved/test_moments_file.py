@@ -67,9 +67,10 @@ def test_other_assumptions_are_refused(tmp_path):
         lambda v: {name: value for name, value in v.items() if name != "checksum"},
         lambda v: {**v, "gatherings": ["another"]},
         lambda v: {**v, "columns": [["a"]]},
+        lambda v: {**v, "warning": float("inf")},
         lambda v: [],
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_damaged_files_are_refused_without_a_number_from_them(tmp_path, change):
     path = tmp_path / "a.moments"

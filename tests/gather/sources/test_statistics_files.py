@@ -146,3 +146,24 @@ def test_the_missing_package_and_a_packed_file_are_one_sentence(tmp_path, monkey
     monkeypatch.setitem(__import__("sys").modules, "pyreadstat", None)
     with pytest.raises(DataError, match=r"dpselect\[statistics\]"):
         gather_table(path, CODES)
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".sav", ".zsav", ".xpt"])
+@pytest.mark.parametrize("part", [0.3, 0.61, 0.97])
+def test_half_a_file_is_no_table(tmp_path, suffix, part):
+    """A SAS transport file that is cut short was read as a shorter table."""
+    writers = {".dta": pyreadstat.write_dta, ".xpt": pyreadstat.write_xport}
+    path = tmp_path / f"t{suffix}"
+    writers.get(suffix, pyreadstat.write_sav)(frame()[["weeks", "age"]], path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(part * len(content)) // 80 * 80 + 7])
+    with pytest.raises(DataError, match=r"cut short"):
+        gather_table(path, Assumptions(Numeric("weeks", 0, 52), [Numeric("age", 18, 35)], missing="midpoint"))
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    pyreadstat.write_sav(pd.DataFrame({"weeks": [1.0], "weekx": [2.0]}), tmp_path / "t.sav")
+    content = (tmp_path / "t.sav").read_bytes().replace(b"WEEKX", b"WEEKS").replace(b"weekx", b"weeks")
+    (tmp_path / "t.sav").write_bytes(content)
+    with pytest.raises(DataError, match="two columns of the same name"):
+        read_schema(tmp_path / "t.sav")

@@ -106,17 +106,18 @@ def moments_files(source: Any) -> list[str]:
 
 
 def _read(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, Any]:
-    values, most = None, _most_bytes(columns)
+    values, whole, most = None, False, _most_bytes(columns)
     try:
         with open(path, "rb") as file:
             text = file.read(most + 1)
         values = json.loads(text) if len(text) <= most else None
+        whole = isinstance(values, dict) and _is_well_formed(values)
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
         raise DataError(f"The moments {str(path)!r} cannot be read: {reason}.") from None
     except (ValueError, RecursionError):
         pass  # refused below, where no __context__ remembers the file's text
-    if not isinstance(values, dict) or not _is_well_formed(values):
+    if not isinstance(values, dict) or not whole:
         raise DataError(f"{str(path)!r} is not a file of moments, or is damaged: gather it again.")
     return values
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ READERS = {
 PROGRAMS = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
 CHUNK = 1 << 18
 """Rows read at a time; each chunk opens the file anew, so it should not be small."""
+RECORD = 80
+"""Bytes of a record of a SAS transport file, which says nowhere how many rows it has."""
 DATES = (
     "%t",
     "%d",
@@ -73,11 +77,22 @@ def _opening(file: str) -> Any:
 
 def _metadata(file: str) -> Any:
     reader = _door(file)
-    with _opening(file):
-        return reader(file, metadataonly=True)[1]
+    if file.lower().endswith(".xpt") and os.path.getsize(file) % RECORD:
+        raise DataError(f"{file!r} is cut short: a SAS transport file has records of {RECORD} bytes; copy it again.")
+    with _opening(file), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        metadata = reader(file, metadataonly=True)[1]
+    if said:  # the reader renames the second of two columns of one name, and says so
+        raise DataError(f"{file!r} has two columns of the same name, or is damaged: write it again.")
+    return metadata
 
 
 def _schema(file: str, metadata: Any) -> Any:
+    with _opening(file):  # names and labels come from the file, and may be none
+        return _fields(metadata)
+
+
+def _fields(metadata: Any) -> Any:
     """Names and types; labels and value labels, which the file holds apart from its rows, as metadata of each field."""
     import pyarrow as pa
 
