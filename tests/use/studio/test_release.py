@@ -17,13 +17,13 @@ FULL = (
 import os
 from dpselect.errors import DpselectError
 from dpselect.use.studio import work
-honest, work.AGAIN = work.write_text, 0.05
+honest, work.AGAIN = work.write_aside, 0.05
 def full(path, text):
     if os.path.exists("full"):
         open("tried", "w").close()
         raise DpselectError("No space is left.")
     honest(path, text)
-work.write_text = full
+work.write_aside = full
 """
     + START
 )
@@ -71,11 +71,11 @@ def test_the_command_and_the_python_do_the_same(studio):
     command, python = [block for block in code_blocks(text) if "analyze" in block]
     assert shlex.split(command)[:2] == ["dpselect", "analyze"]
     words = [*shlex.split(command)[1:], "--yes"]
-    words[words.index("-o") + 1] = "again.html"
+    assert words[words.index("-o") + 1] == "study.report-2.html"
     run = {"cwd": studio.folder, "env": ENVIRONMENT, "capture_output": True, "text": True}
     made = subprocess.run([sys.executable, "-m", "dpselect.use.command_line", *words], check=False, **run)
     assert made.returncode == 0, made.stderr
-    made = subprocess.run([sys.executable, "-c", python], check=False, **run)
+    made = subprocess.run([sys.executable, "-c", python.replace("report-2", "report-3")], check=False, **run)
     assert made.returncode == 0, made.stderr
     records = Ledger(studio.folder / "study.budget.db").records()
     first, second, third = records[:2], records[2:4], records[4:]
@@ -135,7 +135,6 @@ def test_bounds_may_stay_open_where_the_choice_is_all(studio):
     assert studio.get("page-1")[0] == 200
     command, python = [block for block in code_blocks(studio.get("report-1")[2]) if "select" in block]
     words = [*shlex.split(command)[1:], "--yes"]
-    words[words.index("-o") + 1] = "again.json"
     run = {"cwd": studio.folder, "env": ENVIRONMENT, "capture_output": True, "text": True}
     for arguments in (["-m", "dpselect.use.command_line", *words], ["-c", python]):
         made = subprocess.run([sys.executable, *arguments], check=False, **run)

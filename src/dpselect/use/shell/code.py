@@ -26,13 +26,18 @@ def with_code(name: str, command: click.Command) -> click.Command:
 
     def run_or_show(*, show_code: bool, **options: Any) -> None:
         if show_code:
-            click.echo("\n".join(["import dpselect", "", *_CODES[name](options)]))
+            click.echo(python_code(name, options))
         else:
             run(**options)
 
     command.params.append(click.Option(["--show-code"], is_flag=True, help="Print the same in Python, and do nothing."))
     command.callback = run_or_show
     return command
+
+
+def python_code(name: str, options: Options) -> str:
+    """The Python of a command with these options."""
+    return "\n".join(["import dpselect", "", *_CODES[name](options)])
 
 
 def _call(function: str, *arguments: str, **options: str | None) -> str:

@@ -6,7 +6,9 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import ROUND_DOWN, Context
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from dpselect.assume.models.budget import Budget, Guarantee, exact_delta, exact_epsilon, plain
@@ -19,10 +21,12 @@ from dpselect.report.public.choice_facts import facts_of
 from dpselect.report.public.document import Document
 from dpselect.report.public.facts import Facts
 from dpselect.report.public.svg import element, picture
+from dpselect.use.shell.code import python_code
 from dpselect.use.shell.ledgers import beside
 from dpselect.use.shell.sources import Rows, label, source_of
 
 LARGEST_REPORT = 4 << 20
+_SHORT = Context(prec=4, rounding=ROUND_DOWN)  # what is left is never shown as more than it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +127,7 @@ def ledger_line(study: Path) -> str:
         return "the ledger cannot be read"
     if ledger is None:
         return "no budget yet"
-    return f"epsilon {plain(ledger.left().epsilon)} of {plain(ledger.epsilon)} left"
+    return f"epsilon {plain(_SHORT.plus(ledger.left().epsilon))} of {plain(ledger.epsilon)} left"
 
 
 def ledger_facts(study: Path) -> LedgerFacts | None:
@@ -205,30 +209,37 @@ def past_order(study: Path, number: int, source: Source | None) -> Order:
 
 def same_command(order: Order) -> str:
     """What to type for the same release in a shell."""
-    page, values = (_here(path) for path in report_files(order.study, order.number))
-    words = ["dpselect", "analyze" if order.coefficients else "select", _here(order.study), order.source.shown]
-    words += ["--epsilon", plain(order.budget.epsilon)]
-    if order.coefficients:
-        words += ["--delta", plain(order.budget.delta)] + (["--title", order.title] if order.title else [])
-    for name, value in order.source.form:
-        words += [f"--{name}", value]
-    return " ".join(map(shlex.quote, [*words, "-o", page if order.coefficients else values]))
+    said = _options(order)
+    words = ["dpselect", _verb(order), said["study"], said["data"], "--epsilon", said["epsilon"]]
+    for name in ("delta", "title", "delimiter", "encoding", "decimal"):
+        words += [f"--{name}", said[name]] if said.get(name) else []
+    return " ".join(map(shlex.quote, [*words, "-o", said["output"]]))
 
 
 def same_python(order: Order) -> str:
-    """What to write for the same release in Python."""
-    form = "".join(f", {name}={value!r}" for name, value in order.source.form)
-    data = f"dpselect.Csv({order.source.shown!r}{form})" if form else repr(order.source.shown)
-    price = f"epsilon={plain(order.budget.epsilon)!r}"
-    if order.coefficients:
-        price += f", delta={plain(order.budget.delta)!r}"
-    return (
-        "import dpselect\n\n"
-        f"study = dpselect.read_assumptions({_here(order.study)!r})\n"
-        f"ledger = dpselect.Ledger({str(beside(_here(order.study)))!r})\n"
-        f"made = dpselect.{'analyze' if order.coefficients else 'select'}({data}, study, {price}, ledger=ledger)\n"
-        "print(made)"
-    )
+    """What to write for the same release in Python: what the command shows with --show-code."""
+    return python_code(_verb(order), _options(order))
+
+
+def _verb(order: Order) -> str:
+    return "analyze" if order.coefficients else "select"
+
+
+def _options(order: Order) -> dict[str, Any]:
+    """The options of the command that does the same; None where the usual will do."""
+    names = ("moments", "ledger", "total_epsilon", "total_delta", "max_size", "penalty", "split")
+    page, values = report_files(order.study, 1 + max(reports(order.study), default=0))  # no report is overwritten
+    return {
+        **dict.fromkeys((*names, "delimiter", "encoding", "decimal")),
+        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "intervals": "plain"},
+        **dict(order.source.form),
+        "study": _here(order.study),
+        "data": order.source.shown,
+        "epsilon": plain(order.budget.epsilon),
+        "delta": plain(order.budget.delta) if order.coefficients else None,
+        "title": order.title if order.coefficients else "",
+        "output": _here(page if order.coefficients else values),
+    }
 
 
 def _here(path: Path) -> str:

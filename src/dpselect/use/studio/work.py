@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from dpselect.rehearse.planning.plan import plan_study
 from dpselect.release.account import Account
 from dpselect.release.ledger.records import Charge
 from dpselect.release.select import selection_charge
+from dpselect.release.selection import Selection
 from dpselect.report.custodian.curves import curve_chart
 from dpselect.report.custodian.page import custodian_page
 from dpselect.report.public.document import Document, today
@@ -33,7 +34,7 @@ from dpselect.report.verify.verify import check_report
 from dpselect.use.analysis_plan import plan_analysis, rows_to_suppose
 from dpselect.use.analyze import run_analysis
 from dpselect.use.select import choose_model
-from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.files import require_writable, write_aside
 from dpselect.use.shell.ledgers import analyst
 from dpselect.use.shell.sources import guessed_form, named_columns, source_of
 from dpselect.use.shell.study import read_study
@@ -186,30 +187,35 @@ def release(order: Order, tell: Tell) -> None:
     rows.check(order.assumptions)
     account.check(*_charges(order))
     tell("The study, the price and the place for the report were checked. Now the rows are read.")
-    document = _draw(order, rows.table(order.assumptions), account)
+    document = _draw(order, rows.table(order.assumptions), account, lambda alone: _write(values, alone.to_json(), tell))
     tell("The rows were read, then the ledger was charged, then the noise was drawn.")
-    _write((values, document.to_json()), (page, report_page(document)), tell=tell)
+    _write(values, document.to_json(), tell)
+    _write(page, report_page(document), tell)
     tell("The report was written to the disk.")
 
 
-def _draw(order: Order, table: Any, account: Account) -> Document:
-    """The release itself, by the functions of the other doors."""
+def _draw(order: Order, table: Any, account: Account, rescue: Callable[[Document], None]) -> Document:
+    """The release itself, by the functions of the other doors; a choice whose estimate fails is paid for, and rescued."""
+    paper = partial(Document, title=order.title, made=today())
     if not order.coefficients:
-        selection = choose_model(table, order.assumptions, Choice(), order.budget, account)
-        return Document(title=order.title, made=today(), selection=selection)
-    plan = plan_analysis(order.assumptions, budget=order.budget, choice=Choice())
-    made = run_analysis(table, plan, account)
-    return Document(title=order.title, made=today(), selection=made.selection, coefficients=made.coefficients)
+        return paper(selection=choose_model(table, order.assumptions, Choice(), order.budget, account))
+    chosen: list[Selection] = []
+    try:
+        plan = plan_analysis(order.assumptions, budget=order.budget, choice=Choice())
+        made = run_analysis(table, plan, account, keep=chosen.append)
+    except BaseException:
+        if chosen:
+            rescue(paper(selection=chosen[0]))
+        raise
+    return paper(selection=made.selection, coefficients=made.coefficients)
 
 
-def _write(*files: tuple[Path, str], tell: Tell) -> None:
+def _write(path: Path, text: str, tell: Tell) -> None:
     """Write what was paid for, as long as it takes: it exists nowhere else, and cannot be drawn again."""
     told = False
     while True:
         try:
-            for path, text in files:
-                write_text(path, text)
-            _settle(files[0][0].parent)
+            write_aside(path, text)
             return
         except DpselectError as problem:
             if not told:
@@ -218,16 +224,6 @@ def _write(*files: tuple[Path, str], tell: Tell) -> None:
                 )
             told = True
             time.sleep(AGAIN)
-
-
-def _settle(folder: Path) -> None:
-    """Names in a folder are durable once the folder itself is."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def verify_text(text: str, study: Path) -> list[Check]:
