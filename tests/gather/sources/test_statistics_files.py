@@ -162,8 +162,7 @@ def test_half_a_file_is_no_table(tmp_path, suffix, part):
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
-    pyreadstat.write_sav(pd.DataFrame({"weeks": [1.0], "weekx": [2.0]}), tmp_path / "t.sav")
-    content = (tmp_path / "t.sav").read_bytes().replace(b"WEEKX", b"WEEKS").replace(b"weekx", b"weeks")
-    (tmp_path / "t.sav").write_bytes(content)
+    pyreadstat.write_dta(pd.DataFrame({"weeks": [1.0], "weekx": [2.0]}), tmp_path / "t.dta")
+    (tmp_path / "t.dta").write_bytes((tmp_path / "t.dta").read_bytes().replace(b"weekx", b"weeks"))
     with pytest.raises(DataError, match="two columns of the same name"):
-        read_schema(tmp_path / "t.sav")
+        read_schema(tmp_path / "t.dta")

@@ -77,10 +77,10 @@ def _opening(file: str) -> Any:
 
 def _metadata(file: str) -> Any:
     reader = _door(file)
-    if file.lower().endswith(".xpt") and os.path.getsize(file) % RECORD:
-        raise DataError(f"{file!r} is cut short: a SAS transport file has records of {RECORD} bytes; copy it again.")
     with _opening(file), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
+        if file.lower().endswith(".xpt") and os.path.getsize(file) % RECORD:
+            raise EOFError  # half a record: the file is cut short, which the reader does not notice
         metadata = reader(file, metadataonly=True)[1]
     if said:  # the reader renames the second of two columns of one name, and says so
         raise DataError(f"{file!r} has two columns of the same name, or is damaged: write it again.")
