@@ -381,3 +381,21 @@ def test_plan_refuses_effects_that_are_no_numbers(place, capsys):
     code, _, err = run(capsys, "plan", "study.toml", "--rows", "100", "--epsilon", "1", "--effects", "big,small")
     assert code == 2
     assert "'big,small'" in err
+
+
+def test_analyze_writes_a_page_for_the_board(place, capsys):
+    asked = ["analyze", "study.toml", "people.csv", "--epsilon", "1", "--yes", "-q", "--board", "board.html"]
+    assert run(capsys, *asked)[0] == 0
+    assert "What was promised" in (place / "board.html").read_text()
+
+
+def test_check_rehearses_the_run_that_is_named(place, capsys):
+    asked = ["check", "study.toml", "people.csv", "--epsilon", "1", "--json", "--model", "age", "--method", "pcls"]
+    values = json.loads(run(capsys, *asked)[1])
+    assert values["epsilon"] == {"whole": "1", "choice": "0.6"}
+    assert set(values["inclusion"]) == {"age", "region"}
+    assert [each["variables"] for each in values["asked"]] == [["intercept", "age"]]
+    assert len(values["curves"]["epsilon"]["shares_of_r2"]) == 7
+    whole = json.loads(run(capsys, *asked, "--run", "select")[1])
+    assert whole["epsilon"] == {"whole": "1", "choice": "1"}
+    assert whole["inclusion"] != values["inclusion"]

@@ -19,8 +19,14 @@ from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.public.numbers import MINUS, listed, number
 from dpselect.report.public.titles import level_title, variable_title
-from dpselect.report.public.visible import visible_sentence
-from dpselect.report.public.words import METHOD_NAMES, choice_note, factor_text, guarantee_sentence, guarantee_symbols
+from dpselect.report.public.words import (
+    METHOD_NAMES,
+    choice_note,
+    factor_text,
+    guarantee_sentence,
+    guarantee_symbols,
+    visible_sentence,
+)
 
 
 def facts_of(document: Document) -> Facts:

@@ -11,6 +11,7 @@ from dpselect.errors import AssumptionError
 from dpselect.release.account import Account
 from dpselect.release.coefficients.intervals import INTERVALS, Intervals
 from dpselect.release.selection import Selection
+from dpselect.report.board.board import board_page
 from dpselect.report.public.document import Document, today
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
@@ -69,6 +70,9 @@ Example:
 @click.option(
     "-o", "--output", default="report.html", show_default=True, help="The page; report.json is written beside it."
 )
+@click.option(
+    "--board", metavar="FILE", default=None, help="Also write one page for an ethics board, made to be printed; public."
+)
 @JSON
 @QUIET
 @YES
@@ -80,6 +84,7 @@ def command(
     intervals: Any,
     title: str,
     output: str,
+    board: str | None,
     as_json: bool,
     quiet: bool,
     yes: bool,
@@ -104,15 +109,16 @@ def command(
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
-    require_writable(page, page.with_suffix(".json"))
+    require_writable(page, page.with_suffix(".json"), *([] if board is None else [board]))
     rows.check(assumptions)
     till.confirm(plan.budget, yes, *plan.charges)
     files = page.with_suffix(".json"), page
     with held(lambda: f"Stopped; what was paid for is in {names(files)}.") as hold:
         account = HeldAccount(till.open(), rows.label, analyst(), hold)
         document = _run(rows, plan, account, title, quiet, files[0])
+        sheet = [] if board is None else [(Path(board), lambda: board_page(document))]
         deliver(
-            [(files[0], document.to_json), (files[1], lambda: report_page(document))],
+            [(files[0], document.to_json), (files[1], lambda: report_page(document)), *sheet],
             lambda: _show(document, till, as_json, quiet, page),
             document.to_json,
             spare=files[0],

@@ -1,0 +1,1 @@
+"""Public. One page for an ethics board."""
