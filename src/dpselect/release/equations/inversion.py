@@ -7,10 +7,12 @@ the subset Anderson-Rubin test (Guggenberger, Kleibergen, Mavroeidis and Chen 20
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from dpselect.release.equations.descent import descend, moved_along
-from dpselect.release.equations.pivot import Floats, Pivot, Shape
+from dpselect.release.equations.descent import Function, Lowest, descend, moved_along
+from dpselect.release.equations.pivot import Floats, Pivot
 from dpselect.release.equations.problem import Problem
 
 WALK = (0.03, 0.08, 0.16, 0.28, 0.42, 0.6, 0.8, 1.0)
@@ -21,30 +23,37 @@ def kept_sets(problem: Problem, pivot: Pivot, middle: Floats, directions: Floats
     """The ends of each direction's set, one row each; an end at the public bound is open: an infinite number."""
     count = len(directions)
     both, side = np.concatenate([directions, directions]), np.repeat([-1.0, 1.0], count)
-    share = np.where(_single(both)[:, None] & (both != 0), 0.0, problem.share)
-
-    def function(unknowns: Floats) -> Shape:
-        return problem.within_bounds(pivot, unknowns, share)
-
     start = descend(lambda u: problem.within_bounds(pivot, u, problem.share[None]), middle[None], steps=25)
-    unknowns = np.repeat(start.unknowns, 2 * count, axis=0)
-    shape = function(unknowns)
-    from_place = both @ start.unknowns[0]
     bound = both @ problem.center + side * np.concatenate([_bounds(problem, directions)] * 2)
     # A middle outside the bounds has no way to go on that side.
-    outward = np.maximum(side * (bound - from_place), 0.0) * side
-    places, values = [from_place], [shape.values]
+    last = np.where(side * (bound - both @ start.unknowns[0]) > 0, bound, both @ start.unknowns[0])
+    ends = np.array(side * np.inf)
+    share = np.where(_single(both)[:, None] & (both != 0), 0.0, problem.share)
+    straight = problem.center + both * ((last - both @ problem.center) / (both**2).sum(axis=1))[:, None]
+    far = descend(partial(problem.within_bounds, pivot, share=share), straight, both, steps=20).shape.values
+    # What is kept at the bound is open there; only the other sides are walked.
+    walked = far > quantile**2
+    if walked.any():
+        function = partial(problem.within_bounds, pivot, share=share[walked])
+        places, values = _walk(function, start, both[walked], last[walked])
+        values[-1] = np.minimum(values[-1], far[walked])
+        ends[walked] = _ends(places, values, side[walked], quantile)
+    return np.stack([ends[:count], ends[count:]], axis=1)
+
+
+def _walk(function: Function, start: Lowest, directions: Floats, last: Floats) -> tuple[Floats, Floats]:
+    """Places from the middle to the bound, and the least misfit found at each, going from one to the next."""
+    unknowns = np.repeat(start.unknowns, len(directions), axis=0)
+    shape = function(unknowns)
+    first = directions @ start.unknowns[0]
+    places, values = [first], [shape.values]
     for part in WALK:
-        target = from_place + part * outward
-        low = descend(function, moved_along(unknowns, shape, both, target), both, steps=10)
+        target = first + part * (last - first)
+        low = descend(function, moved_along(unknowns, shape, directions, target), directions, steps=10)
         unknowns, shape = low.unknowns, low.shape
         places.append(target)
         values.append(shape.values)
-    missing = places[-1] - both @ problem.center
-    straight = problem.center + both * (missing / (both**2).sum(axis=1))[:, None]
-    values[-1] = np.minimum(values[-1], descend(function, straight, both, steps=20).shape.values)
-    ends = _ends(np.array(places), np.array(values), side, quantile)
-    return np.stack([ends[:count], ends[count:]], axis=1)
+    return np.array(places), np.array(values)
 
 
 def _single(directions: Floats) -> Floats:

@@ -136,19 +136,14 @@ def misfit(pivot: Pivot, unknowns: Floats, *, with_determinant: bool) -> Shape:
 def entry_noise(patterns: Floats, variances: Floats) -> Noise:
     """The map N of released numbers whose places are `patterns`, one symmetric matrix each."""
     size = patterns.shape[1]
+    upper = patterns * np.triu(np.ones((size, size)))
+    filled = np.count_nonzero(upper, axis=(1, 2))
     cells = np.zeros((size, size))
-    shared, kept = [], []
-    for pattern, variance in zip(patterns, variances, strict=True):
-        places = np.argwhere(np.triu(pattern))
-        if len(places) == 1:
-            i, j = places[0]
-            amount = variance * pattern[i, j] ** 2
-            cells[i, j] += amount / 2 if i == j else amount
-            cells[j, i] = cells[i, j]
-        elif len(places) > 1:
-            shared.append(pattern)
-            kept.append(variance)
-    return Noise(cells, np.array(shared).reshape(-1, size, size), np.array(kept))
+    for k in np.flatnonzero(filled == 1):
+        i, j = np.argwhere(upper[k])[0]
+        cells[i, j] += variances[k] * upper[k, i, j] ** 2 / (2 if i == j else 1)
+    cells = np.triu(cells) + np.triu(cells, 1).T
+    return Noise(cells, patterns[filled > 1], variances[filled > 1])
 
 
 def _add_diagonal(matrices: Floats, amounts: Floats) -> None:
