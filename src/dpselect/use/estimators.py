@@ -16,7 +16,7 @@ from dpselect.assume.study.columns import INTERCEPT
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError
-from dpselect.release.account import Account
+from dpselect.release.account import account_of
 from dpselect.release.selection import Selection
 from dpselect.use.complaints import quoting_nothing
 from dpselect.use.select import choose_by_estimator, choose_model, select
@@ -87,7 +87,7 @@ class _PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """X with the chosen columns only; where none was chosen one column of zeros, so that a pipeline goes on."""
         if hasattr(self, "support_") and not self.support_.any():
-            checked = quoting_nothing(lambda: validate_data(self, X, dtype=None, reset=False, ensure_all_finite=False))
+            checked = quoting_nothing(lambda: validate_data(self, X, dtype=None, reset=False))
             return np.zeros((checked.shape[0], 1))
         return quoting_nothing(lambda: super(_PrivateSelector, self).transform(X))
 
@@ -154,7 +154,7 @@ class VotesSelector(_PrivateSelector):
         )
         mechanism: Mechanism = self.mechanism  # type: ignore[assignment]
         choice = Choice("votes", mechanism, Subsets(max_size=self.max_size, empty=True))
-        price, account = Budget(self.epsilon), Account(self.ledger)
+        price, account = Budget(self.epsilon), account_of(self.ledger)
         if self.estimator is None:
             return choose_model((X, y), assumptions, choice, price, account)
         rows = assumptions.public_rows(len(X))
