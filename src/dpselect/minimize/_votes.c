@@ -38,7 +38,7 @@ typedef long long four_whole __attribute__((vector_size(32)));
 #define LEAST_FREEDOM 0.3
 #define SPLIT 0x1.0000002p27
 #define SLICES 3
-#define WIDEST 4096
+#define WIDEST 32768
 
 typedef struct {
     Py_ssize_t width, columns, numbers; /* of (1, x, y); of x; W(W+1)/2 */
@@ -270,8 +270,8 @@ static void load(fit *f, int lane, const int64_t *whole, const double *slices)
 /* All blocks, four at a time; 0 if there is no memory. */
 static int vote_all(fit *f, Py_ssize_t blocks, const int64_t *whole, const double *slices, int8_t *votes)
 {
-    const Py_ssize_t w = f->width, c = f->columns, step = c + f->with_intercept;
-    const Py_ssize_t vectors = 2 * f->numbers + 4 * w + w * w + 3 * c * c + 5 * c;
+    const Py_ssize_t w = f->width, c = f->columns, by_inverse = f->dead_zone > 0 ? c : 0, step = c + f->with_intercept;
+    const Py_ssize_t vectors = 2 * f->numbers + 4 * w + w * w + (c + 2 * by_inverse) * c + 5 * c;
     void *const memory = calloc((size_t)vectors + 1, sizeof(four));
     int8_t *const some = malloc((size_t)(LANES * step) + 1);
     if (memory == NULL || some == NULL) {
@@ -282,7 +282,7 @@ static int vote_all(fit *f, Py_ssize_t blocks, const int64_t *whole, const doubl
 #define ROOM(name, count) f->name = (void *)at, at += (count)
     ROOM(high, f->numbers), ROOM(low, f->numbers), ROOM(means, w), ROOM(rests, w), ROOM(roots, w), ROOM(live, w),
         ROOM(gram, w * w);
-    ROOM(lower, c * c), ROOM(factor, c * c), ROOM(inverse, c * c);
+    ROOM(lower, c * c), ROOM(factor, c * by_inverse), ROOM(inverse, c * by_inverse);
     ROOM(diagonal, c), ROOM(pivots, c), ROOM(b, c), ROOM(squares, c), ROOM(scaled, c);
     for (Py_ssize_t block = 0; block < blocks; block += LANES) {
         for (int lane = 0; lane < LANES; lane++) {

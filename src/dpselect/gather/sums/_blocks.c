@@ -41,7 +41,7 @@ typedef long long four_whole __attribute__((vector_size(32), aligned(8), may_ali
 #define TOGETHER 64    /* rows of a block whose products are sliced together */
 #define SIDE_BY_SIDE 4 /* rows whose products are added at once */
 #define AHEAD 16       /* rows from sending for one to using it */
-#define WIDEST 4096
+#define WIDEST 32768
 #define SIZE_BITS ((four_bits){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX})
 
 static const double UNITS[HIGHEST - LOWEST + 1] = {
