@@ -5,9 +5,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo test test-fast check house fuzz bench clean
+.PHONY: help demo test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check house fuzz bench clean
 help:            ## this list
-	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 # An environment whose set-up was interrupted before it had pip is made anew; what pip left half-done it finishes itself.
 define fresh
@@ -51,6 +51,35 @@ test: check      ## all checks and all tests
 test-fast: check ## the same without Spark, PostgreSQL, the browser and the slow ones
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow'
 
+# With the lowest versions that pyproject.toml allows, in an environment of its own: the parts that need no extra.
+LOWEST := .venv-lowest
+CORE   := tests/assume tests/randomize tests/penalize tests/release tests/report/verify tests/use/test_command_line_delivery.py
+$(LOWEST)/.installed: pyproject.toml lowest.txt setup.py $(C_FILES)
+	$(call fresh,$(LOWEST))
+	$(LOWEST)/bin/python -m pip install --quiet --constraint lowest.txt --editable . pytest pytest-xdist hypothesis psutil
+	@touch $@
+
+test-lowest: $(LOWEST)/.installed ## fast tests with the lowest versions allowed
+	timeout 900 $(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow' $(CORE)
+
+test-elsewhere: $(STAMP) ## SIGINT ignored, a path with spaces, an account without rights, another locale
+	tools/elsewhere $(BIN)/python
+
+test-repeat: $(STAMP) ## the fast tests ten times in a row while the machine is busy; no flake
+	@nice $(BIN)/python -c 'while True: pass' & busy=$$!; trap "kill $$busy" EXIT; for turn in 1 2 3 4 5 6 7 8 9 10; do \
+	  echo "turn $$turn"; $(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow' || exit 1; done
+
+coverage: $(STAMP) ## lines and branches of what makes a guarantee: all of them
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not browser' tests/assume tests/penalize tests/randomize tests/release \
+	  tests/claims tests/use tests/report --cov=dpselect.assume --cov=dpselect.penalize --cov=dpselect.randomize --cov=dpselect.release \
+	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
+
+mutants: $(STAMP) ## plant 300 faults one by one; a survivor that is not listed fails
+	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12)
+
+kills: $(STAMP)  ## 1,000 SIGKILLs and 300 other signals at random moments of analyze, counted
+	$(BIN)/python -m benchmarks.kills
+
 fuzz: $(STAMP)   ## changed inputs for every reader; more with: make fuzz INPUTS=100000 SEED=2
 	$(BIN)/python tests/fuzz --inputs $(or $(INPUTS),10000) --seed $(or $(SEED),1607)
 
@@ -62,4 +91,4 @@ bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks.paper speed
 
 clean:           ## remove the environment and what was built
-	rm -rf $(VENV) .venv-demo site build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-demo $(LOWEST) site build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

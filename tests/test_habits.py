@@ -61,3 +61,13 @@ def test_the_source_archive_holds_all_that_its_tests_need_and_passes_some(tmp_pa
     ]
     done = subprocess.run([*some, "-k", "not archive"], cwd=unpacked, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_lowest_versions_are_those_that_are_allowed():
+    """`make test-lowest` runs with what pyproject.toml promises to work."""
+    lines = (ROOT / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    lowest = dict(line.split("==") for line in lines if "==" in line)
+    allowed = dict(re.match(r"([\w-]+)>=([\d.]+)", each).groups() for each in PROJECT["dependencies"])
+    assert lowest.keys() == allowed.keys()
+    for name, version in allowed.items():
+        assert lowest[name].split(".")[: len(version.split("."))] == version.split("."), name
