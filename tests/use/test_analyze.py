@@ -113,3 +113,17 @@ def test_an_analysis_as_tables_pages_and_files(tmp_path):
         got.report(page)
     with pytest.raises(dpselect.AssumptionError, match=r"must end in \.html"):
         got.report(tmp_path / "report.txt")
+
+
+def test_a_full_ledger_refuses_before_a_row_is_read():
+    class Rows:
+        """Anything that is asked of it is a row that was read."""
+
+        def __getattr__(self, name):
+            pytest.fail(f"the rows were asked for {name}")
+
+    ledger = dpselect.Ledger(epsilon=1)
+    for method in ("votes", "pcls"):
+        with pytest.raises(dpselect.BudgetExceeded):
+            dpselect.analyze(Rows(), study(), epsilon=2, method=method, ledger=ledger)
+    assert ledger.records() == ()
