@@ -86,6 +86,7 @@ fuzz: $(STAMP)   ## changed inputs for every reader; more with: make fuzz INPUTS
 bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.terms
+	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.gather
 	$(BIN)/python -m benchmarks.votes
 	$(BIN)/python -m benchmarks.paper speed

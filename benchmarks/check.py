@@ -1,0 +1,71 @@
+"""`check` on 14 variables with 27 columns: what a custodian waits for, against what the same looks cost by the list solver.
+
+python -m benchmarks.check      prints a table, writes benchmarks/results/check.json
+"""
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import json  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+from benchmarks.timing import in_words, once, table  # noqa: E402
+from dpselect import Assumptions, Categorical, Numeric  # noqa: E402
+from dpselect.assume.models.budget import Budget  # noqa: E402
+from dpselect.assume.models.choice import Choice  # noqa: E402
+from dpselect.gather.table import gather_table, table_cells  # noqa: E402
+from dpselect.minimize.l1_ball import list_losses  # noqa: E402
+from dpselect.rehearse.check.fit import measure_fit, near_twins  # noqa: E402
+from dpselect.use.rehearsal import Rehearsal  # noqa: E402
+
+ROWS = 3000
+LOOKS = 22
+"""As many computations as 0.1.0 made: the stated setting, and seven of the price, the penalty and the radius."""
+LEVELS = (3, 4, 5, 6, 4)
+
+
+def study(seed=20261115):
+    """(columns by name, the assumptions): nine numbers and five categories."""
+    rng = np.random.default_rng(seed)
+    numbers = {f"x{j}": rng.uniform(-1, 1, ROWS) for j in range(9)}
+    levels = {f"c{k}": rng.integers(0, count, ROWS) for k, count in enumerate(LEVELS)}
+    y = 0.6 * numbers["x0"] + 0.4 * (levels["c3"] > 2) + 0.2 * numbers["x1"] + rng.normal(0, 0.5, ROWS)
+    words = {name: [f"level {level}" for level in codes] for name, codes in levels.items()}
+    predictors = [Numeric(name, -1, 1) for name in numbers]
+    predictors += [Categorical(f"c{k}", [f"level {level}" for level in range(n)]) for k, n in enumerate(LEVELS)]
+    return {"y": y} | numbers | words, Assumptions(Numeric("y", -2, 2), predictors)
+
+
+def check(rows, assumptions, method):
+    """All that the command does but printing."""
+    fit = measure_fit(table_cells(rows, assumptions), assumptions)
+    moments = gather_table(rows, assumptions)
+    near_twins(moments, assumptions)
+    rehearsal = Rehearsal(assumptions, Choice(method), Budget(1, "1e-6" if method == "pcpl" else 0))
+    return rehearsal.preview(rehearsal.rehearse(rows, rows=fit.rows, moments=moments))
+
+
+def main():
+    rows, assumptions = study()
+    moments = gather_table(rows, assumptions)
+    found = {}
+    for method in ("votes", "pcls", "pcpl"):
+        runs = [once(lambda m=method: check(rows, assumptions, m), time.process_time) for _ in range(3)]
+        found[f"check, {method}"], seen = min(runs, key=lambda run: run[0])
+    masks = seen.recipe.candidates.masks()
+    one, _ = once(lambda: list_losses(moments.scaled(), masks, assumptions.rho), time.process_time)
+    found[f"the losses of {LOOKS} looks, by the list solver"] = LOOKS * one
+    heads = [f"{len(assumptions.columns)} columns, {masks.size:,} models", "processor time"]
+    table("check, before anything is spent", heads, [(name, in_words(seconds)) for name, seconds in found.items()])
+    results = Path(__file__).parent / "results"
+    results.mkdir(exist_ok=True)
+    (results / "check.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
