@@ -3,7 +3,7 @@
 import pytest
 
 from dpselect.rehearse.check.fit import Fit, VariableFit
-from dpselect.report.custodian.remarks import advice, percent
+from dpselect.report.custodian.remarks import advice, percent, share
 
 GOOD = VariableFit("y", 0, 0, 0)
 
@@ -48,3 +48,9 @@ def test_twins_are_named():
 def test_chances_are_never_rounded_to_certainty():
     shown = [percent(chance) for chance in (0, 1e-5, 0.0123, 0.99951, 1 - 1e-12, 1)]
     assert shown == ["0.0%", "<0.1%", "1.2%", ">99.9%", "100.0%", "100.0%"]
+
+
+def test_shares_are_written_as_people_write_them():
+    assert [share(count, 3000) for count in (0, 2, 70, 507, 3000)] == [
+        "0", "2 (0.067%)", "70 (2.3%)", "507 (17%)", "3,000 (100%)"
+    ]  # fmt: skip

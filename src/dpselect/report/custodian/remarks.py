@@ -15,8 +15,9 @@ FITS = "The data fits the assumptions."
 
 
 def share(count: int, rows: int) -> str:
-    """A count as a share people read: 0, 3 of 97 (3.1%)."""
-    return "0" if count == 0 else f"{count:,} ({100 * count / max(rows, 1):.2g}%)"
+    """A count as a share people read: 0, 3 (3.1%), 97 (100%)."""
+    hundredths = 100 * count / max(rows, 1)
+    return "0" if count == 0 else f"{count:,} ({hundredths:{'.0f' if hundredths >= 10 else '.2g'}}%)"
 
 
 def fit_rows(fit: Fit) -> list[list[str]]:

@@ -85,7 +85,7 @@ def visible_sentence(selection: Selection, *, chosen: bool) -> str:
     response = selection.assumptions.response
     title = variable_title(response)
     if not share < 0.9:
-        return f"At this price and with so many rows no variable could have been found, however much of {title} it explains."
+        return f"At this price and with so few rows no variable could have been found, however much of {title} it explains."
     begin = (
         "Variables that were not chosen may matter all the same" if chosen else "That does not say that none matters"
     )
