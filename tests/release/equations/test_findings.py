@@ -104,3 +104,12 @@ def test_scheffe_is_never_short():
     for columns in range(1, 65):
         for level in np.linspace(0.75, 0.9995, 100):
             assert scheffe(columns, level) >= np.sqrt(chi2.ppf(level, columns)) * (1 - 1e-12)
+
+
+def test_predictions_expect_less_of_slopes_than_intervals_do(tables):
+    made, _ = tables.noisy(epsilon=0.3, n=800)
+    wide = problem(made, ALL)
+    close = wide.expecting_less(2.0)
+    assert close.precision[1:].tolist() == (4 * wide.precision[1:]).tolist() and close.precision[0] == wide.precision[0]
+    sizes = [np.abs(fit(one).top.unknowns[0][1:]).sum() for one in (wide, close)]
+    assert sizes[1] < sizes[0]

@@ -25,6 +25,9 @@ CHOSEN = (
 )
 UNSEEN = "A smaller model, a larger epsilon or more rows would help."
 
+PREDICTING = 2.0
+"""For predictions slopes are expected to be so many times smaller than intervals allow: less error on short tables, none on long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -98,7 +101,7 @@ def fitted_terms(
 def most_likely(noisy: NoisyMoments, columns: tuple[int, ...], assumptions: Assumptions) -> dict[str, float]:
     """The coefficients that predict best, by name in the user's units: shrunk where noise is large, not to be read one by one."""
     scale = user_scale(assumptions, columns)
-    scaled = fit(problem(noisy, columns)).scaled if columns else np.zeros(0)
+    scaled = fit(problem(noisy, columns).expecting_less(PREDICTING)).scaled if columns else np.zeros(0)
     return dict(zip(scale.names, map(float, scale.offsets + scale.matrix @ scaled), strict=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +43,13 @@ class Problem:
     def rows(self) -> float:
         """The number of rows, noisy where it is private."""
         return self.pivot.rows
+
+    def expecting_less(self, factor: float) -> Problem:
+        """The same with slopes expected to be so many times smaller: noise then moves predictions less."""
+        precision = self.precision * factor**2
+        if self.constant is not None:
+            precision[self.constant] = self.precision[self.constant]
+        return replace(self, precision=precision)
 
     def likely(self, pivot: Pivot, unknowns: Floats) -> Shape:
         """-2 log density: the misfit, log |V|, and the prior of the coefficients."""
