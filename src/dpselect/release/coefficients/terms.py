@@ -26,7 +26,7 @@ CHOSEN = (
 UNSEEN = "A smaller model, a larger epsilon or more rows would help."
 
 PREDICTING = 2.0
-"""For predictions slopes are expected to be so many times smaller than intervals allow: less error on short tables, none on long."""
+"""For predictions slopes are expected to be so many times smaller: less error on short tables, next to none on long ones."""
 
 
 @dataclass(frozen=True, slots=True)
