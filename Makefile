@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check house fuzz bench clean
+.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check house fuzz bench clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -41,6 +41,11 @@ check: $(STAMP)  ## format, lint, types and the direction of imports
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+docs: $(STAMP)   ## the docs site, into site/: open site/index.html
+	$(BIN)/python tools/docs.py
+	$(BIN)/zensical build --clean
+	@echo "The site is in site/; open site/index.html."
 
 house: $(STAMP)  ## the counts of the house, into docs/ARCHITECTURE.md; fails where a limit is broken
 	$(BIN)/python tools/house.py

@@ -4,7 +4,9 @@ import inspect
 import os
 import re
 import shlex
-import tomllib
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,13 +14,21 @@ import pytest
 import dpselect
 from dpselect.use import command_line
 
-DOCS = Path(__file__).parents[2] / "docs"
-OURS = ("GUIDE.md", "CHOOSING.md", "READING_A_GUARANTEE.md", "REFERENCE.md", "MATHEMATICS.md")
-FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+MADE = ("reference.md", "commands.md")  # by tools/docs.py, each time anew
+PAGES = [
+    str(path.relative_to(ROOT)) for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]) if path.name not in MADE
+]
+BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$|^<!--run\n(.*?)-->$", re.MULTILINE | re.DOTALL)
+SHOWN = ("text", "sql")  # not run: what came out, what stands in a file, and SQL that tests/release runs
+RSCRIPT = shutil.which("Rscript")
 
 
-def blocks(name):
-    return [(kind, more.strip(), text) for kind, more, text in FENCE.findall((DOCS / name).read_text(encoding="utf-8"))]
+def blocks(page):
+    """(kind, rest of the fence, text) of each block; a comment <!--run ... --> is Python that readers need not see."""
+    found = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    return [("python", "", hidden) if hidden else (kind, more.strip(), text) for kind, more, text, hidden in found]
 
 
 def run_console(text, more, capsys):
@@ -32,28 +42,60 @@ def run_console(text, more, capsys):
             assert code == expected, f"{line}\n{capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_every_block_runs(name, tmp_path, monkeypatch, capsys):
+def run_r(text):
+    """Run by R with this Python; left out where R or a package of it is missing."""
+    if RSCRIPT is None:
+        pytest.skip("R is not installed; with Debian: r-base-core, r-cran-reticulate and r-cran-leaps")
+    here = {"RETICULATE_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(map(str, [*sys.path[:1], ROOT / "src"]))}
+    Path("block.R").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [RSCRIPT, "block.R"], env={**os.environ, **here}, capture_output=True, text=True, check=False, timeout=300
+    )
+    if "there is no package called" in done.stderr:
+        pytest.skip("R has not all the packages of this page: reticulate, leaps")
+    assert done.returncode == 0, done.stderr
+
+
+def run_block(page, block, names, capsys):
+    kind, more, text = block
+    if kind == "python":
+        exec(compile(text, page, "exec"), names)
+    elif kind == "console":
+        run_console(text, more, capsys)
+    elif kind in ("toml", "csv"):
+        Path(more).write_text(text, encoding="utf-8")
+    elif kind == "r":
+        run_r(text)
+    else:
+        assert kind in SHOWN, f"{page} has a block of an unknown kind: {kind!r}"
+
+
+@pytest.mark.filterwarnings("ignore:No ledger")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
-    for kind, more, text in blocks(name):
-        if more == "skip":
-            continue
-        if kind == "python":
-            exec(compile(text, f"{name}", "exec"), names)
-        elif kind == "console":
-            run_console(text, more, capsys)
-        elif kind == "toml":
-            tomllib.loads(text)
-            Path(more).write_text(text, encoding="utf-8")
-        else:
-            assert kind == "text", f"{name} has a block of an unknown kind: {kind}"
+    for block in blocks(page):
+        if block[1] != "skip":
+            run_block(page, block, names, capsys)
+
+
+def test_the_example_for_quarto_runs_after_the_guide(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for block in blocks("docs/GUIDE.md")[:3]:  # the table, init, the study file
+        run_block("docs/GUIDE.md", block, {}, capsys)
+    cells = re.findall(r"^```{python}\n(.*?)^```$", (DOCS / "how-to/example.qmd").read_text(), re.MULTILINE | re.DOTALL)
+    for _ in range(2):  # the second time nothing is charged
+        names = {}
+        for cell in cells:
+            exec(compile(cell, "example.qmd", "exec"), names)
+    assert len(dpselect.Ledger("study.budget.db").records()) == 2
 
 
 def test_the_guide_shows_every_step():
     typed = [
         line.split()[2]
-        for kind, _, text in blocks("GUIDE.md")
+        for kind, _, text in blocks("docs/GUIDE.md")
         if kind == "console"
         for line in text.splitlines()
         if line.startswith("$")
@@ -61,12 +103,12 @@ def test_the_guide_shows_every_step():
     assert {"init", "plan", "check", "budget", "analyze", "verify", "select", "sql"} <= set(typed)
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted(DOCS.glob("*.md"))])
-def test_every_link_leads_somewhere(name):
-    text = (DOCS / name).read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         if not target.startswith(("http", "mailto")):
-            assert (DOCS / target).exists(), target
+            assert (ROOT / page).parent.joinpath(target).exists(), target
 
 
 def test_every_public_name_is_in_the_reference_and_no_other():

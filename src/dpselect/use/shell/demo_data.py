@@ -20,7 +20,7 @@ def _yes_or_no(name: str, label: str) -> Binary:
 
 
 ASSUMPTIONS = Assumptions(
-    Numeric("weeks", 0, 52, label="Weeks worked", unit="weeks", reason="a year has 52"),
+    Numeric("weeks", 0, 52, label="Time at work", unit="weeks a year", reason="a year has 52"),
     [
         Numeric("kids", 2, 8, label="Children", reason="the sample has two or more; more than eight count as eight"),
         Numeric("age", 18, 35, label="Age", unit="years", reason="the sample's rule: at most 35"),
