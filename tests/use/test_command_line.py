@@ -371,14 +371,41 @@ def test_plan_reads_no_row_and_says_when_nothing_works(place, capsys):
     values = json.loads(out)
     assert (code, err) == (0, "")
     assert not values["works"]
-    assert "you need n of about" in values["verdict"]
-    code, out, _ = run(capsys, "plan", "study.toml", "--rows", "5000", "--epsilon", "2", "-q")
+    assert "rows are needed" in values["verdict"]
+    code, out, _ = run(capsys, "plan", "study.toml", "--rows", "50000", "--epsilon", "2", "-q")
+    assert (code, out.count("\n")) == (0, 1)
+    assert "the chosen model keeps about" in out
+    assert "supposing R²" in out
+
+
+def test_plan_shows_every_world_the_smallest_effects_and_what_more_would_buy(place, capsys):
+    code, out, _ = run(
+        capsys, "plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2", "--choice-only"
+    )
+    assert code == 0
+    for words in ("R² = 0.2", "correlated, skewed columns", "smallest effect", "for one unit", "80,000", "R² kept"):
+        assert words in out
+    assert "100%" not in out
+
+
+def test_plan_of_the_paper_methods(place, capsys):
+    facts = ("plan", "study.toml", "--method", "pcls", "--rows")
+    code, out, err = run(capsys, *facts, "100", "--epsilon", "0.05", "--json")
+    assert (code, err) == (0, "")
+    assert "you need n of about" in json.loads(out)["verdict"]
+    code, out, _ = run(capsys, *facts, "5000", "--epsilon", "2", "-q")
     assert (code, out.count("\n")) == (0, 1)
     assert "the right model is found" in out
 
 
+def test_plan_refuses_what_is_for_another_method(place, capsys):
+    for given in (["--effects", "1,2"], ["--method", "pcls", "--r2", "0.1"], ["--r2", "1.5"]):
+        assert run(capsys, "plan", "study.toml", "--rows", "100", "--epsilon", "1", *given)[0] == 2
+
+
 def test_plan_refuses_effects_that_are_no_numbers(place, capsys):
-    code, _, err = run(capsys, "plan", "study.toml", "--rows", "100", "--epsilon", "1", "--effects", "big,small")
+    facts = ("plan", "study.toml", "--rows", "100", "--epsilon", "1", "--method", "pcls")
+    code, _, err = run(capsys, *facts, "--effects", "big,small")
     assert code == 2
     assert "'big,small'" in err
 

@@ -74,3 +74,10 @@ def test_a_term_is_dearer_among_many() -> None:
 def test_facts_that_cannot_be_are_refused(facts: tuple[int, int, int, float]) -> None:
     with pytest.raises(AssumptionError):
         vote_rule(*facts)
+
+
+def test_a_choice_that_cannot_tell_terms_apart_takes_few_of_them() -> None:
+    plain, _ = expected_nats(6)
+    assert vote_rule(1000, 7, 6, 1.0).price == plain
+    assert vote_rule(60, 7, 6, 0.35).price > plain + 1
+    assert vote_rule(60, 7, 6, 0.01).price < plain + 4

@@ -121,7 +121,19 @@ def test_what_reads_no_rows_or_shows_them_to_the_custodian(place, capsys):
 @pytest.mark.slow
 def test_plan(place, capsys):
     out, _ = run(
-        capsys, "plan", "study.toml", "--rows", "500", "--epsilon", "1", "--effects", "10,0", "--deviation", "9"
+        capsys,
+        "plan",
+        "study.toml",
+        "--rows",
+        "500",
+        "--epsilon",
+        "1",
+        "--method",
+        "pcls",
+        "--effects",
+        "10,0",
+        "--deviation",
+        "9",
     )
     assert "500" in out
 

@@ -69,14 +69,14 @@ def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: flo
     blocks = max(1, int(rows / max(min(size, largest_size(rows)), smallest)))
     partitions = min(max(round(800 / math.sqrt(rows)), FEWEST_PARTITIONS), MOST_PARTITIONS)
     blocks, partitions = _within_memory(rows, columns, blocks, partitions)
-    share = threshold_share(rows, columns, blocks, partitions, nats, epsilon)
+    share, short = threshold_share(rows, columns, blocks, partitions, nats, epsilon)
     return VoteRule(
         blocks=blocks,
         partitions=partitions,
         dead_zone=0.0,
         ridge=min(0.1 * (columns * blocks / rows) ** 1.5, 0.15),
         threshold=max(1, round(share * blocks * partitions)),
-        price=price,
+        price=price + short / min(math.sqrt(terms), terms / 2),
     )
 
 
@@ -104,12 +104,19 @@ def spread(rows: int, columns: int, blocks: int, partitions: int) -> float:
     return math.sqrt((sample + (1 - sample) / partitions) / blocks)
 
 
-def threshold_share(rows: int, columns: int, blocks: int, partitions: int, nats: float, epsilon: float) -> float:
-    """The threshold as a share of unanimity: above chance, as BIC is; above what the private choice blurs; at most .4."""
+def threshold_share(
+    rows: int, columns: int, blocks: int, partitions: int, nats: float, epsilon: float
+) -> tuple[float, float]:
+    """The threshold as a share of unanimity: above chance, as BIC is; above what the private choice blurs; at most .4.
+
+    Where .4 is less than the blur asks for, the nats that are missing come second: they are added to the price, so that a choice
+    which cannot tell terms apart takes few of them instead of any.
+    """
     one = spread(rows, columns, blocks, partitions)
     chance = 1.05 * math.sqrt(math.log(max(rows, 2))) * one
-    blur = one / 2 + 3.2 * nats / (epsilon * blocks)
-    return min(max(chance, blur), HIGHEST_SHARE)
+    blur = one / 2 + 3.7 * (nats - 0.6) / (epsilon * blocks)
+    short = max(blur - HIGHEST_SHARE, 0.0) * epsilon * blocks / 2
+    return min(max(chance, blur), HIGHEST_SHARE), short
 
 
 def _within_memory(rows: int, columns: int, blocks: int, partitions: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dpselect.rehearse.planning.outlook import Outlook
 from dpselect.rehearse.planning.plan import Plan
 from dpselect.report.paper.figures import INK, SETTINGS
 
@@ -33,8 +34,33 @@ def plan_figure(plan: Plan) -> Any:
     return figure
 
 
+def outlook_figure(outlook: Outlook) -> Any:
+    """The same for votes: the share of R^2 that is kept, in the typical world."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(8.4, 3.9), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        kept, label = outlook.expected.kept, "the typical world"
+        _draw(left, outlook.by_epsilon, (outlook.epsilon, kept), None, 0.8, label)
+        _draw(right, outlook.by_rows, (outlook.rows, kept), outlook.rows_needed, 0.8, label)
+        left.set_xlabel(f"epsilon, at n = {outlook.rows:,}")
+        right.set_xlabel(f"rows n, at epsilon = {outlook.epsilon:g}")
+        left.set_ylabel("expected share of R² kept")
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+        figure.suptitle(_wrapped(outlook.verdict), fontsize=9, color=INK)
+    return figure
+
+
 def _draw(
-    panel: Any, points: Sequence[tuple[float, float]], here: tuple[float, float], needed: float | None, wanted: float
+    panel: Any,
+    points: Sequence[tuple[float, float]],
+    here: tuple[float, float],
+    needed: float | None,
+    wanted: float,
+    label: str = "best of the recommended and a few typical settings",
 ) -> None:
     panel.axhline(wanted, color=GOAL, ls="--", lw=1, label=f"wanted: {wanted:g}")
     panel.plot(
@@ -43,7 +69,7 @@ def _draw(
         lw=1.8,
         marker="o",
         ms=3,
-        label="best of the recommended and a few typical settings",
+        label=label,
     )
     panel.plot(*here, color=POINT, marker="D", ms=8, ls="", label="this plan", zorder=5)
     if needed is not None:

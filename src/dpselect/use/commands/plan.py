@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dpselect.assume.models.budget import exact_delta, exact_epsilon
 from dpselect.errors import AssumptionError
+from dpselect.rehearse.planning.outlook import Outlook, outlook_study, percent
 from dpselect.rehearse.planning.plan import Plan, plan_study
 from dpselect.report.paper.figures import save_figure
-from dpselect.report.paper.plan_figure import plan_figure
+from dpselect.report.paper.plan_figure import outlook_figure, plan_figure
 from dpselect.use.shell.files import require_writable
-from dpselect.use.shell.options import EPSILON, JSON, QUIET, STUDY
+from dpselect.use.shell.options import EPSILON, JSON, METHOD, QUIET, STUDY
 from dpselect.use.shell.study import read_study
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
 
@@ -22,59 +25,125 @@ from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, sh
     epilog="""\b
 Example:
   dpselect plan study.toml --rows 5000 --epsilon 1
-  dpselect plan study.toml --rows 5000 --epsilon 1 --effects 10,5,0 --deviation 8 -o plan""",
+  dpselect plan study.toml --rows 5000 --epsilon 1 --r2 0.2 -o plan
+  dpselect plan study.toml --rows 5000 --epsilon 1 --method pcls --effects 10,5,0 --deviation 8""",
 )
 @STUDY
 @click.option("--rows", type=click.IntRange(min=2), required=True, metavar="N", help="About how many rows there are.")
 @EPSILON
-@click.option("--delta", default="1e-6", show_default=True, metavar="D", help="For methods that need one.")
-@click.option("--effects", metavar="A,B,...", help="Supposed effects of the variables, each scaled to [-1, 1].")
-@click.option("--deviation", type=float, metavar="S", help="Supposed standard deviation of what is left unexplained.")
+@METHOD
 @click.option(
-    "--wanted", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="The chance of success to aim at."
+    "--r2", type=float, metavar="R2", help="Votes: the share of the response that is supposed to be explained."
+)
+@click.option("--choice-only", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice.")
+@click.option("--delta", default="1e-6", show_default=True, metavar="D", help="For methods that need one.")
+@click.option(
+    "--effects", metavar="A,B,...", help="pcls, pcpl: supposed effects of the variables, each scaled to [-1, 1]."
+)
+@click.option("--deviation", type=float, metavar="S", help="pcls, pcpl: supposed standard deviation of the noise.")
+@click.option(
+    "--wanted", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="pcls, pcpl: the chance to aim at."
 )
 @click.option("-o", "--output", metavar="NAME", help="Also draw the curves: NAME.png and NAME.svg.")
 @JSON
 @QUIET
-def command(
-    study: str,
-    rows: int,
-    epsilon: str,
-    delta: str,
-    effects: str | None,
-    deviation: float | None,
-    wanted: float,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Say the chance of choosing the right model for STUDY with N rows, and which settings are best. No row is read.
+def command(output: str | None, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Say what a choice for STUDY with N rows would find and what not, in several supposed worlds. No row is read.
 
-    It rests on supposed effects and noise; the standard ones are typical, yours are better.
+    For votes: the share of R² that is kept, the smallest effect that is found, and what more rows or another epsilon would
+    buy. For pcls and pcpl: the chance of the right model, and the best settings.
     """
-    assumptions = read_study(study)
     target = Path(output).with_suffix("") if output is not None else None
     if target is not None:
         require_writable(target.with_suffix(".png"), target.with_suffix(".svg"))
     with sharing("Planning", quiet or as_json) as progress:
-        found = plan_study(
-            assumptions,
-            rows=rows,
-            epsilon=float(exact_epsilon(epsilon)),
-            effects=_numbers(effects),
-            deviation=deviation,
-            delta=float(exact_delta(delta, positive=True)),
-            wanted=wanted,
-            progress=progress,
-        )
+        found = _found(progress, **given)
     if target is not None:
-        save_figure(plan_figure(found), target.parent, target.name)
+        figure = outlook_figure(found) if isinstance(found, Outlook) else plan_figure(found)
+        save_figure(figure, target.parent, target.name)
     if as_json:
         answer_json(found.to_dict())
     elif quiet:
         click.echo(found.verdict)
+    elif isinstance(found, Outlook):
+        _show_outlook(found, given["study"])
     else:
         _show(found)
+
+
+def _found(
+    progress: Callable[[float], None],
+    *,
+    study: str,
+    rows: int,
+    epsilon: str,
+    method: str,
+    r2: float | None,
+    choice_only: bool,
+    delta: str,
+    effects: str | None,
+    deviation: float | None,
+    wanted: float,
+) -> Plan | Outlook:
+    assumptions, price = read_study(study), float(exact_epsilon(epsilon))
+    if method == "votes" and effects is None and deviation is None:
+        return outlook_study(assumptions, rows=rows, epsilon=price, r2=r2, choice_only=choice_only, progress=progress)
+    if method == "votes" or r2 is not None or choice_only:
+        raise AssumptionError(
+            "--r2 and --choice-only are for votes, --effects and --deviation for pcls and pcpl: name the method, and leave the "
+            "others out."
+        )
+    assumptions.require_bounds(f"The method {method!r}")
+    return plan_study(
+        assumptions,
+        rows=rows,
+        epsilon=price,
+        effects=_numbers(effects),
+        deviation=deviation,
+        delta=float(exact_delta(delta, positive=True)),
+        wanted=wanted,
+        progress=progress,
+    )
+
+
+def _show_outlook(found: Outlook, study: str) -> None:
+    click.echo(heading(found.verdict))
+    click.echo()
+    show_table(
+        ["supposed world", "R² kept", "best model's terms found", "others taken", "exactly the best model"],
+        [
+            [words, percent(each.kept), percent(each.found), percent(each.others), percent(each.right)]
+            for words, each in found.worlds
+        ],
+        numbers=(1, 2, 3, 4),
+    )
+    click.echo()
+    if found.smallest is None:
+        click.echo("No effect of a single variable, however large, is found with a chance of 80%.")
+    else:
+        said = f"{found.smallest:.2g} standard deviations of the noise for one of the variable"
+        click.echo(
+            f"The smallest effect found with a chance of 80%: {said}. In their own units, supposing that stated bounds "
+        )
+        click.echo("span four standard deviations:")
+        click.echo(pairs(list(found.units)))
+    click.echo()
+    show_table(
+        ["rows", "R² kept", "epsilon", "R² kept"],
+        [
+            [f"{n:,}", percent(one), f"{epsilon:.3g}", percent(other)]
+            for (n, one), (epsilon, other) in zip(
+                found.by_rows[-len(found.by_epsilon) :], found.by_epsilon, strict=False
+            )
+        ],
+        numbers=(0, 1, 2, 3),
+    )
+    click.echo(f"Both tables and the verdict's first number suppose: {found.supposed}.")
+    if found.recommended != "votes":
+        click.echo(
+            f"In all worlds {found.recommended} keeps more: dpselect analyze {study} DATA --epsilon {found.epsilon:g} "
+            f"--method {found.recommended}"
+        )
 
 
 def _numbers(text: str | None) -> list[float] | None:

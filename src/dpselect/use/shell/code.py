@@ -119,6 +119,16 @@ def _analyze(options: Options) -> list[str]:
 
 
 def _plan(options: Options) -> list[str]:
+    if options["method"] == "votes":
+        call = _call(
+            "plan = dpselect.rehearse.outlook_study",
+            "study",
+            rows=str(options["rows"]),
+            epsilon=_number(options["epsilon"]),
+            r2=None if options["r2"] is None else str(options["r2"]),
+            choice_only="True" if options["choice_only"] else None,
+        )
+        return [STUDY.format(**options), call, "print(plan.verdict)"]
     effects = options["effects"]
     call = _call(
         "plan = dpselect.rehearse.plan_study",

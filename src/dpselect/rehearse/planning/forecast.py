@@ -1,0 +1,182 @@
+"""Public. What a choice by votes would give in a supposed world: a few hundred made-up blocks vote, the rest is arithmetic.
+
+The mean vote of a column comes from blocks of the rule's size drawn from the world (or, where a block has some times as many rows
+as columns, from the normal law of least squares). Around it the sample and the assignment blur: with mean vote v and normal
+quantile q of (1 + |v|)/2, by the variance 4 phi(q)^2 B/(B + D)/m for the sample and what is left of 1 - v^2 over m T for the
+assignment. Given the agreements, the chances of all sets of terms are known by levels (`planning.levels`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.models.vote_rule import VoteRule
+from dpselect.rehearse.planning.levels import Chances, level_chances
+from dpselect.rehearse.planning.worlds import World
+
+Array = NDArray[np.float64]
+
+ROWS_DRAWN = 20_000
+DRAWS = 24
+LOTTERY = 0.5
+"""Below this expected share of R^2 the choice is close to a lottery."""
+CONTRAST = 0.3
+"""And where terms of the right model are not found so much more often than others."""
+MODELS = 6
+LONG = 2.5
+"""Rows a column from which a block's least squares follow the normal law."""
+NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Public. Means over supposed tables, against the model that BIC would choose without privacy.
+
+    Its chance, the share of its R^2 that is kept, the chance of its terms to be found, and that of the other terms.
+    """
+
+    right: float
+    kept: float
+    found: float
+    others: float
+
+    @property
+    def informed(self) -> bool:
+        """Whether the choice says more than a lottery: it keeps half of R^2, and not by taking terms at random."""
+        return self.kept >= LOTTERY and self.found - self.others >= CONTRAST
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Public. How the votes of a supposed table are held."""
+
+    rule: VoteRule
+    rows: int
+    epsilon: float
+
+    @property
+    def size(self) -> float:
+        """Rows a block."""
+        return self.rows / self.rule.blocks
+
+
+def forecast(world: World, held: Held) -> Forecast:
+    """The forecast of one world."""
+    rng = np.random.default_rng(7)
+    means, spreads = blur(mean_votes(world, held, rng), world, held)
+    bic = bic_model(world, held.rows)
+    worth = Worth(world)
+    best = worth(bic)
+    marks = np.zeros(4)
+    for noise in _noises(rng, means.size):
+        chances = agreements_to_chances(means + spreads * noise, world, held)
+        kept = float(np.mean([worth(taken) for taken in chances.models(rng, MODELS)])) / best
+        inside = chances.inclusion
+        others = inside[~bic].mean() if (~bic).any() else 0.0
+        marks += np.array([chances.chance_of(bic), min(kept, 1.0), inside[bic].mean(), others])
+    return Forecast(*map(float, marks / DRAWS))
+
+
+def agreements_to_chances(votes: Array, world: World, held: Held) -> Chances:
+    """The chances of all sets of terms, from the mean votes of the columns."""
+    rule, terms = held.rule, len(world.layout.widths)
+    agreement = np.zeros(terms)
+    np.maximum.at(agreement, world.layout.first, np.abs(votes))
+    whole = rule.blocks * rule.partitions
+    scale = held.epsilon / (4 * rule.partitions)
+    return level_chances(np.rint(agreement * whole), rule.threshold, scale, rule.price)
+
+
+def _noises(rng: np.random.Generator, width: int) -> Array:
+    half = rng.standard_normal((DRAWS // 2, width))
+    return np.concatenate([half, -half])
+
+
+def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Array:
+    """The expected vote of a block on each column that competes."""
+    columns = world.layout.columns
+    if held.size >= max(LONG * columns, 25):
+        return law_of_least_squares(partial_effects(world), held.size, columns)
+    blocks = int(min(max(ROWS_DRAWN / held.size, 150), 4000))
+    sizes = rng.poisson(held.size, blocks)
+    longest = max(int(sizes.max()), 2)
+    X, y = world.rows(rng, blocks * longest)
+    there = np.arange(longest) < sizes[:, None]
+    X, y = X.reshape(blocks, longest, -1), y.reshape(blocks, longest)
+    count = np.maximum(sizes, 1)
+    X = (X - (X * there[..., None]).sum(axis=1, keepdims=True) / count[:, None, None]) * there[..., None]
+    y = (y - (y * there).sum(axis=1, keepdims=True) / count[:, None]) * there
+    squares = (X**2).sum(axis=1)
+    live = (squares > 1e-9) & (sizes[:, None] >= 2)
+    X = X / np.sqrt(np.where(live, squares, 1.0))[:, None, :]
+    gram = X.transpose(0, 2, 1) @ X
+    cross = (X * y[..., None]).sum(axis=1)
+    place = np.arange(gram.shape[1])
+    gram[:, place, place] = 1.0 + held.rule.ridge + 1e-9
+    b = np.linalg.solve(gram, cross[..., None])[..., 0]
+    votes: Array = np.where(live, np.sign(b), 0.0).mean(axis=0)
+    return votes
+
+
+def partial_effects(world: World) -> Array:
+    """Each column's coefficient over its standard error, for one row."""
+    covariance, cross = world.pilot
+    inverse = np.linalg.pinv(covariance)
+    effects: Array = (inverse @ cross) / np.sqrt(np.maximum(np.diag(inverse), 1e-12))
+    return effects
+
+
+def law_of_least_squares(effects: Array, size: float, columns: int) -> Array:
+    """Mean votes where a block is long: 2 Phi(effect sqrt(B^2/(B + D))) - 1."""
+    reach = math.sqrt(size * size / (size + columns))
+    return np.array([2 * NORMAL.cdf(float(effect) * reach) - 1 for effect in effects])
+
+
+def blur(means: Array, world: World, held: Held) -> tuple[Array, Array]:
+    """The mean votes, and the standard deviation that sample and assignment give each."""
+    rule, size = held.rule, held.size
+    quantiles = np.array([NORMAL.inv_cdf(min((1 + abs(float(v))) / 2, 1 - 1e-9)) for v in means])
+    density = np.exp(-(quantiles**2) / 2) / math.sqrt(2 * math.pi)
+    sample = 4 * density**2 * size / (size + world.layout.columns)
+    rest = np.maximum(1 - means**2 - sample, 0.0) / rule.partitions
+    return means, np.sqrt((sample + rest) / rule.blocks)
+
+
+def bic_model(world: World, rows: int) -> NDArray[np.bool_]:
+    """Terms whose effect is beyond BIC's bar in a table of this length; the strongest one in any case."""
+    covariance, cross = world.pilot
+    inverse = np.linalg.pinv(covariance)
+    b, first = inverse @ cross, world.layout.first
+    strength = np.zeros(len(world.layout.widths))
+    for term, width in enumerate(world.layout.widths):
+        own = np.nonzero(first == term)[0]
+        part = b[own]
+        strength[term] = rows * float(part @ np.linalg.solve(inverse[np.ix_(own, own)], part)) / width
+    taken = (strength > math.log(rows)) & (world.weights != 0)
+    taken[int(strength.argmax())] = True
+    return np.asarray(taken, dtype=bool)
+
+
+class Worth:
+    """What a set of terms explains of the signal, as a share of it; each set once."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: dict[bytes, float] = {}
+
+    def __call__(self, taken: NDArray[np.bool_]) -> float:
+        """The share of one set."""
+        key = taken.tobytes()
+        if key not in self._known:
+            covariance, cross = self._world.pilot
+            own = np.nonzero(taken[self._world.layout.first])[0]
+            if own.size:
+                b = np.linalg.lstsq(covariance[np.ix_(own, own)], cross[own], rcond=None)[0]
+            signal = self._world.r2 / (1 - self._world.r2)
+            self._known[key] = float(b @ cross[own]) / signal if own.size else 0.0
+        return self._known[key]

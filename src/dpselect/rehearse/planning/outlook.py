@@ -1,0 +1,202 @@
+"""Public. What an analysis by votes will see and what it will not, from public facts alone, in several supposed worlds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dpselect.assume.models.split import default_split
+from dpselect.assume.models.vote_rule import VoteRule, vote_rule
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.errors import AssumptionError
+from dpselect.rehearse.planning.forecast import (
+    DRAWS,
+    Forecast,
+    Held,
+    agreements_to_chances,
+    blur,
+    forecast,
+    law_of_least_squares,
+    mean_votes,
+)
+from dpselect.rehearse.planning.own_units import in_own_units
+from dpselect.rehearse.planning.rival import better_method
+from dpselect.rehearse.planning.worlds import Layout, World, layout_of, typical, worlds_of
+
+MOST_TERMS = 300
+STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
+FOUND = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """Public. Forecasts in every supposed world, and what follows from them.
+
+    `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
+    `expected` in the typical world (many effects of falling size, independent columns), `low` to `high` in all of them, rounded
+    outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
+    is left unexplained, that is found with a chance of 0.8.
+    """
+
+    rows: int
+    epsilon: float
+    choice_epsilon: float
+    rule: VoteRule
+    worlds: tuple[tuple[str, Forecast], ...]
+    supposed: str
+    expected: Forecast
+    low: float
+    high: float
+    smallest: float | None
+    units: tuple[tuple[str, str], ...]
+    by_rows: tuple[tuple[float, float], ...]
+    by_epsilon: tuple[tuple[float, float], ...]
+    rows_needed: int | None
+    recommended: str
+
+    @property
+    def works(self) -> bool:
+        """Whether the choice is clearly better than a lottery in the typical world."""
+        return self.expected.informed
+
+    @property
+    def verdict(self) -> str:
+        """One sentence, with its supposition."""
+        facts = f"At n = {self.rows:,} and epsilon = {self.epsilon:g} ({self.choice_epsilon:.3g} for the choice)"
+        wide = f"{percent(self.low)} to {percent(self.high)} in the worlds supposed"
+        if self.works:
+            return (
+                f"{facts}, supposing {self.supposed}, the chosen model keeps about {percent(self.expected.kept)} of what the best "
+                f"model without privacy explains ({wide})."
+            )
+        more = "no table is long enough" if self.rows_needed is None else f"about {self.rows_needed:,} rows are needed"
+        lottery = "the choice is close to a lottery" if self.expected.others > 0.25 else "little will be found"
+        return (
+            f"{facts}, supposing {self.supposed}, {lottery}: about {percent(self.expected.kept)} of what can be explained is kept "
+            f"({wide}); {more} to keep 80%."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self) | {"verdict": self.verdict, "works": self.works}
+
+
+def percent(share: float) -> str:
+    """A share as people read it; a forecast is never quite certain."""
+    return "99% or more" if share > 0.99 else f"{share:.0%}"
+
+
+def outlook_study(
+    assumptions: Assumptions,
+    *,
+    rows: int,
+    epsilon: float,
+    r2: float | None = None,
+    choice_only: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> Outlook:
+    """The outlook of `analyze` with its defaults, or with `choice_only` of `select`, at this price.
+
+    Example: `outlook_study(read_assumptions("study.toml"), rows=5000, epsilon=1)`. `r2` is what the variables are supposed to
+    explain of the response; left out, several are. Nothing here reads a row.
+    """
+    layout = layout_of(assumptions)
+    _check(layout, rows, epsilon, r2)
+    tell = progress or (lambda share: None)
+    share = 1.0 if choice_only else _share(layout, rows, epsilon)
+
+    def held(n: float, price: float) -> Held:
+        part = price * (1.0 if choice_only else _share(layout, round(n), price))
+        return Held(vote_rule(round(n), layout.columns, len(layout.widths), part), round(n), part)
+
+    now, one = held(rows, epsilon), typical(layout, r2)
+    found = []
+    for place, world in enumerate(worlds_of(layout, r2)):
+        found.append((world, forecast(world, now)))
+        tell(0.6 * (place + 1) / (12 if r2 is None else 4))
+    kept = [each.kept for _, each in found]
+    expected = next(each for world, each in found if world == one)
+    smallest = smallest_effect(one, now)
+    tell(0.7)
+    needed = None if _enough(expected) else _rows_needed(one, rows, lambda n: held(n, epsilon))
+    tell(0.85)
+    made = Outlook(
+        rows=rows,
+        epsilon=epsilon,
+        choice_epsilon=share * epsilon,
+        rule=now.rule,
+        worlds=tuple((world.words, each) for world, each in found),
+        supposed=one.words,
+        expected=expected,
+        low=math.floor(20 * min(kept)) / 20,
+        high=math.ceil(20 * max(kept)) / 20,
+        smallest=smallest,
+        units=() if smallest is None else in_own_units(assumptions, layout, smallest, one.r2),
+        by_rows=tuple((round(rows * k), forecast(one, held(rows * k, epsilon)).kept) for k in STEPS if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, forecast(one, held(rows, epsilon * k)).kept) for k in STEPS),
+        rows_needed=needed,
+        recommended=better_method(assumptions, layout, found, rows, share * epsilon),
+    )
+    tell(1.0)
+    return made
+
+
+def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
+    if not 1 <= len(layout.widths) <= MOST_TERMS:
+        raise AssumptionError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MOST_TERMS}.")
+    if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
+        raise AssumptionError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
+    if r2 is not None and not 0 < r2 < 1:
+        raise AssumptionError(f"The supposed R^2 is {r2}; it must be between 0 and 1, such as 0.2.")
+
+
+def _share(layout: Layout, rows: int, epsilon: float) -> float:
+    choice, rest = default_split("votes", rows=rows, columns=layout.columns, epsilon=str(epsilon))
+    return choice / (choice + rest)
+
+
+def smallest_effect(world: World, held: Held) -> float | None:
+    """The effect of a term that is found with a chance of 0.8, the others being as the world has them; None if none is."""
+    rng = np.random.default_rng(11)
+    means = mean_votes(world, held, rng)
+    term = int(np.argmin(np.abs(world.weights)))
+    columns = np.nonzero(world.layout.first == term)[0]
+    noises = rng.standard_normal((DRAWS, means.size))
+
+    def found(effect: float) -> float:
+        votes = means.copy()
+        votes[columns] = 0.0
+        votes[columns[0]] = law_of_least_squares(np.array([effect]), held.size, world.layout.columns)[0]
+        votes, spreads = blur(votes, world, held)
+        return float(
+            np.mean([agreements_to_chances(votes + spreads * noise, world, held).inclusion[term] for noise in noises])
+        )
+
+    low, high = 1e-4, 10.0
+    if found(high) < FOUND:
+        return None
+    for _ in range(12):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if found(middle) >= FOUND else (middle, high)
+    return high
+
+
+def _enough(one: Forecast) -> bool:
+    return one.informed and one.kept >= FOUND
+
+
+def _rows_needed(world: World, rows: int, held: Callable[[float], Held]) -> int | None:
+    """Rows, to two digits, from which the typical world keeps four fifths; None if a billion are too few."""
+    low, high = float(rows), float(rows)
+    while not _enough(forecast(world, held(high))):
+        low, high = high, 2 * high
+        if high > 1e9:
+            return None
+    for _ in range(4):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if _enough(forecast(world, held(middle))) else (middle, high)
+    return int(round(high, 1 - math.floor(math.log10(high))))

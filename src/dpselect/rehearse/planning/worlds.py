@@ -1,0 +1,154 @@
+"""Public. Worlds that a plan supposes: how much can be explained, by how many terms, and what the columns are like."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.models.candidates import columns_of, vote_units
+from dpselect.assume.models.subsets import candidates_for
+from dpselect.assume.study.assumptions import Assumptions
+
+Array = NDArray[np.float64]
+Effects = Literal["few", "many", "one"]
+
+USUAL_R2 = (0.05, 0.1, 0.3)
+"""Of fifteen real studies R^2 was .08 to .39."""
+CORRELATION = 0.5
+SKEW = 0.7
+FALL: dict[Effects, float] = {"few": 0.0, "many": 2.0, "one": 2.0}
+"""The smallest effect is e to minus this of the largest."""
+POOL = 12_000
+"""Rows that are drawn once; a block takes of them, each with noise of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Public. The terms that compete, by name and number of columns, and the columns of the study in all, intercept too."""
+
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+    columns: int
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The term of each column that competes."""
+        return np.repeat(np.arange(len(self.widths)), self.widths)
+
+
+def layout_of(assumptions: Assumptions) -> Layout:
+    """What competes in a study by default."""
+    columns = assumptions.columns
+    units = [columns_of(unit) for unit in vote_units(candidates_for(assumptions, None))]
+    names = (":".join(factor.variable for factor in columns[unit[0]].factors) or "intercept" for unit in units)
+    return Layout(tuple(names), tuple(map(len, units)), len(columns))
+
+
+@dataclass(frozen=True)
+class World:
+    """Public. Supposed rows: `r2` of the response is explained, by few equal effects, by many of falling size, or mostly by one.
+
+    Plain columns are normal and independent; others are correlated (0.5), every second number is skewed. A category's
+    levels have shares that fall as 1, 1/2, 1/3. The noise is normal with standard deviation 1.
+    """
+
+    layout: Layout
+    r2: float
+    effects: Effects
+    plain: bool
+
+    @property
+    def words(self) -> str:
+        """One line."""
+        effects = {"few": "equal effects", "many": "falling effects", "one": "effects, one of them large"}[self.effects]
+        columns = "independent columns" if self.plain else "correlated, skewed columns"
+        return f"R² = {self.r2:g}, {self.active} {effects}, {columns}"
+
+    @property
+    def active(self) -> int:
+        """How many terms have an effect."""
+        terms = len(self.layout.widths)
+        return max(1, round(math.sqrt(terms) if self.effects == "few" else 0.65 * terms))
+
+    @cached_property
+    def weights(self) -> Array:
+        """The effect of each term's standardized signal, before it is scaled to `r2`: spread over the terms, some negative."""
+        terms, active = len(self.layout.widths), self.active
+        found = np.zeros(terms)
+        for k in range(active):
+            fall = FALL[self.effects] * k / max(active - 1, 1)
+            found[k * terms // active] = (
+                math.exp(-fall) * (3 if k == 0 and self.effects == "one" else 1) * (-1 if k % 3 == 2 else 1)
+            )
+        return found
+
+    @cached_property
+    def pool(self) -> tuple[Array, Array]:
+        """Columns, and the signal in units of the noise: its variance is r2 / (1 - r2)."""
+        columns, signal = self._draw(np.random.default_rng(1), POOL)
+        signal = signal - signal.mean()
+        return columns - columns.mean(axis=0), signal * math.sqrt(
+            self.r2 / (1 - self.r2) / max(float(signal.var()), 1e-12)
+        )
+
+    @cached_property
+    def pilot(self) -> tuple[Array, Array]:
+        """The covariances of the columns, and those of columns and signal."""
+        columns, signal = self.pool
+        return columns.T @ columns / POOL, columns.T @ signal / POOL
+
+    def rows(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+        """So many rows: columns and response."""
+        columns, signal = self.pool
+        chosen = rng.integers(0, POOL, count)
+        return columns[chosen], signal[chosen] + rng.standard_normal(count)
+
+    def _draw(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+        terms = len(self.layout.widths)
+        latent = rng.standard_normal((count, terms))
+        if not self.plain:
+            shared = rng.standard_normal((count, 1))
+            latent = math.sqrt(1 - CORRELATION) * latent + math.sqrt(CORRELATION) * shared
+        made, signal = [], np.zeros(count)
+        for term, (width, weight) in enumerate(zip(self.layout.widths, self.weights, strict=True)):
+            columns, one = _term(latent[:, term], width, skewed=not self.plain and term % 2 == 1)
+            made.append(columns)
+            signal += weight * one
+        return np.concatenate(made, axis=1), signal
+
+
+def _term(latent: Array, width: int, *, skewed: bool) -> tuple[Array, Array]:
+    """The columns of a term, and its standardized signal: the number itself, or the rank of a category's level."""
+    if width == 1:
+        values = latent
+        if skewed:
+            values = (np.exp(SKEW * latent) - math.exp(SKEW**2 / 2)) / math.sqrt(
+                math.expm1(SKEW**2) * math.exp(SKEW**2)
+            )
+        return values[:, None], values
+    shares = 1 / np.arange(1, width + 2)
+    cuts = [NormalDist().inv_cdf(float(share)) for share in (np.cumsum(shares) / shares.sum())[:-1]]
+    level = np.searchsorted(cuts, latent)
+    shares = shares / shares.sum()
+    middle = float(shares @ np.arange(width + 1))
+    spread = math.sqrt(float(shares @ (np.arange(width + 1) - middle) ** 2))
+    dummies = np.asarray(level[:, None] == np.arange(1, width + 1), dtype=np.float64)
+    return dummies, np.asarray((level - middle) / spread, dtype=np.float64)
+
+
+def worlds_of(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
+    """The worlds of a plan, four for every R^2 that is usual or for the one given."""
+    given = USUAL_R2 if r2 is None else (r2,)
+    kinds: tuple[tuple[Effects, bool], ...] = (("few", True), ("many", True), ("many", False), ("one", False))
+    return tuple(World(layout, each, effects, plain) for each in given for effects, plain in kinds)
+
+
+def typical(layout: Layout, r2: float | None = None) -> World:
+    """One of them, for what is said of a single world."""
+    return World(layout, 0.1 if r2 is None else r2, "many", plain=True)

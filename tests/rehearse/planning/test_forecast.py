@@ -1,0 +1,53 @@
+"""Forecasts come true: against the program on tables drawn from the supposed world."""
+
+import numpy as np
+import pytest
+
+from dpselect.assume.models.choice import Choice
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.models.vote_rule import vote_rule
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.gather.block_table import gather_blocks
+from dpselect.minimize.votes import count_votes
+from dpselect.penalize.margins import margins
+from dpselect.rehearse.chances.votes import vote_chances
+from dpselect.rehearse.planning.forecast import Held, bic_model, forecast
+from dpselect.rehearse.planning.worlds import World, layout_of, worlds_of
+
+STUDY = Assumptions(Numeric("y"), [Numeric(f"x{j}") for j in range(8)])
+
+
+def rehearsed(world: World, rows: int, epsilon: float, tables: int) -> np.ndarray:
+    """The chance of every term, by the program, on tables of this world."""
+    found = []
+    for time in range(tables):
+        rng = np.random.default_rng([5, time])
+        columns, signal = world._draw(rng, rows)
+        _, scaled = world.pool
+        y = signal * (scaled.std() / signal.std()) + rng.standard_normal(rows)
+        recipe = make_recipe(STUDY, Choice(method="votes"), rows=rows, epsilon=epsilon)
+        rule = recipe.votes
+        sums, _ = gather_blocks((columns, y), STUDY, rule.blocks, rule.partitions)
+        votes = count_votes(sums, dead_zone=rule.dead_zone, ridge=rule.ridge)
+        found.append(vote_chances(margins(votes, recipe), epsilon, recipe.mechanism).inclusion)
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.parametrize(("rows", "epsilon"), [(1000, 1.0), (3000, 0.35), (20_000, 0.35)])
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_the_program_finds_what_was_forecast(rows, epsilon, place):
+    world = worlds_of(layout_of(STUDY), 0.15)[place]
+    said = forecast(world, Held(vote_rule(rows, 9, 8, epsilon), rows, epsilon))
+    inside, bic = rehearsed(world, rows, epsilon, 12), bic_model(world, rows)
+    assert said.found == pytest.approx(inside[bic].mean(), abs=0.12)
+    assert said.others == pytest.approx(inside[~bic].mean(), abs=0.12)
+
+
+def test_a_category_is_one_term_of_several_columns():
+    study = Assumptions(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v", "w", "x"])])
+    layout = layout_of(study)
+    assert (layout.names, layout.widths, layout.columns) == (("a", "c"), (1, 3), 5)
+    columns, signal = worlds_of(layout)[0].pool
+    assert columns.shape[1] == 4
+    assert signal.var() == pytest.approx(0.05 / 0.95)

@@ -1,0 +1,112 @@
+"""The outlook of a study: what is said, and that it moves the right way."""
+
+import json
+import math
+import time
+
+import pytest
+
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Binary, Categorical, Numeric
+from dpselect.errors import AssumptionError
+from dpselect.rehearse.planning.outlook import Outlook, outlook_study, percent
+from dpselect.rehearse.planning.rival import forecast_losses
+from dpselect.rehearse.planning.worlds import layout_of, worlds_of
+
+BOUNDED = Assumptions(
+    Numeric("wage", 0, 100),
+    [Numeric("age", 20, 60), Numeric("years", 0, 40), Categorical("region", ["n", "s", "w"])]
+    + [Numeric(f"x{j}", 0, 1) for j in range(4)],
+)
+OPEN = Assumptions(Binary("ill", ["no", "yes"]), [Numeric(f"x{j}") for j in range(7)])
+
+
+@pytest.fixture(scope="module")
+def long() -> Outlook:
+    return outlook_study(BOUNDED, rows=30_000, epsilon=1.0)
+
+
+@pytest.fixture(scope="module")
+def short() -> Outlook:
+    return outlook_study(BOUNDED, rows=200, epsilon=0.3)
+
+
+def test_a_long_table_works_and_no_promise_is_certain(long):
+    assert long.works
+    assert long.expected.kept > 0.9
+    assert "supposing R²" in long.verdict
+    assert "100%" not in long.verdict
+    assert long.rows_needed is None
+    assert len(long.worlds) == 12
+
+
+def test_a_short_table_does_not_and_the_rows_needed_would(short):
+    assert not short.works
+    assert short.rows_needed > 1000
+    assert f"{short.rows_needed:,} rows are needed" in short.verdict
+    assert outlook_study(BOUNDED, rows=round(1.3 * short.rows_needed), epsilon=0.3).expected.kept > 0.75
+
+
+def test_the_range_holds_every_world_and_is_rounded_outwards(long, short):
+    for each in (long, short):
+        kept = [one.kept for _, one in each.worlds]
+        assert each.low <= min(kept)
+        assert max(kept) <= each.high
+        assert (20 * each.low) % 1 == pytest.approx(0, abs=1e-9)
+
+
+def test_the_smallest_effect_falls_with_rows_and_is_in_own_units(long):
+    longer = outlook_study(BOUNDED, rows=300_000, epsilon=1.0, r2=0.1)
+    assert longer.smallest < long.smallest / 2
+    units = dict(long.units)
+    assert units["age"].endswith("of wage for one unit")
+    assert "between a level and the others" in units["region"]
+    said = float(units["age"].split()[0].replace(",", ""))
+    assert said == pytest.approx(long.smallest * 25 * math.sqrt(0.9) / 10, rel=0.01)
+
+
+def test_without_bounds_effects_are_in_standard_deviations():
+    found = outlook_study(OPEN, rows=20_000, epsilon=1.0, r2=0.2, choice_only=True)
+    assert found.choice_epsilon == 1.0
+    assert all("for one standard deviation" in words for _, words in found.units)
+    assert found.recommended == "votes"
+
+
+def test_an_analysis_pays_a_part_for_its_choice(long):
+    assert long.choice_epsilon < long.epsilon
+    assert outlook_study(BOUNDED, rows=30_000, epsilon=1.0, r2=0.1, choice_only=True).choice_epsilon == 1.0
+
+
+def test_more_rows_and_more_epsilon_keep_more(long):
+    for curve in (long.by_rows, long.by_epsilon):
+        assert [x for x, _ in curve] == sorted(x for x, _ in curve)
+        assert curve[-1][1] >= curve[0][1] - 0.02
+
+
+def test_votes_are_recommended_where_the_losses_do_not_win_everywhere(long):
+    assert long.recommended == "votes"
+    world = worlds_of(layout_of(BOUNDED))[-1]
+    assert forecast_losses(world, 30_000, 1.0).kept < forecast_losses(world, 10**7, 1.0).kept
+
+
+def test_plain_values(long):
+    values = json.loads(json.dumps(long.to_dict()))
+    assert values["verdict"] == long.verdict
+    assert values["rule"]["blocks"] == long.rule.blocks
+
+
+@pytest.mark.parametrize("facts", [{"rows": 1}, {"epsilon": 0}, {"epsilon": math.nan}, {"r2": 0.0}, {"r2": 1.0}])
+def test_facts_that_cannot_be_are_refused(facts):
+    with pytest.raises(AssumptionError):
+        outlook_study(BOUNDED, **({"rows": 100, "epsilon": 1.0} | facts))
+
+
+def test_thirty_columns_take_seconds():
+    study = Assumptions(Numeric("y"), [Numeric(f"x{j}") for j in range(29)])
+    start = time.process_time()
+    outlook_study(study, rows=3000, epsilon=1.0)
+    assert time.process_time() - start < 6
+
+
+def test_shares_as_people_read_them():
+    assert [percent(x) for x in (0.0, 0.934, 0.99, 0.9999)] == ["0%", "93%", "99%", "99% or more"]
