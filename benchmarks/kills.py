@@ -70,12 +70,8 @@ def main() -> int:
     for start in range(0, len(plan), RUNS_PER_LEDGER):
         with tempfile.TemporaryDirectory() as folder:
             _batch(Path(folder), plan[start : start + RUNS_PER_LEDGER], generator, counts)
-    for number, found in counts.items():
-        total = sum(found[each] for each in ("ended before the signal", "stopped by the signal"))
-        print(
-            f"{signal.Signals(number).name}: {total} runs; " + "; ".join(f"{v} {k}" for k, v in sorted(found.items()))
-        )
-    print(f"{time.monotonic() - begun:.0f} s")
+        print(f"after {time.monotonic() - begun:.0f} s:", flush=True)
+        _tell(counts)
     return int(any(found[each] for found in counts.values() for each in found if each.startswith("WRONG")))
 
 
