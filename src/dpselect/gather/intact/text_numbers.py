@@ -63,7 +63,8 @@ def _plain_numbers(texts: Any) -> NDArray[np.float64] | None:
     except pa.ArrowException:
         return None
     values: NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
-    return np.where(np.isfinite(values), values, math.nan)
+    finite = np.isfinite(values)
+    return values if finite.all() else np.where(finite, values, math.nan)
 
 
 def _one_by_one(texts: Any, point: str) -> NDArray[np.float64]:

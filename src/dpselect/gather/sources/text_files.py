@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from dpselect.errors import DataError
@@ -27,11 +28,13 @@ def csv_stream(files: Sequence[str], form: Csv, kinds: Kinds) -> Stream:
             f"The column {name!r} is not in {files[0]!r}, or is no number, read as CSV {_said(form)}{hint}."
         )
 
-    def read(names: Sequence[str]) -> Iterator[Any]:
-        for file in files:
-            yield from _batches(file, form, kinds, names)
+    def parts(names: Sequence[str]) -> Iterator[Iterator[Any]]:
+        return chain.from_iterable(_parts(file, form, kinds, names) for file in files)
 
-    return Stream(schema, read)
+    def read(names: Sequence[str]) -> Iterator[Any]:
+        return chain.from_iterable(parts(names))
+
+    return Stream(schema, read, parts=parts)
 
 
 def _check_encoding(encoding: str) -> None:
@@ -96,8 +99,11 @@ def _looks_like_a_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind) or types.is_boolean(kind))
 
 
-def _batches(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterator[Any]:
-    """The rows of one file. Cells are taken as bytes and made numbers and text here, so that none of them refuses the file."""
+def _parts(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterator[Iterator[Any]]:
+    """The rows of one file, a batch a part: one thread reads, and whoever takes a part makes its cells numbers and text.
+
+    Cells are read as bytes, so that none of them refuses the file.
+    """
     import pyarrow as pa
 
     watch = Watch(file)
@@ -111,14 +117,7 @@ def _batches(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterat
         with _open(file, form, {**types, **dict.fromkeys(by_hand, pa.binary())}, names) as reader:
             watch.require_name()
             for batch in reader:
-                columns = [
-                    _column(batch.column(name), by_hand[name], form) if name in by_hand else batch.column(name)
-                    for name in names
-                ]
-                for name, column in zip(names, columns, strict=True):
-                    if kinds.get(name) == "text" and not is_utf8(column):
-                        raise DataError(f"{_unreadable(name, file)}{form_hint(file, form)}.")
-                yield pa.RecordBatch.from_arrays(columns, list(names))
+                yield _part(batch, file, form, kinds, by_hand)
         watch.require_unchanged()
     except DataError:
         raise
@@ -127,6 +126,19 @@ def _batches(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterat
     else:
         return
     raise DataError(reason)  # out here, where no __context__ remembers the cell
+
+
+def _part(batch: Any, file: str, form: Csv, kinds: Kinds, types: Mapping[str, Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    columns = {
+        name: _column(cells, types[name], form) if name in types else cells
+        for name, cells in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    for name, column in columns.items():
+        if kinds.get(name) == "text" and not is_utf8(column):
+            raise DataError(f"{_unreadable(name, file)}{form_hint(file, form)}.")
+    yield pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
 def _column(cells: Any, kind: Any, form: Csv) -> Any:
