@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from dpselect.use.analysis import Analysis
     from dpselect.use.analyze import analyze
     from dpselect.use.estimate import estimate
-    from dpselect.use.estimators import PCLSSelector, PCPLSelector, VotesSelector
     from dpselect.use.paper import pcls, pcpl
     from dpselect.use.select import select
     from dpselect.use.select_tuned import select_tuned
+    from dpselect.use.selectors.paper import PCLSSelector, PCPLSelector
+    from dpselect.use.selectors.votes import VotesSelector
 
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
 _HOMES = {
@@ -47,11 +48,11 @@ _HOMES = {
     "Moments": "gather.sums.moments",
     "Numeric": "assume.study.variables",
     "OddsRatios": "release.odds.odds_ratios",
-    "PCLSSelector": "use.estimators",
-    "PCPLSelector": "use.estimators",
+    "PCLSSelector": "use.selectors.paper",
+    "PCPLSelector": "use.selectors.paper",
     "Selection": "release.selection",
     "Subsets": "assume.models.subsets",
-    "VotesSelector": "use.estimators",
+    "VotesSelector": "use.selectors.votes",
     "aggregate_query": "gather.saved.sql",
     "analyze": "use.analyze",
     "estimate": "use.estimate",

@@ -74,12 +74,11 @@ SQUARED = "the noise has to be of scale 2(r+R)^2/epsilon; with 2(r+R)/epsilon, w
 
 def figure_1_statements(rows: list[Row]) -> list[Statement]:
     """Section 5.1 on the first beta."""
+    return [*_on_the_radius(rows), *_on_price_and_penalty(rows)]
+
+
+def _on_the_radius(rows: list[Row]) -> list[Statement]:
     at_5 = {radius: best(rows, n=1000, R=radius, epsilon=5.0) for radius in RADII}
-    at_1 = best(rows, n=1000, R=2.5, epsilon=1.0)
-    unsquared = best(rows, UNSQUARED, n=1000, R=2.5, epsilon=1.0)
-    by_epsilon = [[best(rows, n=n, R=radius, epsilon=e) for e in EPSILONS[::-1]] for n in ROWS for radius in RADII]
-    wide = {n: share_above(rows, 0.9, n=n, R=2.5, epsilon=5.0) for n in ROWS}
-    ratio = best_penalty(rows, n=1000, R=2.5, epsilon=10.0) / best_penalty(rows, n=100, R=2.5, epsilon=10.0)
     return [
         Statement(
             "fig1",
@@ -101,6 +100,16 @@ def figure_1_statements(rows: list[Row]) -> list[Statement]:
             _verdict(0 < at_5[3.5] - at_5[10.0] < 0.2, at_5[10.0] < at_5[3.5]),
             "a drop, but not a small one: the noise grows with the square of R",
         ),
+    ]
+
+
+def _on_price_and_penalty(rows: list[Row]) -> list[Statement]:
+    at_1 = best(rows, n=1000, R=2.5, epsilon=1.0)
+    unsquared = best(rows, UNSQUARED, n=1000, R=2.5, epsilon=1.0)
+    by_epsilon = [[best(rows, n=n, R=radius, epsilon=e) for e in EPSILONS[::-1]] for n in ROWS for radius in RADII]
+    wide = {n: share_above(rows, 0.9, n=n, R=2.5, epsilon=5.0) for n in ROWS}
+    ratio = best_penalty(rows, n=1000, R=2.5, epsilon=10.0) / best_penalty(rows, n=100, R=2.5, epsilon=10.0)
+    return [
         Statement(
             "fig1",
             "Decreasing epsilon leads to decreased utility.",

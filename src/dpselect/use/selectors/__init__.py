@@ -1,0 +1,1 @@
+"""scikit-learn's door: private selectors that stand in a pipeline."""
