@@ -426,3 +426,32 @@ def test_check_rehearses_the_run_that_is_named(place, capsys):
     whole = json.loads(run(capsys, *asked, "--run", "select")[1])
     assert whole["epsilon"] == {"whole": "1", "choice": "1"}
     assert whole["inclusion"] != values["inclusion"]
+
+
+def test_bounds_are_bought_on_the_command_line_and_verify(place, capsys):
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--yes", "--tune"]
+    code, _, err = run(capsys, *asked)
+    assert code == 2
+    assert "--method pcls" in err
+    assert not (place / "study.budget.db").exists()
+    asked += ["--method", "pcls"]
+    code, out, _ = run(capsys, *asked, "-o", "tuned.json")
+    assert code == 0
+    assert "bought" in out
+    assert run(capsys, "verify", "tuned.json", "--ledger", "study.budget.db")[0] == 0
+    values = json.loads(run(capsys, *asked, "--json")[1])
+    assert values["format"] == "dpselect tuned selection 1"
+    assert float(values["guarantee"]["epsilon"]) == 1
+
+
+def test_bounds_that_were_paid_for_are_kept_if_no_model_could_be_chosen(place, capsys, monkeypatch):
+    monkeypatch.setattr("dpselect.use.select_tuned.gather_table", _fails)
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--yes", "--tune", "--method", "pcls"]
+    code, _, err = run(capsys, *asked)
+    assert code != 0
+    assert "bounds were bought" in err
+    assert json.loads((place / "study.selection.json").read_text())["what"] == "bounds"
+
+
+def _fails(*_):
+    raise OSError("the disk is gone")

@@ -9,7 +9,9 @@ from dpselect.errors import AssumptionError, BudgetExceeded, DataError
 from dpselect.rehearse.simulate.settings import FIRST, draw
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection
+from dpselect.release.tuned_selection import TunedSelection
 from dpselect.report.public.document import Document
+from dpselect.report.verify.verify import check_report
 from dpselect.use.estimate import estimate
 from dpselect.use.select_tuned import select_tuned
 
@@ -93,3 +95,41 @@ def test_coefficients_are_estimated_under_the_stated_bounds():
         estimate((X, Y), tuned.selection, epsilon=1)
     with pytest.raises(AssumptionError, match="other assumptions"):
         estimate((X, Y), tuned, assumptions=tuned.bounds.assumptions, epsilon=1)
+
+
+def test_it_reads_itself_back():
+    tuned = select_tuned((X, Y), STUDY, epsilon=1, ledger=Ledger(epsilon=1))
+    assert TunedSelection.from_dict(json.loads(tuned.to_json())) == tuned
+
+
+def test_a_tuned_release_verifies_and_an_edited_one_does_not():
+    ledger = Ledger(epsilon=2)
+    tuned = select_tuned((X, Y), STUDY, epsilon=1, ledger=ledger)
+    assert {check.answer for check in check_report(tuned.to_json(), ledger)} == {"yes"}
+    assert {check.answer for check in check_report(tuned.to_json(), Ledger(epsilon=2))} == {"yes", "no"}
+
+    def edited(change):
+        values = json.loads(tuned.to_json())
+        change(values)
+        try:
+            return [check.what for check in check_report(json.dumps(values), ledger) if check.answer != "yes"]
+        except DataError as problem:
+            return [str(problem)]
+
+    other = tuned.bounds.values[1] + 0.01
+    lies = [
+        lambda values: values["bounds"].update(values=[tuned.bounds.values[0], other]),
+        lambda values: values["bounds"]["guarantee"].update(epsilon="0.001"),
+        lambda values: values["bounds"].update(range=1.0),
+        lambda values: values["bounds"].update(receipt=None),
+        lambda values: values["stated"]["response"].update(upper=99.0),
+        lambda values: values["tuning"].update(radius=1.0),
+        lambda values: values["tuning"].update(steps=128),
+        lambda values: values["guarantee"].update(epsilon="0.5"),
+        lambda values: values["selection"]["recipe"].update(bounds_epsilon="0.001"),
+        lambda values: values["selection"].update(range=0.1),
+        lambda values: values.update(format="dpselect report 1"),
+        lambda values: values.update(more=1),
+    ]
+    for lie in lies:
+        assert edited(lie), lies.index(lie)

@@ -38,5 +38,9 @@ def interval_scores(beyond: Beyond, outside: float, neighbors: Neighbors) -> Sco
     wanted = outside * beyond.n
     low, high = np.abs(beyond.below - wanted), np.abs(beyond.above - wanted)
     first, last = intervals(beyond.below.size - 1)
-    change = 1.0 if neighbors == "replace-one" else 1 - outside
-    return Scores(np.maximum(low[first], high[last]), 2 * change, "interval")
+    return Scores(np.maximum(low[first], high[last]), interval_range(outside, neighbors), "interval")
+
+
+def interval_range(outside: float, neighbors: Neighbors) -> float:
+    """Public. The range that `interval_scores` proves."""
+    return 2 * (1.0 if neighbors == "replace-one" else 1 - outside)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import Any, Self
 
 from dpselect.assume.lemmas.sensitivity import loss_range
 from dpselect.assume.models.budget import Guarantee, Price, exact_epsilon, float_below
@@ -58,6 +59,21 @@ class Tuned:
             "assumptions": self.assumptions.to_dict(),
             "receipt": self.receipt.to_json() if self.receipt else None,
         }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        promised = values["guarantee"]
+        return cls(
+            what=values["what"],
+            values=tuple(values["values"]),
+            guarantee=Guarantee(
+                epsilon=Decimal(promised["epsilon"]), delta=Decimal(promised["delta"]), neighbors=promised["neighbors"]
+            ),
+            range=values["range"],
+            assumptions=Assumptions.from_dict(values["assumptions"]),
+            receipt=Receipt.from_json(values["receipt"]) if values["receipt"] else None,
+        )
 
 
 def tuning_charge(what: str, epsilon: Price, assumptions: Assumptions) -> Charge:

@@ -18,7 +18,7 @@ from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.odds.release import plan_odds, release_odds
 from dpselect.release.selection import Selection
-from dpselect.use.select_tuned import TunedSelection
+from dpselect.release.tuned_selection import TunedSelection
 
 
 @overload

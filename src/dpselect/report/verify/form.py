@@ -12,6 +12,7 @@ from typing import Any
 
 from dpselect.errors import DataError
 
+TUNED = "dpselect tuned selection 1"
 LARGEST = 64 * 2**20
 """Characters; a report has some tens of thousands."""
 
@@ -42,7 +43,7 @@ def plain_values(text: str) -> Any:
 
 def require_form(values: Any) -> None:
     """Refuse what the schema does not allow, and name the first place."""
-    formats = {"dpselect report 1": "report", "dpselect selection 1": "selection"}
+    formats = {"dpselect report 1": "report", "dpselect selection 1": "selection", TUNED: "tuned"}
     stated = values.get("format") if isinstance(values, dict) else None
     kind = formats.get(stated) if isinstance(stated, str) else None
     if kind is None:

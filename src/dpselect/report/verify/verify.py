@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dpselect.assume.lemmas.margins import margin_range
-from dpselect.assume.lemmas.sensitivity import loss_sensitivity, profile_change, solver_tolerance
 from dpselect.assume.models.budget import plain
 from dpselect.assume.models.candidates import mask_of
-from dpselect.assume.models.penalty import candidate_penalties
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError, DpselectError, LedgerError
-from dpselect.minimize.minimize import ROUNDING
-from dpselect.penalize.pcls import pcls_range
 from dpselect.release.account import software_version
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.estimate import estimate_charge
@@ -32,6 +24,8 @@ from dpselect.report.public.page import report_page
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.estimates import estimate_checks
 from dpselect.report.verify.form import plain_values, require_form
+from dpselect.report.verify.ranges import least_profile_range, required_range
+from dpselect.report.verify.tuned import is_tuned, read_tuned, tuned_checks, tuned_ledger_checks
 from dpselect.report.verify.votes import rule_check
 
 SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared", "rows", "intervals", "caveats"}
@@ -53,6 +47,8 @@ def read_report(text: str) -> tuple[Document, dict[str, Any]]:
 
 def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
     """Everything that can be checked, in the order a reader would."""
+    if is_tuned(text):
+        return _check_tuned(text, ledger)
     document, values = read_report(text)
     steps: list[Callable[[], Iterable[Check]]] = [
         lambda: _text_checks(text, document, values),
@@ -65,6 +61,21 @@ def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
     steps.append(lambda: [_receipt_check(release) for release in document.releases if release.receipt is not None])
     if ledger is not None:
         steps += [partial(_ledger_checks, release, ledger) for release in document.releases]
+    return [check for step in steps for check in _answered(step)]
+
+
+def _check_tuned(text: str, ledger: Ledger | None) -> list[Check]:
+    """The same for a selection whose bounds were bought."""
+    values = plain_values(text)
+    require_form(values)
+    tuned = read_tuned(values)
+    steps: list[Callable[[], Iterable[Check]]] = [
+        lambda: tuned_checks(tuned, values),
+        lambda: _selection_checks(tuned.selection, values),
+        lambda: [] if tuned.selection.receipt is None else [_receipt_check(tuned.selection)],
+    ]
+    if ledger is not None:
+        steps += [lambda: tuned_ledger_checks(tuned, ledger), lambda: _ledger_checks(tuned.selection, ledger)]
     return [check for step in steps for check in _answered(step)]
 
 
@@ -169,34 +180,6 @@ def _rows_check(recipe: Recipe) -> Check:
         return Check("the number of rows is kept secret", recipe.rows is None, "private")
     stated = type(recipe.rows) is int and recipe.rows > 0
     return Check("the number of rows is stated", stated, f"{recipe.rows}")
-
-
-def required_range(recipe: Recipe) -> float:
-    """The range of the score of PCLS or of votes, computed anew from the public statements alone."""
-    assumptions = recipe.assumptions
-    if recipe.votes is not None:
-        return float(margin_range(recipe.votes.partitions))
-    recipe.candidates.require_listable()
-    penalties = candidate_penalties(np.array(recipe.penalties) / assumptions.r**2, recipe.candidates)
-    tolerance = max(solver_tolerance(1.0, assumptions.rho, recipe.rows), ROUNDING)
-    needed = pcls_range(
-        tolerance, penalties, assumptions.rho, assumptions.neighbors, recipe.rows, assumptions.rows_per_person
-    )
-    return needed if math.isfinite(needed) else math.inf
-
-
-def least_profile_range(recipe: Recipe) -> float:
-    """No range of PCPL's score is smaller, but with a chance of e^-50.
-
-    The least loss is at most n, in squared units of the scaled response, and so is the range's own noise for it, but for the
-    tail of one Laplace draw: the larger the noisy least loss, the smaller the range that follows from it.
-    """
-    assumptions = recipe.assumptions
-    if recipe.rows is None or not recipe.bound_epsilon > 0:
-        return math.inf
-    sensitivity = loss_sensitivity(1.0, assumptions.rho, assumptions.rows_per_person)
-    largest = recipe.rows + 1 + 51 * (sensitivity + 1) / float(recipe.bound_epsilon)
-    return 2 * profile_change(largest, recipe.rows, sensitivity, as_printed=recipe.as_printed) * (1 - 1e-9)
 
 
 def _ledger_checks(release: Selection | Coefficients, ledger: Ledger) -> Iterator[Check]:

@@ -83,6 +83,12 @@ OPTIONAL_DATA = click.argument("data", metavar="[DATA]", required=False)
 MODEL = together(METHOD, MECHANISM, PENALTY, MAX_SIZE)
 """What decides which model wins, price apart."""
 
+TUNE = click.option(
+    "--tune",
+    is_flag=True,
+    help="With --method pcls: buy bounds for the response first, for a small share of epsilon, and choose within them.",
+)
+
 TOTALS = together(
     click.option(
         "--total-epsilon", metavar="E", default=None, help="What a new ledger allows in all (10 unless stated)."
