@@ -46,21 +46,28 @@ def make_plan(request: Request) -> Response:
 def show_check(request: Request) -> Response:
     """Why the check is off, and the button that asks for it."""
     session = session_of(request)
-    sentence = session.kept("check").problems.get("form", "")
-    ready, seen = session.source is not None, session.check is not None
-    return answer(request, "check", ready=ready, open=seen, sentence=sentence)
+    draft = session.kept("check")
+    return answer(
+        request,
+        "check",
+        problems=draft.problems,
+        typed={"epsilon": "1", **draft.form},
+        ready=session.source is not None,
+        open=session.check is not None,
+    )
 
 
 def make_check(request: Request) -> Response:
     """Look at the rows, for the custodian's eyes only, on a page of its own."""
-    session = session_of(request)
+    session, sent = session_of(request), form_of(request)
     try:
         if session.source is None:
             raise DpselectError("State where the rows are first, on the page Study.")
-        session.check = check_page(stated(session.study), session.source)
+        session.check = check_page(stated(session.study), session.source, sent.get("epsilon", "").strip(), "1e-6")
         session.looked = True
     except Exception as problem:
-        session.keep("check", {}, {"form": explain(problem).sentence})
+        sentence = explain(problem).sentence
+        session.keep("check", sent, {"epsilon" if sentence.startswith("epsilon") else "form": sentence})
         return go_to("check")
     return go_to("check-page")
 

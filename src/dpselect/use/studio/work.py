@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,9 @@ from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.study_file import read_assumptions, write_assumptions
-from dpselect.errors import AssumptionError, DpselectError, LedgerError
+from dpselect.errors import AssumptionError, DataError, DpselectError, LedgerError
 from dpselect.gather.table import table_cells
-from dpselect.rehearse.check.fit import measure_fit
+from dpselect.rehearse.check.fit import measure_fit, near_twins
 from dpselect.rehearse.planning.plan import plan_study
 from dpselect.release.account import Account
 from dpselect.release.ledger.records import Charge
@@ -33,6 +33,7 @@ from dpselect.report.verify.answers import Check
 from dpselect.report.verify.verify import check_report
 from dpselect.use.analysis_plan import plan_analysis, rows_to_suppose
 from dpselect.use.analyze import run_analysis
+from dpselect.use.rehearsal import Rehearsal
 from dpselect.use.select import choose_model
 from dpselect.use.shell.files import require_writable, write_aside
 from dpselect.use.shell.ledgers import analyst
@@ -132,12 +133,25 @@ def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str
     )
 
 
-def check_page(assumptions: Assumptions, source: Source) -> str:
-    """The custodian's page: what the rows are like. It must not be released."""
-    rows = source.rows()
+def check_page(assumptions: Assumptions, source: Source, epsilon: str, delta: str) -> str:
+    """The custodian's page: what the rows are like, and what a release at this price would choose. Not for release."""
+    rows, run = source.rows(), "select" if assumptions.unbounded else "analyze"
+    rehearsal = None
+    if epsilon:
+        price = Budget(exact_epsilon(epsilon), exact_delta(delta if run == "analyze" else 0))
+        rehearsal = Rehearsal(assumptions, Choice(), price, run=run)
     rows.require_rows()
     rows.check(assumptions)
-    return custodian_page(assumptions, measure_fit(table_cells(rows.source, assumptions), assumptions), None)
+    fit = measure_fit(table_cells(rows.source, assumptions), assumptions)
+    if fit.rows == 0:
+        raise DataError(f"{source.label!r} has no rows: give a table with at least one.")
+    seen = None
+    if assumptions.missing != "error" or not any(each.missing for each in fit.variables):
+        moments = None if assumptions.unbounded else rows.moments(assumptions, quiet=True)
+        fit = replace(fit, twins=() if moments is None else near_twins(moments, assumptions))
+        if rehearsal is not None:
+            seen = rehearsal.preview(rehearsal.rehearse(rows.source, rows=fit.rows, moments=moments))
+    return custodian_page(assumptions, fit, seen)
 
 
 def place_order(study: Path, source: Source, asked: dict[str, str]) -> Order:
