@@ -17,7 +17,7 @@ def cells(term: Term) -> tuple[str, ...]:
     """A row of the printed table: an end without a bound is open, and what could not be estimated has no number."""
     ends = ("open" if end is None else f"{end:.5g}" for end in (term.lower, term.upper))
     if term.value is None or term.error is None:
-        return (term.name, "not seen", f"below {term.visible:.3g}", *ends)
+        return (term.name, "not seen", "", *ends)
     return (term.name, f"{term.value:.5g}", f"{term.error:.5g}", *ends)
 
 
@@ -39,6 +39,12 @@ def spoken(named: Iterable[tuple[str, Amount]]) -> list[str]:
             f"{name} {amount.value:.4g} ({amount.lower:.4g} to {amount.upper:.4g})" if seen else f"{name} not seen"
         )
     return said
+
+
+def unseen(terms: Iterable[Term]) -> list[str]:
+    """From which size on the coefficients could have been seen that were not."""
+    sizes = [f"{term.name} {term.visible:.3g}" for term in terms if not term.determined]
+    return [f"not seen at this price, but visible from about: {', '.join(sizes)}"] if sizes else []
 
 
 def slopes_alone(terms: Iterable[Term]) -> list[str]:

@@ -19,7 +19,7 @@ from dpselect.randomize.logistic_noise import Draw
 from dpselect.release.coefficients.frames import FrameKind, framed, tidy_rows
 from dpselect.release.coefficients.intervals import Intervals
 from dpselect.release.coefficients.noisy_json import release_from_dict
-from dpselect.release.coefficients.printed import cells, head, table_lines
+from dpselect.release.coefficients.printed import cells, head, table_lines, unseen
 from dpselect.release.coefficients.terms import Term
 from dpselect.release.coefficients.units import design_matrix, user_scale
 from dpselect.release.equations.findings import findings
@@ -73,7 +73,7 @@ class OddsRatios:
         lines = table_lines([labels, *map(cells, self.ratios)])
         notes = [CAVEAT]
         if not all(term.determined for term in self.terms):
-            notes.append("Terms that are not seen could not be estimated at this price.")
+            notes += unseen(self.ratios)
         return "\n".join([f"{self.formula}  ({self.guarantee})", *lines, *(f"Note: {note}" for note in notes)])
 
     def tidy(self, frame: FrameKind = "plain", *, exponentiate: bool = True) -> Any:

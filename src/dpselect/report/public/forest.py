@@ -30,9 +30,9 @@ Effects = Sequence[tuple[str, IntervalFact]]
 
 
 def forest_plot(coefficients: Sequence[CoefficientFact], unit: str, *, narrow: bool = False, wide: bool = True) -> str:
-    """An SVG of every coefficient that has an effect; empty if none has one."""
+    """An SVG of every coefficient that has an effect; empty if none has one that was seen."""
     shown = [(_called(each), each.effect) for each in coefficients if each.effect is not None]
-    if not shown:
+    if all(effect.value is None for _, effect in shown):
         return ""
     room = 24.0 + 7.6 * max(len(_short(name)) for name, _ in shown)
     width, left, row = (360.0, 14.0, 46.0) if narrow else (720.0, max(room, 90.0), 34.0)
