@@ -36,7 +36,7 @@ def test_the_real_studies_are_those_of_the_results():
 
 def test_the_papers_study_is_that_of_the_results():
     votes = {
-        float(row[0]): row[1] for row in rows_of(RESULTS.split("*The paper's study*")[1].split("*Other")[0], "| ")[2:]
+        float(row[0]): row[1] for row in rows_of(RESULTS.split("*The paper's study*")[1].split("*Other")[0], "| ")[1:]
     }
     first = RESULTS.split("| (1, 1, 1, 0, 0, 0) |")[1].split("| (1.5")[0].splitlines()
     table = {float(row[0]): row for row in map(cells, README.split("| epsilon | votes")[1].splitlines()[2:6])}
