@@ -19,7 +19,7 @@ from dpselect.assume.study.study_file import read_assumptions, write_assumptions
 from dpselect.errors import AssumptionError, DataError, DpselectError, LedgerError
 from dpselect.gather.table import table_cells
 from dpselect.rehearse.check.fit import measure_fit, near_twins
-from dpselect.rehearse.planning.plan import plan_study
+from dpselect.rehearse.planning.outlook import outlook_study, percent
 from dpselect.release.account import Account
 from dpselect.release.ledger.records import Charge
 from dpselect.release.select import selection_charge
@@ -106,28 +106,26 @@ def holds_already(values: dict[str, Any], study: Path) -> bool:
 
 def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str) -> PlanFacts:
     """What to expect, from public facts alone."""
-    assumptions.require_bounds("A plan")
-    share, r = float(r_squared), assumptions.r
+    share = float(r_squared)
     if not 0 < share < 1:
         raise AssumptionError(f"The expected R² is {r_squared}; it must be between 0 and 1, such as 0.3.")
-    budget = Budget(exact_epsilon(epsilon), Decimal(0))
-    price = plan_analysis(assumptions, budget=budget, choice=Choice()).for_choice
-    found = plan_study(assumptions, rows=rows, epsilon=float(price.epsilon), deviation=r / 2 * (1 - share) ** 0.5)
-    curves = (("epsilon of the choice", found.by_epsilon, float(price.epsilon)), ("rows", found.by_rows, float(rows)))
+    price = float(exact_epsilon(epsilon))
+    found = outlook_study(assumptions, rows=rows, epsilon=price, r2=share)
     charts = []
-    for name, points, now in curves:
-        settings, chances = [float(x) for x, _ in points], [[chance] for _, chance in points]
-        wide, narrow = (curve_chart(name, settings, chances, now, narrow=small) for small in (False, True))
+    for name, points, now in (("epsilon", found.by_epsilon, price), ("rows", found.by_rows, float(rows))):
+        settings, kept = [float(x) for x, _ in points], [[each] for _, each in points]
+        wide, narrow = (curve_chart(name, settings, kept, now, narrow=small) for small in (False, True))
         charts.append((name, wide, narrow))
+    effects = tuple((f"Smallest effect found: {name}", words) for name, words in found.units)
     return PlanFacts(
         rows=rows,
         epsilon=epsilon,
         r_squared=r_squared,
         verdict=found.verdict,
-        facts=(("Supposed", found.supposed), ("Recommended", str(found.recommended).strip())),
+        facts=(("Supposed", found.supposed), *effects),
         charts=tuple(charts),
         table=tuple(
-            (f"{e:.3g}", f"{one:.0%}", f"{n:,}", f"{other:.0%}")
+            (f"{e:.3g}", percent(one), f"{n:,}", percent(other))
             for (e, one), (n, other) in zip(found.by_epsilon, found.by_rows, strict=False)
         ),
     )
