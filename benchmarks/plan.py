@@ -2,8 +2,8 @@
 
 python -m benchmarks.plan FOLDER [--times 4]
 
-FOLDER is as for `benchmarks.votes_rule`. The plan sees public facts alone: the study file, the number of rows and epsilon, and in
-one column the R^2 of the study's BIC model. The exact share is the mean over `times` samples of the rows and two assignments of each.
+FOLDER is as for `benchmarks.votes_rule`. The plan sees public facts alone: the study file, the number of rows, epsilon, and in one
+column the R^2 of the study's BIC model. The exact share is the mean over `times` samples of the rows, two assignments of each.
 """
 
 import argparse
