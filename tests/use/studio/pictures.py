@@ -16,6 +16,7 @@ WIDTH, COLORS = 900, 32
 
 def shoot(page, name, height=None):
     """A picture in few colours, so that a page of pictures stays small."""
+    page.wait_for_load_state()
     image = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     if height is not None:
         image = image.crop((0, 0, image.width, min(height, image.height)))

@@ -34,7 +34,13 @@ class Frame:
 
 
 def curve_chart(
-    title: str, settings: Sequence[float], chances: Sequence[Sequence[float]], now: float, *, narrow: bool = False
+    title: str,
+    settings: Sequence[float],
+    chances: Sequence[Sequence[float]],
+    now: float,
+    *,
+    narrow: bool = False,
+    what: str = "Chance of each model",
 ) -> str:
     """An SVG with one line a model; `now` is the setting in use, marked by a vertical line."""
     width, height = (360.0, 240.0) if narrow else (720.0, 280.0)
@@ -45,11 +51,10 @@ def curve_chart(
         points = [(frame.x(setting), frame.y(row[place])) for setting, row in zip(settings, chances, strict=True)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(element("polyline", points=path, class_=f"line s{place}"))
-        parts.append(label(frame.right + 8, height_at_end + 4, LETTERS[place], f"letter t{place}"))
+        if len(ends) > 1:
+            parts.append(label(frame.right + 8, height_at_end + 4, LETTERS[place], f"letter t{place}"))
     parts.append(label((frame.left + frame.right) / 2, height - 6, title, "axis-name", "middle"))
-    return picture(
-        width, height, f"Chance of each model against {title}; the table below has the numbers.", parts, _kind(narrow)
-    )
+    return picture(width, height, f"{what} against {title}; the table below has the numbers.", parts, _kind(narrow))
 
 
 def _kind(narrow: bool) -> str:

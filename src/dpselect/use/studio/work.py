@@ -114,7 +114,8 @@ def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str
     charts = []
     for name, points, now in (("epsilon", found.by_epsilon, price), ("rows", found.by_rows, float(rows))):
         settings, kept = [float(x) for x, _ in points], [[each] for _, each in points]
-        wide, narrow = (curve_chart(name, settings, kept, now, narrow=small) for small in (False, True))
+        draw = partial(curve_chart, name, settings, kept, now, what="Share of the R² that is kept")
+        wide, narrow = (draw(narrow=small) for small in (False, True))
         charts.append((name, wide, narrow))
     effects = tuple((f"Smallest effect found: {name}", words) for name, words in found.units)
     return PlanFacts(
