@@ -34,6 +34,7 @@ setup(
         Extension(
             "dpselect.gather.sums._blocks",
             sources=["src/dpselect/gather/sums/_blocks.c"],
+            depends=sorted(map(str, Path("src/dpselect/gather/sums").glob("_blocks_*.h"))),
             extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,
