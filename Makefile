@@ -61,7 +61,8 @@ LOWEST := .venv-lowest
 CORE   := tests/assume tests/randomize tests/penalize tests/release tests/report/verify tests/use/test_command_line_delivery.py
 $(LOWEST)/.installed: pyproject.toml lowest.txt setup.py $(C_FILES)
 	$(call fresh,$(LOWEST))
-	$(LOWEST)/bin/python -m pip install --quiet --constraint lowest.txt --editable . pytest pytest-xdist hypothesis psutil
+	$(LOWEST)/bin/python -m pip install --quiet --constraint lowest.txt --editable . \
+	  pytest pytest-xdist hypothesis psutil jsonschema privacy-estimates scipy==1.13.0 pandas==2.2.2 polars==1.0.0 scikit-learn==1.6.0
 	@touch $@
 
 test-lowest: $(LOWEST)/.installed ## fast tests with the lowest versions allowed

@@ -11,6 +11,7 @@ import argparse
 import importlib.abc
 import importlib.util
 import os
+import resource
 import signal
 import sys
 import time
@@ -22,6 +23,7 @@ from faults import SOURCE, Fault, planted, sample
 from where import TESTS
 
 ROOT = SOURCE.parent
+MEMORY = 6 * 2**30
 
 
 class Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -51,6 +53,7 @@ def noticed(fault: Fault, seconds: float) -> str:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # a fault can ask for all there is
         os._exit(_tried(fault))
     ended, end = 0, time.monotonic() + seconds
     try:
