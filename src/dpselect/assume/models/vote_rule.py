@@ -74,10 +74,20 @@ def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: flo
         blocks=blocks,
         partitions=partitions,
         dead_zone=0.0,
-        ridge=min(0.1 * (columns * blocks / rows) ** 1.5, 0.15),
+        ridge=ridge_for(rows / blocks, columns),
         threshold=max(1, round(share * blocks * partitions)),
         price=price + short / min(math.sqrt(terms), terms / 2),
     )
+
+
+def ridge_for(size: float, columns: int) -> float:
+    """What is added to the unit diagonal in a block of so many rows: something in small blocks, nothing from 2D rows on.
+
+    A small block cannot tell its columns apart without it. But a ridge lets a column that merely follows a strong one keep some
+    of its effect, in the same direction in every block, and in long tables blocks would agree on that; there least
+    squares stands by itself.
+    """
+    return min(0.1 * (columns / size) ** 1.5, 0.15) if size < 2 * columns else 0.0
 
 
 def largest_size(rows: int) -> float:

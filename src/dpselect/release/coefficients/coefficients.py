@@ -92,11 +92,8 @@ class Coefficients:
             "nobs": self.rows,
             **amounts(r_squared=self.r_squared, sigma=self.residual_deviation),
         }
-        row |= {
-            "terms": len(self.terms),
-            "determined": sum(term.determined for term in self.terms),
-            "level": self.level,
-        }
+        seen = sum(term.determined for term in self.terms)
+        row |= {"terms": len(self.terms), "determined": seen, "level": self.level}
         row |= {"epsilon": float(self.guarantee.epsilon), "delta": float(self.guarantee.delta)}
         return framed([row], frame)
 

@@ -227,10 +227,8 @@ class Ledger:
 
     def _left(self, prices: Counter[Price]) -> Left:
         total = total_price(prices, self._terms.conversion_delta)
-        return Left(
-            epsilon=decimal_of(self._terms.epsilon - total.epsilon, EPSILON_DIGITS),
-            delta=decimal_of(self._terms.delta - total.delta, DELTA_DIGITS),
-        )
+        epsilon = decimal_of(self._terms.epsilon - total.epsilon, EPSILON_DIGITS)
+        return Left(epsilon=epsilon, delta=decimal_of(self._terms.delta - total.delta, DELTA_DIGITS))
 
 
 class _Refused(Exception):

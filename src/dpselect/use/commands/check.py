@@ -30,8 +30,8 @@ from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
 from dpselect.use.shell.settings import Settings
 from dpselect.use.shell.sources import Rows
-from dpselect.use.shell.study import read_study
 from dpselect.use.shell.terminal import answer_json, counting, heading, show_table, tell, waiting
+from dpselect.use.statement.study import read_study
 
 
 @click.command(

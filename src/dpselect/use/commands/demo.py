@@ -11,8 +11,8 @@ import click
 from dpselect.assume.study.study_file import write_assumptions
 from dpselect.errors import BudgetExceeded, DpselectError
 from dpselect.use.commands import analyze, budget, check, select, verify
-from dpselect.use.shell.demo_data import ASSUMPTIONS, FEW, SOURCE, TITLE, load_rows
-from dpselect.use.shell.demo_folder import mark, prepare
+from dpselect.use.example.demo_data import ASSUMPTIONS, FEW, SOURCE, TITLE, load_rows
+from dpselect.use.example.demo_folder import mark, prepare
 from dpselect.use.shell.terminal import heading, pairs
 
 EPSILON, DELTA = "1", "1e-6"

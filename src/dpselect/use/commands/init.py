@@ -11,12 +11,12 @@ import click
 from dpselect.assume.study.schema import study_schema
 from dpselect.errors import DpselectError
 from dpselect.gather.sources.text_form import options_of
-from dpselect.use.shell.codebook import read_codebook
 from dpselect.use.shell.files import require_writable, write_text
-from dpselect.use.shell.new_study import new_study
 from dpselect.use.shell.options import CSV, OPTIONAL_DATA, QUIET
 from dpselect.use.shell.sources import csv_form, guessed_form, named_and_unnamed, source_of
 from dpselect.use.shell.terminal import answer_json, tell, visible
+from dpselect.use.statement.codebook import read_codebook
+from dpselect.use.statement.new_study import new_study
 
 
 @click.command(

@@ -16,8 +16,8 @@ from dpselect.report.paper.figures import save_figure
 from dpselect.report.paper.plan_figure import outlook_figure, plan_figure
 from dpselect.use.shell.files import require_writable
 from dpselect.use.shell.options import EPSILON, JSON, METHOD, QUIET, STUDY
-from dpselect.use.shell.study import read_study
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
+from dpselect.use.statement.study import read_study
 
 
 @click.command(

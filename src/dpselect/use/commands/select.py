@@ -46,8 +46,8 @@ from dpselect.use.shell.options import (
 from dpselect.use.shell.settings import Settings
 from dpselect.use.shell.signals import held
 from dpselect.use.shell.sources import Rows
-from dpselect.use.shell.study import read_study
 from dpselect.use.shell.terminal import answer_json, heading, pairs, tell, waiting
+from dpselect.use.statement.study import read_study
 
 
 @click.command(

@@ -7,7 +7,7 @@ import click
 from dpselect.gather.saved.sql import aggregate_query
 from dpselect.use.shell.files import require_writable, write_text
 from dpselect.use.shell.options import STUDY
-from dpselect.use.shell.study import read_study
+from dpselect.use.statement.study import read_study
 
 
 @click.command(

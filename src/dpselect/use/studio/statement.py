@@ -10,7 +10,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import variable_from_dict
 from dpselect.errors import AssumptionError
 from dpselect.gather.sources.open import ColumnType
-from dpselect.use.shell.study import OPEN
+from dpselect.use.statement.study import OPEN
 from dpselect.use.studio.forms import Form
 
 Problems = dict[str, str]

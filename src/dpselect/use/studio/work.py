@@ -38,7 +38,7 @@ from dpselect.use.select import choose_model
 from dpselect.use.shell.files import require_writable, write_aside
 from dpselect.use.shell.ledgers import analyst
 from dpselect.use.shell.sources import guessed_form, named_columns, source_of
-from dpselect.use.shell.study import read_study
+from dpselect.use.statement.study import read_study
 from dpselect.use.studio.papers import Order, Source, ledger_of, report_files, reports
 
 Tell = Callable[[str], None]

@@ -12,7 +12,7 @@ from dpselect.assume.study.names import shown
 from dpselect.assume.study.study_file import toml
 from dpselect.errors import AssumptionError
 from dpselect.gather.sources.open import ColumnType
-from dpselect.use.shell.study import OPEN
+from dpselect.use.statement.study import OPEN
 
 Book = Mapping[str, Mapping[str, Any]]
 """What a code book says about some variables, in the words of study files."""

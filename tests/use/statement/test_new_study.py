@@ -12,7 +12,7 @@ import pytest
 from dpselect.assume.study.study_file import read_assumptions
 from dpselect.errors import AssumptionError
 from dpselect.use import command_line
-from dpselect.use.shell.codebook import read_codebook
+from dpselect.use.statement.codebook import read_codebook
 
 BOOK = """name,lower,upper,levels,label,unit,reason
 income,0,100,,Yearly income,thousand euro,the tax form
