@@ -41,6 +41,7 @@ check: $(STAMP)  ## format, lint, types and the direction of imports
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/house.py --check
 
 docs: $(STAMP)   ## the docs site, into site/: open site/index.html
 	$(BIN)/python tools/docs.py

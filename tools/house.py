@@ -80,7 +80,7 @@ def page_of(sizes, cycle):
         f"| {plural[what]} | {len(found):,} | {found[0][0]} {unit[what]} | {LIMITS[what]} |"
         for what, found in sizes.items()
     ]
-    heads = ["| | how many | the largest | limit |", "|---|---|---|---|"]
+    heads = ["| what | how many | the largest | limit |", "|---|---|---|---|"]
     return "\n".join([*heads, *rows, f"| import cycles | {int(bool(cycle))} | | 0 |"])
 
 
