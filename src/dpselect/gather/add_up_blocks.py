@@ -18,7 +18,7 @@ from dpselect.gather.sums.blocks import BlockSums
 from dpselect.gather.sums.grid import Cells
 from dpselect.gather.sums.moments import Moments, pooled
 
-Gathered = tuple[BlockSums, Moments | None]
+BothSums = tuple[BlockSums, Moments | None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,19 +34,19 @@ class BlockPlan:
         return f"BlockPlan(blocks={self.blocks}, partitions={self.partitions}, assigner=<private>)"
 
 
-def add_up_blocks(batches: Iterable[Cells], assumptions: Assumptions, plan: BlockPlan) -> Gathered:
+def add_up_blocks(batches: Iterable[Cells], assumptions: Assumptions, plan: BlockPlan) -> BothSums:
     """The sums of some rows, which may be none; with persons and moments, all rows of a person must be among them."""
     return _together([batches], 1, assumptions, plan, Reporter(None))
 
 
-def add_up_blocks_arrow(batches: Iterable[Any], assumptions: Assumptions, plan: BlockPlan) -> Gathered:
+def add_up_blocks_arrow(batches: Iterable[Any], assumptions: Assumptions, plan: BlockPlan) -> BothSums:
     """The same for record batches."""
     return add_up_blocks(checked_cells(batches, assumptions), assumptions, plan)
 
 
 def add_up_blocks_here(
     parts: Iterable[Iterable[Cells]], assumptions: Assumptions, plan: BlockPlan, report: Reporter
-) -> Gathered:
+) -> BothSums:
     """With all cores of this machine: threads take a part each, and all add to one table.
 
     Sums are exact, so their order is nothing. One thread does all of a small table, and all where moments of persons are
@@ -61,7 +61,7 @@ def add_up_blocks_here(
 
 def _together(
     parts: Iterable[Iterable[Cells]], threads: int, assumptions: Assumptions, plan: BlockPlan, report: Reporter
-) -> Gathered:
+) -> BothSums:
     table = BlockTable(assumptions, plan.blocks, plan.partitions, threads)
     accumulators = [
         BlockAccumulator(assumptions, table, plan.assigner, moments=plan.moments, buffer=BUFFER // threads)

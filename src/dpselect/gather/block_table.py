@@ -8,7 +8,7 @@ from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError, DataError
-from dpselect.gather.add_up_blocks import BlockPlan, Gathered, add_up_blocks_here
+from dpselect.gather.add_up_blocks import BlockPlan, BothSums, add_up_blocks_here
 from dpselect.gather.clusters.cluster import cluster_blocks
 from dpselect.gather.count import refuse_sums
 from dpselect.gather.sources.stream import Progress, Reporter
@@ -31,7 +31,7 @@ def gather_blocks(
     moments: bool = False,
     progress: Callable[[Progress], None] | None = None,
     assigner: Assigner | None = None,
-) -> Gathered:
+) -> BothSums:
     """The sums of every block of every partition, and the moments too if they are wanted: one pass.
 
     `source` is any table that `gather_table` takes. Each row goes to a block of its own chance in every partition, drawn
@@ -63,7 +63,7 @@ def _check(assumptions: Assumptions, blocks: int, partitions: int, moments: bool
         assumptions.require_bounds("Adding up moments")
 
 
-def _checked(gathered: Gathered, assumptions: Assumptions) -> Gathered:
+def _checked(gathered: BothSums, assumptions: Assumptions) -> BothSums:
     sums, moments = gathered
     if moments is not None:
         moments = checked(moments, assumptions)

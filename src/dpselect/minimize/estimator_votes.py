@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from dpselect.gather.sums.assign import Assigner, fresh_assigner
 from dpselect.minimize.votes import Votes
 
-Fit = Callable[[NDArray[np.float64], NDArray[Any]], Any]
+FitBlock = Callable[[NDArray[np.float64], NDArray[Any]], Any]
 """Fits the rows of a block, and returns what has `coef_`."""
 
 
 def estimator_votes(
-    fit: Fit,
+    fit: FitBlock,
     X: NDArray[np.float64],
     y: NDArray[Any],
     *,
@@ -51,7 +51,7 @@ def estimator_votes(
     return Votes(counted[0], counted[1], partitions, blocks, columns, assumptions)
 
 
-def _signs(fit: Fit, X: NDArray[np.float64], y: NDArray[Any], width: int) -> NDArray[np.float64]:
+def _signs(fit: FitBlock, X: NDArray[np.float64], y: NDArray[Any], width: int) -> NDArray[np.float64]:
     """The signs of the coefficients; all zero where there are none. Nothing is raised or told because of rows."""
     nothing = np.zeros(width)
     if len(X) < 2:

@@ -22,7 +22,7 @@ from dpselect.minimize import lattice_compiled, lattice_numpy
 
 Floats = NDArray[np.float64]
 Backend = Literal["auto", "c", "numpy"]
-Progress = Callable[[float], None]
+ShareDone = Callable[[float], None]
 
 ROUNDED_ONCE = 2.0**-53
 """The relative error of an entry that was rounded once to a double."""
@@ -39,7 +39,7 @@ def lattice_losses(
     error: float = ROUNDED_ONCE,
     backend: Backend = "auto",
     threads: int = 1,
-    progress: Progress | None = None,
+    progress: ShareDone | None = None,
 ) -> tuple[Floats, Floats]:
     """The loss of every subset of d columns, and a certified bound on its error, in integer order of the masks.
 
@@ -62,7 +62,7 @@ def lattice_values(
     error: float = ROUNDED_ONCE,
     backend: Backend = "auto",
     threads: int = 1,
-    progress: Progress | None = None,
+    progress: ShareDone | None = None,
 ) -> tuple[Floats, NDArray[np.int64]]:
     """As `lattice_losses`, but instead of all bounds the places of the values that are not proved to be within `tolerance`."""
     values, bounds = _solve(products, radius, max_size, error, backend, threads, progress)
@@ -99,7 +99,7 @@ def _solve(
     error: float,
     backend: Backend,
     threads: int,
-    progress: Progress | None,
+    progress: ShareDone | None,
 ) -> tuple[Floats, NDArray[np.floating]]:
     table, limit = _table(products, 2), _radius(radius)
     width = table.shape[-1] - 1

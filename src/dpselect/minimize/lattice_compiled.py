@@ -20,7 +20,7 @@ except ImportError:  # no compiler was there; the NumPy twin serves
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
-Progress = Callable[[float], None]
+ShareDone = Callable[[float], None]
 
 LANES = 4
 """Blocks that the kernel solves side by side."""
@@ -53,7 +53,7 @@ def count_of(width: int, max_size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Plan:
+class WalkPlan:
     """Public. The blocks of a lattice: which go together, in which order, and where their numbers are kept.
 
     A block is all subsets with the same top columns. The four blocks of a group have tops of the same size, so none needs
@@ -69,7 +69,7 @@ class Plan:
 
 
 @lru_cache(maxsize=8)
-def plan_lattice(width: int, max_size: int) -> Plan:
+def plan_lattice(width: int, max_size: int) -> WalkPlan:
     """Split the lattice on its top columns, far enough that the four lanes are seldom idle."""
     top_bits = min(8 if max_size >= width else 12, width // 2)
     low = width - top_bits
@@ -81,7 +81,7 @@ def plan_lattice(width: int, max_size: int) -> Plan:
     starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(sizes)[:-1]])
     groups = np.concatenate([_groups(top_bits, size) for size in range(min(top_bits, max_size) + 1)])
     turn = max(1, TURN // (LANES * int(sizes[0])))
-    return Plan(low, groups << np.uint64(low), np.zeros_like(groups), _needs(groups, top_bits), starts, turn)
+    return WalkPlan(low, groups << np.uint64(low), np.zeros_like(groups), _needs(groups, top_bits), starts, turn)
 
 
 def _groups(top_bits: int, size: int) -> Words:
@@ -119,7 +119,7 @@ def solve_lattice(
     *,
     max_size: int | None = None,
     threads: int = 1,
-    progress: Progress | None = None,
+    progress: ShareDone | None = None,
     plain: bool = False,
 ) -> tuple[Floats, NDArray[np.float32]]:
     """Values and certified bounds of every subset (of at most `max_size` columns), in the order of the masks."""
@@ -160,10 +160,10 @@ def solve_batch(
     return values, bounds
 
 
-def _together(run: Callable[[], bool], shared: Words, threads: int, progress: Progress | None) -> None:
+def _together(run: Callable[[], bool], shared: Words, threads: int, progress: ShareDone | None) -> None:
     """Solve all groups; each thread takes the next one that nobody has. Python looks for Ctrl-C between the turns."""
 
-    def work(progress: Progress | None) -> None:
+    def work(progress: ShareDone | None) -> None:
         more = True
         while more:
             more = run()

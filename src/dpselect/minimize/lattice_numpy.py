@@ -20,7 +20,7 @@ from dpselect.minimize.lattice_certificate import PIVOT, SLACK, Certificate, Sca
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Words = NDArray[np.uint64]
-Progress = Callable[[float], None]
+ShareDone = Callable[[float], None]
 
 CHUNK = 2048
 """So many subsets are solved at once: enough to hide NumPy's overhead."""
@@ -76,7 +76,7 @@ def masks_of(width: int, max_size: int) -> Words:
 
 
 def solve_lattices(
-    products: Floats, radii: Floats, error: float, max_size: int | None = None, progress: Progress | None = None
+    products: Floats, radii: Floats, error: float, max_size: int | None = None, progress: ShareDone | None = None
 ) -> tuple[Floats, Floats]:
     """Values and certified bounds (B, K, subsets) for tables of products (B, d+1, d+1) and radii (K,)."""
     tables, width = products.shape[0], products.shape[-1] - 1

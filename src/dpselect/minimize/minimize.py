@@ -22,7 +22,7 @@ from dpselect.minimize.losses import Losses
 from dpselect.minimize.terms.terms import suits, term_losses
 from dpselect.minimize.votes import Votes, count_votes
 
-Progress = Callable[[float], None]
+ShareDone = Callable[[float], None]
 
 LATTICE_PAYS = 512 if is_available() else 8
 """Computing all subsets pays when they are at most this many times the candidates; one by one costs more than that."""
@@ -40,7 +40,7 @@ ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 """The most that rounding a loss to a double can move it: a loss is at most y'y <= n, and n <= MAXIMUM_ROWS."""
 
 
-def minimize(gathered: Moments | BlockSums, recipe: Recipe, progress: Progress | None = None) -> Losses | Votes:
+def minimize(gathered: Moments | BlockSums, recipe: Recipe, progress: ShareDone | None = None) -> Losses | Votes:
     """The loss of every candidate to the tolerance that its range pays for; or, with votes, what every block says."""
     if isinstance(gathered, BlockSums):
         assert recipe.votes is not None
@@ -57,7 +57,7 @@ def minimize_all(
     radius: float,
     *,
     tolerance: float | None = None,
-    progress: Progress | None = None,
+    progress: ShareDone | None = None,
 ) -> Losses:
     """The losses of all candidates, in their order, columns and response in [-1, 1]; radius in units of the response.
 
@@ -95,7 +95,7 @@ def _target(wanted: float, bounds: Floats, masks: Masks, square: float) -> float
 
 
 def _certified(
-    products: Floats, candidates: Candidates, masks: Masks, radius: float, progress: Progress | None
+    products: Floats, candidates: Candidates, masks: Masks, radius: float, progress: ShareDone | None
 ) -> tuple[Floats, Floats]:
     """(values, bounds): through all sets of terms, or the lattice of the columns in use, when that is cheaper, else one by one.
 

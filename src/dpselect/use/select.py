@@ -14,7 +14,7 @@ from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.models.vote_rule import vote_rule
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.minimize.estimator_votes import Fit, estimator_votes
+from dpselect.minimize.estimator_votes import FitBlock, estimator_votes
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.release.account import Account, LedgerPlace, account_of
@@ -65,7 +65,7 @@ def choose_from(table: Gathered, account: Account) -> Selection:
     return release_selection(scores, table.recipe, account)
 
 
-def choose_by_estimator(fit: Fit, X: Any, y: Any, recipe: Recipe, account: Account) -> Selection:
+def choose_by_estimator(fit: FitBlock, X: Any, y: Any, recipe: Recipe, account: Account) -> Selection:
     """The same path where any estimator with coefficients is fitted in each block."""
     assert recipe.votes is not None
     columns = recipe.assumptions.columns

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpselect.errors import AssumptionError, BudgetExceeded
 from dpselect.release.ledger import accounting, concentrated
-from dpselect.release.ledger.accounting import Price, Total, price_of, total_price
+from dpselect.release.ledger.accounting import RecordPrice, Total, price_of, total_price
 from dpselect.release.ledger.concentrated import convert, guess
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.prices import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
@@ -70,7 +70,7 @@ def test_what_is_left_can_be_spent(acts, delta):
 def test_a_count_is_so_many_records(act, count):
     many = price_of(Charge(**(act.to_json() | {"count": count})))
     one = price_of(act)
-    assert many == Price(one.epsilon * count, one.delta * count, one.rho * count, one.delta_beside * count)
+    assert many == RecordPrice(one.epsilon * count, one.delta * count, one.rho * count, one.delta_beside * count)
     assert total_price([many], 0) == total_price([one] * count, 0)
 
 
@@ -96,7 +96,7 @@ def test_a_gaussian_is_taken_by_rho_where_its_own_delta_does_not_fit():
 @pytest.mark.parametrize("mechanism", ["laplace-moments", "laplace", "permute-and-flip", "something new"])
 def test_pure_mechanisms_and_unknown_ones_are_priced_as_plain(mechanism):
     half = EPSILON_UNIT // 2
-    assert price_of(charge(mechanism, "0.5", "1e-18")) == Price(half, 1, half**2 // 2, 1)
+    assert price_of(charge(mechanism, "0.5", "1e-18")) == RecordPrice(half, 1, half**2 // 2, 1)
 
 
 def test_the_exponential_mechanism_with_a_delta_is_priced_as_plain():

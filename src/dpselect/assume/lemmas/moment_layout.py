@@ -14,7 +14,7 @@ from dpselect.assume.study.columns import INTERCEPT, Column
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.errors import AssumptionError
 
-Kind = Literal["constant", "number", "sign", "level"]
+ColumnKind = Literal["constant", "number", "sign", "level"]
 Cell = tuple[int, int]
 
 
@@ -36,7 +36,7 @@ class MomentLayout:
     """
 
     columns: tuple[int, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ColumnKind, ...]
     categories: tuple[int, ...]
     neighbors: Neighbors
     constant_is_known: bool
@@ -86,7 +86,7 @@ def moment_layout(assumptions: Assumptions, columns: Sequence[int]) -> MomentLay
     chosen = [design[place] for place in places]
     has_constant = any(column.name == INTERCEPT and not column.factors for column in chosen)
     dummies = [_dummy_of(column) for column in chosen]
-    kinds: list[Kind] = []
+    kinds: list[ColumnKind] = []
     for column, dummy in zip(chosen, dummies, strict=True):
         if not column.factors:
             kinds.append("constant")

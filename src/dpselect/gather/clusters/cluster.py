@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.gather.add_up_blocks import BlockPlan, Gathered
+from dpselect.gather.add_up_blocks import BlockPlan, BothSums
 from dpselect.gather.clusters.dask_frames import dask_blocks, dask_moments
 from dpselect.gather.clusters.spark import spark_moments
 from dpselect.gather.clusters.spark_blocks import spark_blocks
@@ -22,7 +22,7 @@ def cluster_moments(source: Any) -> Callable[[Assumptions], Moments] | None:
     return (lambda assumptions: dask_moments(source, assumptions)) if kind == "dask" else None
 
 
-def cluster_blocks(source: Any) -> Callable[[Assumptions, BlockPlan], Gathered] | None:
+def cluster_blocks(source: Any) -> Callable[[Assumptions, BlockPlan], BothSums] | None:
     """The same for block sums."""
     kind, source = _cluster(source)
     if kind == "spark":

@@ -9,7 +9,7 @@ from typing import Any, cast
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError
 from dpselect.gather.add_up import add_up, checked_cells
-from dpselect.gather.add_up_blocks import BlockPlan, Gathered, add_up_blocks
+from dpselect.gather.add_up_blocks import BlockPlan, BothSums, add_up_blocks
 from dpselect.gather.sources.arrow import kinds_of, needed_names
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.stream import one_sentence
@@ -27,7 +27,7 @@ def dask_moments(frame: Any, assumptions: Assumptions) -> Moments:
     return reduce(pooled, answers, Accumulator(assumptions).partial())
 
 
-def dask_blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> Gathered:
+def dask_blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> BothSums:
     """The block sums of a Dask data frame, and its moments if they are wanted; merged on the workers, two by two."""
     import dask
 
@@ -40,7 +40,7 @@ def dask_blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> Gather
         (found,) = dask.compute(*parts)
     if isinstance(found, DpselectError):
         raise found
-    return cast(Gathered, found)
+    return cast(BothSums, found)
 
 
 def _rows(frame: Any, assumptions: Assumptions, *, persons_together: bool) -> Any:
@@ -72,7 +72,7 @@ def _moments(frame: Any, assumptions: Assumptions) -> Moments | DpselectError:
         return error
 
 
-def _blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> Gathered | DpselectError:
+def _blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> BothSums | DpselectError:
     """The block sums of one partition, or why there are none."""
     try:
         return add_up_blocks(_cells(frame, assumptions), assumptions, plan)
@@ -80,7 +80,7 @@ def _blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> Gathered |
         return error
 
 
-def _merged(left: Gathered | DpselectError, right: Gathered | DpselectError) -> Gathered | DpselectError:
+def _merged(left: BothSums | DpselectError, right: BothSums | DpselectError) -> BothSums | DpselectError:
     if isinstance(left, DpselectError):
         return left
     if isinstance(right, DpselectError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError, DpselectError
-from dpselect.gather.add_up_blocks import BlockPlan, Gathered, add_up_blocks_arrow
+from dpselect.gather.add_up_blocks import BlockPlan, BothSums, add_up_blocks_arrow
 from dpselect.gather.clusters.pieces import Piece, add_piece, pieces_of
 from dpselect.gather.clusters.spark import moments_of, moments_text, running, spark_rows, travel_by_value
 from dpselect.gather.sums.accumulate import Accumulator
@@ -22,7 +22,7 @@ TRAVEL = 512 * 2**20
 """Bytes that may come back from all tasks together, at most: fewer tasks where the sums are large."""
 
 
-def spark_blocks(source: Any, assumptions: Assumptions, plan: BlockPlan) -> Gathered:
+def spark_blocks(source: Any, assumptions: Assumptions, plan: BlockPlan) -> BothSums:
     """The block sums of a Spark data frame or table, and its moments if they are wanted."""
     rows = spark_rows(source, assumptions, persons_together=plan.moments)
     tasks = max(1, TRAVEL // sums_bytes(assumptions, plan.blocks, plan.partitions))

@@ -21,12 +21,12 @@ PART = 524_288
 LABEL, LEVELS = "dpselect:label", "dpselect:levels"
 """Under these words a field of a schema carries what the file's own dictionary says."""
 
-Kind = Literal["number", "number or missing", "text", "text or missing"]
-Kinds = Mapping[str, Kind]
+CellKind = Literal["number", "number or missing", "text", "text or missing"]
+Kinds = Mapping[str, CellKind]
 """Public. What the assumptions say a column holds, for sources whose types are a guess from its cells (CSV, folder names,
 objects in memory): numbers, or text; or, where no cell may refuse the table, numbers or text wherever there are any."""
-NUMBERS: tuple[Kind, Kind] = ("number", "number or missing")
-TEXTS: tuple[Kind, Kind] = ("text", "text or missing")
+NUMBERS: tuple[CellKind, CellKind] = ("number", "number or missing")
+TEXTS: tuple[CellKind, CellKind] = ("text", "text or missing")
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -37,7 +37,7 @@ except ImportError:  # no compiler was there; the NumPy twin serves
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Backend = Literal["auto", "c", "numpy"]
-Progress = Callable[[float], None]
+ShareDone = Callable[[float], None]
 
 ROUNDED_ONCE = 2.0**-53
 """The relative error of an entry that was rounded once to a double."""
@@ -66,7 +66,7 @@ def term_losses(
     *,
     error: float = ROUNDED_ONCE,
     backend: Backend = "auto",
-    progress: Progress | None = None,
+    progress: ShareDone | None = None,
 ) -> tuple[Floats, Floats]:
     """The loss of every candidate of a rule, and a certified bound on its error, in the rule's order.
 
@@ -92,7 +92,7 @@ def term_losses(
 
 
 def _solve_compiled(
-    products: Floats, columns: Words, radius: float, error: float, max_size: int, progress: Progress | None
+    products: Floats, columns: Words, radius: float, error: float, max_size: int, progress: ShareDone | None
 ) -> tuple[Floats, NDArray[np.float32]]:
     """Values and bounds of all sets of terms as numbers in order; lower terms have lower columns."""
     width, count = len(products) - 1, 1 << len(columns) - 1

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Places = NDArray[np.int64]
-Progress = Callable[[float], None]
+ShareDone = Callable[[float], None]
 
 CHUNK = 2048
 """So many sets are solved at once: enough to hide NumPy's overhead."""
@@ -57,7 +57,7 @@ class _Problem:
 
 @np.errstate(all="ignore")  # what is no number ends in a bound that is none either
 def solve_terms(
-    products: Floats, columns: Words, radius: float, error: float, max_size: int, progress: Progress | None
+    products: Floats, columns: Words, radius: float, error: float, max_size: int, progress: ShareDone | None
 ) -> tuple[Floats, Floats]:
     """Values and bounds of all sets of terms as numbers in order."""
     terms = len(columns) - 1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpselect.errors import AssumptionError
 
 ColumnKind = Literal["uniform", "binary"]
-NoiseKind = Literal["normal", "t2", "t3"]
+ErrorKind = Literal["normal", "t2", "t3"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Setting:
     deviation: float = 1.0
     columns: ColumnKind = "uniform"
     shared: float = 0.0
-    noise: NoiseKind = "normal"
+    noise: ErrorKind = "normal"
     empty: bool = False
 
     def __post_init__(self) -> None:

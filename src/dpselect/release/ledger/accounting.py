@@ -21,7 +21,7 @@ from dpselect.release.ledger.records import Charge
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class RecordPrice:
     """Public. Two true statements about one act, in units; either may be used.
 
     The act is (epsilon, delta)-DP. The act is also delta_beside-approximate rho-zCDP: on neighbouring tables its two
@@ -33,9 +33,9 @@ class Price:
     rho: int
     delta_beside: int
 
-    def times(self, count: int) -> Price:
+    def times(self, count: int) -> RecordPrice:
         """The price of `count` such acts: all four amounts add up."""
-        return Price(count * self.epsilon, count * self.delta, count * self.rho, count * self.delta_beside)
+        return RecordPrice(count * self.epsilon, count * self.delta, count * self.rho, count * self.delta_beside)
 
 
 PRICED_BY = ("bound_epsilon", "rho")
@@ -44,7 +44,7 @@ PRICED_BY = ("bound_epsilon", "rho")
 LARGEST_EXPONENT = 400
 """A number of a charge is not written with a larger power of ten, so that nobody can make a ledger compute for years."""
 
-Pricing = Callable[[Charge], Price]
+Pricing = Callable[[Charge], RecordPrice]
 _PRICING: dict[str, Pricing] = {}
 
 
@@ -59,7 +59,7 @@ def prices(*mechanisms: str) -> Callable[[Pricing], Pricing]:
     return register
 
 
-def price_of(charge: Charge) -> Price:
+def price_of(charge: Charge) -> RecordPrice:
     """The price of a record: its mechanism's pricing function, times its count.
 
     A mechanism without a pricing function of its own is priced by `plain`, which holds for everything.
@@ -68,7 +68,7 @@ def price_of(charge: Charge) -> Price:
 
 
 @prices("permute-and-flip", "laplace", "laplace-moments")
-def plain(charge: Charge) -> Price:
+def plain(charge: Charge) -> RecordPrice:
     """Any (epsilon, delta)-DP act is also delta-approximate (epsilon^2/2)-zCDP.
 
     Why: let p, q be its densities on neighbouring tables and p1 = min(p, e^epsilon q), q1 = min(q, e^epsilon p). Then
@@ -84,11 +84,11 @@ def plain(charge: Charge) -> Price:
     Tested: tests/claims/test_ledger_prices.py
     """
     epsilon, delta = charge.epsilon_units, charge.delta_units
-    return Price(epsilon, delta, _up(epsilon**2, 2), delta)
+    return RecordPrice(epsilon, delta, _up(epsilon**2, 2), delta)
 
 
 @prices("exponential")
-def exponential(charge: Charge) -> Price:
+def exponential(charge: Charge) -> RecordPrice:
     """The exponential mechanism at epsilon is (epsilon^2/8)-zCDP.
 
     Why: the log of a candidate's weight changes by -epsilon/w times the change of its score, and these changes have a
@@ -103,22 +103,22 @@ def exponential(charge: Charge) -> Price:
     """
     if charge.delta_units:
         return plain(charge)
-    return Price(charge.epsilon_units, 0, _up(charge.epsilon_units**2, 8), 0)
+    return RecordPrice(charge.epsilon_units, 0, _up(charge.epsilon_units**2, 8), 0)
 
 
 @prices("pcpl/permute-and-flip", "pcpl/laplace")
-def profile_choice(charge: Charge) -> Price:
+def profile_choice(charge: Charge) -> RecordPrice:
     """PCPL with a choice that is only known to be pure: see `_profile`."""
     return _profile(charge, divisor=2)
 
 
 @prices("pcpl/exponential")
-def profile_choice_in_bounded_range(charge: Charge) -> Price:
+def profile_choice_in_bounded_range(charge: Charge) -> RecordPrice:
     """PCPL with the exponential mechanism: see `_profile`."""
     return _profile(charge, divisor=8)
 
 
-def _profile(charge: Charge, divisor: int) -> Price:
+def _profile(charge: Charge, divisor: int) -> RecordPrice:
     """PCPL is delta-approximate rho-zCDP with rho = (e1 + delta/(1-delta))^2/2 + e2^2/divisor.
 
     e1 (`bound_epsilon`) pays for the noisy least loss m~ and e2, the rest of epsilon, for the choice.
@@ -136,13 +136,13 @@ def _profile(charge: Charge, divisor: int) -> Price:
     if bound is None or not bound <= Fraction(charge.epsilon) or not delta < 1:
         return whole
     rho = (bound + delta / (1 - delta)) ** 2 / 2 + (Fraction(charge.epsilon) - bound) ** 2 / divisor
-    return Price(
+    return RecordPrice(
         whole.epsilon, whole.delta, min(whole.rho, _up(rho.numerator * RHO_UNIT, rho.denominator)), whole.delta
     )
 
 
 @prices("gaussian")
-def gaussian(charge: Charge) -> Price:
+def gaussian(charge: Charge) -> RecordPrice:
     """A Gaussian release is rho-zCDP with rho = sensitivity^2 / (2 sigma^2), which its record states as `rho`.
 
     Its (epsilon, delta) is what its calibration states. A record without rho is priced as `plain`.
@@ -153,7 +153,7 @@ def gaussian(charge: Charge) -> Price:
     rho = _number(charge, "rho")
     if rho is None:
         return plain(charge)
-    return Price(
+    return RecordPrice(
         charge.epsilon_units, charge.delta_units, _up(rho.numerator * RHO_UNIT, rho.denominator), delta_beside=0
     )
 
@@ -167,7 +167,7 @@ class Total:
     method: str
 
 
-def total_price(records: Iterable[Price] | Counter[Price], delta: int) -> Total:
+def total_price(records: Iterable[RecordPrice] | Counter[RecordPrice], delta: int) -> Total:
     """The least epsilon at which all records together are (epsilon, delta')-DP with delta' <= delta.
 
     A *plan* puts some records in a group Z and the others in N, and claims
@@ -182,7 +182,7 @@ def total_price(records: Iterable[Price] | Counter[Price], delta: int) -> Total:
 
     Why each plan holds, for acts chosen adaptively, at prices settled beforehand: fix neighbouring tables. Every act's
     two output distributions, given what came before, are mixtures whose good parts have the same weight 1 - d_i (d_i =
-    delta_i in N, see `plain`; delta_beside_i in Z, see `Price`) and are epsilon_i-indistinguishable in N and
+    delta_i in N, see `plain`; delta_beside_i in Z, see `RecordPrice`) and are epsilon_i-indistinguishable in N and
     rho_i-zCDP in Z. So the transcripts are mixtures whose good parts P, Q have weight W = prod(1-d_i) >= 1 - sum d_i on
     both. Let L = L_N + L_Z be the privacy loss between P and Q, summed over the acts. Always L_N <= a, the sum of
     epsilon_i over N. And exp((alpha-1) L_Z) has a mean of at most exp((alpha-1) alpha rho) under P: given what came
@@ -208,7 +208,7 @@ def total_price(records: Iterable[Price] | Counter[Price], delta: int) -> Total:
     return best
 
 
-def _plans(records: list[Price], basic: Total, delta: int) -> Iterator[tuple[float, int, int, int]]:
+def _plans(records: list[RecordPrice], basic: Total, delta: int) -> Iterator[tuple[float, int, int, int]]:
     """Each plan with a conversion: about its epsilon, the epsilon of N, the rho of Z, and delta_z."""
     epsilon, used, rho = basic.epsilon, basic.delta, 0
     for _, same in itertools.groupby(sorted(records, key=_ratio), key=_ratio):
@@ -219,7 +219,7 @@ def _plans(records: list[Price], basic: Total, delta: int) -> Iterator[tuple[flo
             yield epsilon + guess(rho, delta - used), epsilon, rho, delta - used
 
 
-def _ratio(price: Price) -> Fraction | float:
+def _ratio(price: RecordPrice) -> Fraction | float:
     """What an act costs in Z for what it costs in N; the less, the sooner it belongs to Z."""
     return Fraction(price.rho, price.epsilon) if price.epsilon else math.inf if price.rho else 0.0
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from dpselect.errors import DpselectError, LedgerError
-from dpselect.release.ledger.accounting import PRICED_BY, Price, price_of
+from dpselect.release.ledger.accounting import PRICED_BY, RecordPrice, price_of
 from dpselect.release.ledger.chain import Contents, Row, Values, link, verify
 from dpselect.release.ledger.prices import DELTA_DIGITS, EPSILON_DIGITS, amounts, decimal_of
 from dpselect.release.ledger.records import Charge, Record, canonical
@@ -93,7 +93,7 @@ def record_of(row: Row, values: Values, name: str) -> Record:
         raise _unreadable(values, name) from None
 
 
-def price_in(values: Values, name: str) -> Price:
+def price_in(values: Values, name: str) -> RecordPrice:
     """The price of the record that a row's text holds, from the facts that decide it and no others."""
     try:
         parameters = values["parameters"]
@@ -104,7 +104,7 @@ def price_in(values: Values, name: str) -> Price:
 
 
 @lru_cache(maxsize=10_000, typed=True)
-def _price(mechanism: str, epsilon_units: int, delta_units: int, count: int, *priced_by: Any) -> Price:
+def _price(mechanism: str, epsilon_units: int, delta_units: int, count: int, *priced_by: Any) -> RecordPrice:
     """Records are many and their kinds are few: a kind is priced once."""
     charge = Charge(
         what="",
@@ -130,7 +130,7 @@ class Tally:
     count: int = 0
     head: str = ""
     terms: Terms | None = None
-    prices: Counter[Price] = field(default_factory=Counter)
+    prices: Counter[RecordPrice] = field(default_factory=Counter)
     labels: frozenset[str] = frozenset()
 
     def extended(self, contents: Contents, name: str) -> Tally:

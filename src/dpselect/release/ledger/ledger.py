@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Self, get_args
 
 from dpselect.errors import AssumptionError, BudgetExceeded, LedgerError, NoLedgerYet, TwoLedgersWarning
-from dpselect.release.ledger.accounting import Price, price_of, total_price
+from dpselect.release.ledger.accounting import RecordPrice, price_of, total_price
 from dpselect.release.ledger.chain import Contents, Row, verify
 from dpselect.release.ledger.entries import Composition, Tally, Terms, charge_row, opening_row, record_of
 from dpselect.release.ledger.prices import DELTA_DIGITS, EPSILON_DIGITS, Amount, amounts, decimal_of
@@ -210,14 +210,14 @@ class Ledger:
         if tally.count > self._tally.count:
             self._tally = tally
 
-    def _fits(self, prices: Counter[Price]) -> bool:
+    def _fits(self, prices: Counter[RecordPrice]) -> bool:
         """Basic composition is looked at first: where it is enough, the lock is not held for a conversion."""
         if _sum(prices)[0] <= self._terms.epsilon and _sum(prices)[1] <= self._terms.delta:
             return True
         total = total_price(prices, self._terms.conversion_delta)
         return total.epsilon <= self._terms.epsilon and total.delta <= self._terms.delta
 
-    def _exceeded(self, what: str, asked: Counter[Price], prices: Counter[Price]) -> BudgetExceeded:
+    def _exceeded(self, what: str, asked: Counter[RecordPrice], prices: Counter[RecordPrice]) -> BudgetExceeded:
         epsilon, delta = _sum(asked)
         verb = "ask" if asked.total() > 1 else "asks"
         return BudgetExceeded(
@@ -225,7 +225,7 @@ class Ledger:
             "ask for less, or have the data owner open a new ledger."
         )
 
-    def _left(self, prices: Counter[Price]) -> Left:
+    def _left(self, prices: Counter[RecordPrice]) -> Left:
         total = total_price(prices, self._terms.conversion_delta)
         epsilon = decimal_of(self._terms.epsilon - total.epsilon, EPSILON_DIGITS)
         return Left(epsilon=epsilon, delta=decimal_of(self._terms.delta - total.delta, DELTA_DIGITS))
@@ -239,7 +239,7 @@ def _reopen(path: str, wait: float) -> Ledger:
     return Ledger(path, wait=wait)
 
 
-def _sum(prices: Counter[Price]) -> tuple[int, int]:
+def _sum(prices: Counter[RecordPrice]) -> tuple[int, int]:
     """Epsilon and delta by basic composition."""
     kinds = prices.items()
     return sum(each.epsilon * count for each, count in kinds), sum(each.delta * count for each, count in kinds)

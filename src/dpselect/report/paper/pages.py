@@ -24,7 +24,7 @@ from dpselect.rehearse.simulate.tables import SEED
 from dpselect.report.paper.figures import penalty_figure, save_figure
 
 NAMES = ("fig1", "fig2", "fig3", "fig4")
-Progress = Callable[[float], None]
+ShareDone = Callable[[float], None]
 NOT_PRIVATE = "As in the paper, and not private: r is the largest |y|. "
 
 
@@ -48,7 +48,7 @@ def run_figure(
     data: str | Path | None = None,
     jobs: int = 1,
     seed: int = SEED,
-    progress: Progress | None = None,
+    progress: ShareDone | None = None,
 ) -> PaperRun:
     """Run "fig1", "fig2", "fig3" or "fig4" and write NAME.png, .svg, .csv and NAME_statements.csv and .json into the folder.
 
@@ -69,13 +69,13 @@ def run_figure(
 Result = tuple[list[Row], list[Statement], Any]
 
 
-def _figure_1(data: str | Path | None, jobs: int, seed: int, progress: Progress | None) -> Result:
+def _figure_1(data: str | Path | None, jobs: int, seed: int, progress: ShareDone | None) -> Result:
     rows = simulation_figure(FIGURES["fig1"], jobs=jobs, seed=seed, progress=progress)
     title = "Figure 1: β = (1, 1, 1, 0, 0, 0), 63 models, 500 tables"
     return rows, figure_1_statements(rows), penalty_figure(rows, title, NOT_PRIVATE)
 
 
-def _figure_2(data: str | Path | None, jobs: int, seed: int, progress: Progress | None) -> Result:
+def _figure_2(data: str | Path | None, jobs: int, seed: int, progress: ShareDone | None) -> Result:
     rows = simulation_figure(FIGURES["fig2"], jobs=jobs, seed=seed, progress=progress)
     # Two panels of figure 1, to compare with.
     first = simulation_figure(FIGURES["fig1"], sizes=[1000], radii=[2.5, 3.5], jobs=jobs, seed=seed)
@@ -83,7 +83,7 @@ def _figure_2(data: str | Path | None, jobs: int, seed: int, progress: Progress 
     return rows, figure_2_statements(first, rows), penalty_figure(rows, title, NOT_PRIVATE)
 
 
-def _figure_3(data: str | Path | None, jobs: int, seed: int, progress: Progress | None) -> Result:
+def _figure_3(data: str | Path | None, jobs: int, seed: int, progress: ShareDone | None) -> Result:
     table = prostate_table(data)
     rows = prostate_figure(table, progress)
     title = "Figure 3: prostate data, the chance of intercept + lcavol + lweight among 63 models"
@@ -91,7 +91,7 @@ def _figure_3(data: str | Path | None, jobs: int, seed: int, progress: Progress 
     return rows, figure_3_statements(table, rows), penalty_figure(rows, title, note, "chance of BIC's model")
 
 
-def _figure_4(data: str | Path | None, jobs: int, seed: int, progress: Progress | None) -> Result:
+def _figure_4(data: str | Path | None, jobs: int, seed: int, progress: ShareDone | None) -> Result:
     table = housing_table(data, seed)
     rows = housing_figure(table, progress)
     source = "SYNTHETIC stand-in, not real houses" if table.synthetic else "house sales"
@@ -100,7 +100,7 @@ def _figure_4(data: str | Path | None, jobs: int, seed: int, progress: Progress 
     return rows, figure_4_statements(table, rows), penalty_figure(rows, title, note, "chance of agreement")
 
 
-_RUNS: dict[str, Callable[[str | Path | None, int, int, Progress | None], Result]] = {
+_RUNS: dict[str, Callable[[str | Path | None, int, int, ShareDone | None], Result]] = {
     "fig1": _figure_1,
     "fig2": _figure_2,
     "fig3": _figure_3,
