@@ -59,7 +59,8 @@ def fuzz(target: Target, numbers: range, seed: int) -> list[Fault]:
         faults += found
         if not ending:
             break
-        faults.append(Fault(target.name, last, ending))
+        if not any(fault.number == last for fault in found):
+            faults.append(Fault(target.name, last, ending))
         start = last + 1
     return faults
 
@@ -115,10 +116,13 @@ def run_child(target: Target, numbers: range, seed: int) -> None:
             _say(begun=number)
             _forget_peak()
             fault = _outcome(target, path)
-            if not fault and _peak() > MOST_MEMORY:
-                fault = f"{_peak() >> 20} MB of memory"
+            peak = _peak()
+            if not fault and peak > MOST_MEMORY:
+                fault = f"{peak >> 20} MB of memory"
             if fault:
                 _say(fault=fault)
+            if peak > MOST_MEMORY:
+                return  # a process that keeps the memory would blame the inputs that follow
             for left in Path(folder).iterdir():
                 left.unlink()
     _say(done=True)

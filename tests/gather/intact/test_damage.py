@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dpselect.assume.study.assumptions import Assumptions
@@ -68,3 +69,23 @@ def test_a_damaged_arrow_file_stream_and_table_are_refused(name, tmp_path):
         gather_table(pa.ipc.open_stream(packed), STUDY)
     with pytest.raises(DataError, match="holds damaged columns"):
         gather_table(pa.Table.from_batches([batch]), STUDY)
+
+
+def test_a_decimal_with_more_places_than_there_are_is_no_number():
+    odd = pa.Array.from_buffers(pa.decimal128(5, 90), 3, [None, pa.py_buffer(bytes(48))])
+    with pytest.raises(DataError, match="'y' has the type decimal128"):
+        gather_table(pa.table({"y": odd, "c": ["ab", "ab", "cde"]}), STUDY)
+
+
+def test_a_parquet_page_that_claims_gigabytes_takes_none(tmp_path):
+    """One number in the header of a page was changed, and two gigabytes were taken to read a few bytes."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"c": ["ab", "cde"], "y": [0.5, 0.25]}), path, compression="none", use_dictionary=False)
+    content = path.read_bytes()
+    # Its type and both of its sizes, in the compact protocol's numbers.
+    assert content[4:7] == b"\x15\x00\x15" and content[8:9] == b"\x15"
+    path.write_bytes(content[:8] + b"\x15\xf0\xbd\x8c\xa9\x0e" + content[10:])
+    before = pa.default_memory_pool().max_memory()
+    with pytest.raises(DataError, match="cannot be read to its end"):
+        gather_table(path, STUDY)
+    assert pa.default_memory_pool().max_memory() < before + 50_000_000

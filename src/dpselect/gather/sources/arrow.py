@@ -88,7 +88,10 @@ def is_number(kind: Any) -> bool:
     import pyarrow as pa
 
     types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
+    if types.is_decimal(kind):
+        # A damaged file may say more places than a decimal has, which Arrow itself cannot write out.
+        return bool(abs(kind.scale) <= (76 if types.is_decimal256(kind) else 38))
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def is_text(kind: Any) -> bool:
