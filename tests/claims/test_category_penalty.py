@@ -36,7 +36,7 @@ def chance_of_education(moments, recipe):
 def test_education_is_chosen():
     table, assumptions = wages()
     moments = gather_table(table, assumptions)
-    recipe = make_recipe(assumptions, Choice(), rows=moments.n, epsilon=1)
+    recipe = make_recipe(assumptions, Choice("pcls"), rows=moments.n, epsilon=1)
     assert chance_of_education(moments, recipe) > 0.95
     # as it was: each of the four columns pays as if it stood alone
     scale = loss_range(1.0, assumptions.rho, "replace-one")

@@ -153,7 +153,7 @@ BAD_TABLES = [
     (X, Y[:-1]),
     (X, Y[:, None]),
     ([["a", "b"]], [1.0]),
-    (X.astype(object), Y),
+    (np.array([[1.0, "x"]], dtype=object), [1.0]),
     (X.astype(complex), Y),
     ([[1.0], [1.0, 2.0]], [1.0, 2.0]),
     (np.full((3, 2), math.inf), [0.0, 0.0, 0.0]),
