@@ -158,7 +158,7 @@ class Assumptions:
         if self.unbounded:
             names = ", ".join(map(repr, self.unbounded))
             raise AssumptionError(
-                f"{what} needs the bounds of {names}: state lower and upper of each, or choose by votes, which need none."
+                f"{what} needs the bounds of {names}: state lower and upper of each; only a choice by votes (select) needs none."
             )
         if self.person is not None and self.max_rows_per_person is None:
             raise AssumptionError(
