@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.public.document import Document
 from dpselect.report.public.page import report_page
 from dpselect.report.verify.verify import check_report, read_report, required_range
+from dpselect.report.verify.votes import rule_check
 from dpselect.use.analyze import analyze
 
 
@@ -165,3 +167,12 @@ def test_what_is_no_report_is_one_sentence(text):
 
 def test_a_document_survives_its_file(document):
     assert Document.from_dict(json.loads(document.to_json())) == document
+
+
+def test_another_statistic_is_not_vouched_for(document):
+    """Naming one must not turn a rule that was fitted to the rows into one that holds."""
+    recipe = document.selection.recipe
+    rule = replace(recipe.votes, threshold=1, statistic="the sign of an estimator's coefficient")
+    assert rule_check(replace(recipe, votes=rule)).answer == "not checked"
+    assert rule_check(replace(recipe, votes=replace(recipe.votes, threshold=1))).answer == "no"
+    assert rule_check(recipe).answer == "yes"
