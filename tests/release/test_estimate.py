@@ -299,7 +299,7 @@ def test_counting_the_choice_contains_the_plain_interval_always():
 
 
 def test_what_version_0_1_0_wrote_is_read_and_solved_anew():
-    old = json.loads((Path(__file__).parent.parent / "golden" / "report_0.1.0.json").read_text())["coefficients"]
+    old = json.loads((Path(__file__).parent.parent / "golden" / "v010" / "report.json").read_text())["coefficients"]
     got = Coefficients.from_json(json.dumps(old))
     assert got.version == "0.1.0" and got.intervals == "plain"
     for term, then in zip(got.terms, old["terms"], strict=True):

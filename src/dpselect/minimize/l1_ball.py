@@ -1,7 +1,7 @@
 """Private. Losses of any list of candidates in double precision: the lasso path of each, many candidates at a time.
 
 The method is that of exact.py (read its docstring for the path, its pieces and events), on arrays: candidates of one size form
-a batch whose tables are swept together, one exchange a step. Doubles cannot tell ties from near-ties and lose digits
+a batch whose tables are swept together, one exchange a step. Floats cannot tell ties from near-ties and lose digits
 on nearly dependent columns, so three things are different:
 
 - a column whose pivot has fallen below a share of its diagonal is taken as dependent on the support and never joins;
@@ -23,7 +23,7 @@ from dpselect.minimize.certificate import Floats, certify, into_ball
 Masks = NDArray[np.uint64]
 
 BATCH = 2**17
-"""Doubles in the tables of a batch: about what the processor's cache holds."""
+"""Floats in the tables of a batch: about what the processor's cache holds."""
 
 _TRUSTED = 2.0**30
 _RIDGE = 2.0**-44

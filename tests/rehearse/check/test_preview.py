@@ -12,9 +12,9 @@ from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.gather.table import gather_table, table_cells
 from dpselect.rehearse.check.fit import measure_fit, near_twins
 from dpselect.rehearse.check.listed import Listed, factors_for
-from dpselect.rehearse.check.outlook import terms_of
 from dpselect.rehearse.check.preview import model_names, names_of, preview
 from dpselect.rehearse.check.probabilities import recipe_probabilities
+from dpselect.rehearse.check.rehearsal import terms_of
 
 ASSUMPTIONS = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(4)])
 
@@ -141,7 +141,7 @@ def test_the_fit_counts_what_is_beyond_and_what_is_missing():
         "x": (1, 1, 2),
         "c": (0, 0, 3),
     }
-    assert repr(fit) == "Fit(values=<private>)"
+    assert repr(fit) == "TableFit(values=<private>)"
 
 
 def test_the_fit_sees_constants_unused_levels_and_twins():

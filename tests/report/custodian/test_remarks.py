@@ -2,14 +2,14 @@
 
 import pytest
 
-from dpselect.rehearse.check.fit import Fit, VariableFit
+from dpselect.rehearse.check.fit import TableFit, VariableFit
 from dpselect.report.custodian.remarks import advice, percent, share
 
 GOOD = VariableFit("y", 0, 0, 0)
 
 
 def said(*variables, missing="midpoint", twins=()):
-    return advice(Fit(1000, (GOOD, *variables), twins), missing)
+    return advice(TableFit(1000, (GOOD, *variables), twins), missing)
 
 
 def test_nothing_remarkable_is_a_fit():

@@ -12,7 +12,7 @@ import dpselect
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
 from dpselect.gather.table import gather_table
-from dpselect.rehearse.check.fit import Fit, VariableFit
+from dpselect.rehearse.check.fit import TableFit, VariableFit
 from dpselect.report.custodian import page as custodian
 from dpselect.report.public import facts
 from dpselect.report.public.guard import require_public
@@ -61,7 +61,7 @@ class Silent:
 
 PRIVATE = {
     "moments": MOMENTS,
-    "fit": Fit(3, (VariableFit("x", 1, 0, 0),)),
+    "fit": TableFit(3, (VariableFit("x", 1, 0, 0),)),
     "the custodian's facts": custodian.PrivateFacts("y", "3", (), (), "", "", "", (), (), (), ()),
     "a curve": custodian.CurveFact("", "", (), (), ()),
     "an array": np.zeros(3),

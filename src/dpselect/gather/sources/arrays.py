@@ -64,7 +64,7 @@ def pieces(cells: Cells) -> Iterator[Cells]:
 
 
 def numeric_array(values: Any, what: str, *, tolerant: bool = False) -> NDArray[np.float64]:
-    """Doubles; strings, objects, dates and complex numbers are refused by type, before any value is looked at.
+    """Floats; strings, objects, dates and complex numbers are refused by type, before any value is looked at.
 
     Where no cell may refuse the table (`tolerant`), strings and objects become numbers one by one, NaN where they are none. A
     list of numbers in which some are None is an array of objects too.

@@ -17,7 +17,7 @@ from dpselect.gather.sums.compiled import compiled_function
 put_rows = compiled_function("_grid", "put_rows")
 """Private. The compiled twin of the arithmetic below, where there was a compiler: one pass instead of six."""
 
-Doubles = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Cells = Mapping[str, NDArray[Any]]
 """Private. One array a variable: doubles, not finite where a cell is missing; or the places of a category's levels, -1 where
 it is missing or no stated level."""
@@ -55,7 +55,7 @@ class Design:
     def __repr__(self) -> str:
         return "Design(values=<private>)"
 
-    def chunk(self, cells: Cells, start: int, stop: int) -> Doubles:
+    def chunk(self, cells: Cells, start: int, stop: int) -> Floats:
         """The rows from `start` to `stop` on the grid, valid until the next call; missing cells are handled row by row.
 
         `error` refuses, naming the variable alone. `midpoint` puts the middle of the bounds, and the reference level for a
@@ -80,7 +80,7 @@ class Design:
             work[:, self.left_out] = 0
         return work
 
-    def _put_on_grid(self, cells: Cells, start: int, stop: int, out: Doubles) -> bool:
+    def _put_on_grid(self, cells: Cells, start: int, stop: int, out: Floats) -> bool:
         """Whole numbers in [-GRID, GRID]: floor((v - middle) * scale + 0.5), clamped. Whether all cells were surely finite.
 
         The difference, the product and the sum are single double operations in this order, so SQL engines, NumPy and Arrow
@@ -119,7 +119,7 @@ class Design:
             found[variable.name] = rows
         return found
 
-    def _product(self, column: Column, numbers: Doubles, codes: Cells, out: Doubles) -> None:
+    def _product(self, column: Column, numbers: Floats, codes: Cells, out: Floats) -> None:
         """A product of factors, rounded to the grid after each: a*b/GRID + 1/2 is exact in doubles, so floor is too."""
         out[:] = GRID
         for i, factor in enumerate(column.factors):
@@ -129,9 +129,9 @@ class Design:
             else:
                 np.floor(out * values * (1 / GRID) + 0.5, out=out)
 
-    def _factor(self, factor: Factor, numbers: Doubles, codes: Cells) -> Doubles:
+    def _factor(self, factor: Factor, numbers: Floats, codes: Cells) -> Floats:
         if factor.level is None:
-            values: Doubles = numbers[self._place[factor.variable]]
+            values: Floats = numbers[self._place[factor.variable]]
             return values
         # A missing category equals no place, so all its dummies are zero: the reference.
         place = self._levels[factor.variable].index(factor.level)

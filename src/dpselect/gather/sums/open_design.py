@@ -16,7 +16,7 @@ from dpselect.assume.study.columns import Column
 from dpselect.assume.study.names import Level
 from dpselect.assume.study.variables import GRID, Categorical, Variable
 from dpselect.errors import DataError
-from dpselect.gather.sums.grid import Cells, Doubles
+from dpselect.gather.sums.grid import Cells, Floats
 
 SMALLEST, LARGEST = 1e-75, 1e75
 
@@ -38,7 +38,7 @@ class OpenDesign:
     def __repr__(self) -> str:
         return "OpenDesign(values=<private>)"
 
-    def chunk(self, cells: Cells, start: int, stop: int) -> Doubles:
+    def chunk(self, cells: Cells, start: int, stop: int) -> Floats:
         """The rows from `start` to `stop`, valid until the next call.
 
         A missing cell is refused, naming the variable alone, if the policy is `error`. Else its row counts nowhere, unless the
@@ -79,8 +79,8 @@ class OpenDesign:
         grid = np.clip(np.floor((own - variable.middle) * variable.scale + 0.5), -GRID, GRID)
         return np.where(gone, 0.0, grid)
 
-    def _product(self, column: Column, values: Cells) -> Doubles:
-        out: Doubles | None = None
+    def _product(self, column: Column, values: Cells) -> Floats:
+        out: Floats | None = None
         on_grid = True
         for factor in column.factors:
             own = values[factor.variable]

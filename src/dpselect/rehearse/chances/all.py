@@ -16,12 +16,12 @@ from dpselect.errors import AssumptionError
 from dpselect.rehearse.chances.laplace import laplace_log_chances
 from dpselect.rehearse.chances.survival import survival_integrals
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 def selection_probabilities(
-    values: Array, range: float | Array, epsilon: float, mechanism: Mechanism = "permute-and-flip"
-) -> Array:
+    values: Floats, range: float | Floats, epsilon: float, mechanism: Mechanism = "permute-and-flip"
+) -> Floats:
     """The chance of every candidate; `values` is (..., K), low is good, and the result has its shape.
 
     Every chance, however small, is right to a relative 1e-9 (until it underflows; then ask for the logarithms).
@@ -30,13 +30,13 @@ def selection_probabilities(
 
     Tested: tests/rehearse/chances/test_all.py
     """
-    chances: Array = np.exp(log_selection_probabilities(values, range, epsilon, mechanism))
+    chances: Floats = np.exp(log_selection_probabilities(values, range, epsilon, mechanism))
     return chances
 
 
 def log_selection_probabilities(
-    values: Array, range: float | Array, epsilon: float, mechanism: Mechanism = "permute-and-flip"
-) -> Array:
+    values: Floats, range: float | Floats, epsilon: float, mechanism: Mechanism = "permute-and-flip"
+) -> Floats:
     """The logarithm of every candidate's chance, to an absolute 1e-9, also where the chance itself underflows."""
     if mechanism not in MECHANISMS:
         raise AssumptionError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
@@ -45,23 +45,23 @@ def log_selection_probabilities(
     return _LOG_CHANCES[mechanism](_distances(values, range, epsilon))
 
 
-def _distances(values: Array, range: float | Array, epsilon: float) -> Array:
+def _distances(values: Floats, range: float | Floats, epsilon: float) -> Floats:
     gaps = np.asarray(values, dtype=np.float64)
     gaps = gaps - gaps.min(axis=-1, keepdims=True)
     scale = np.asarray(range, dtype=np.float64)[..., np.newaxis] / epsilon
     # A gap of 0 is a distance of 0 even when the scale is 0; a positive gap is then infinitely far.
     far = np.full(np.broadcast(gaps, scale).shape, np.inf)
     np.divide(gaps, scale, out=far, where=scale > 0)
-    distances: Array = np.where(gaps > 0, far, 0.0)
+    distances: Floats = np.where(gaps > 0, far, 0.0)
     return distances
 
 
-def _exponential_log_chances(distances: Array) -> Array:
-    logs: Array = -distances - np.log(np.exp(-distances).sum(axis=-1, keepdims=True))
+def _exponential_log_chances(distances: Floats) -> Floats:
+    logs: Floats = -distances - np.log(np.exp(-distances).sum(axis=-1, keepdims=True))
     return logs
 
 
-def _permute_and_flip_log_chances(distances: Array) -> Array:
+def _permute_and_flip_log_chances(distances: Floats) -> Floats:
     """Log of P(i) = p_i * integral over 0 < t < 1 of prod_{j != i} (1 - p_j t), with p_j = exp(-distance_j).
 
     Why: candidate j reports distance_j - E_j with E_j standard exponential, and i wins with the value v when every other

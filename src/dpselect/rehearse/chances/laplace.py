@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpselect.rehearse.chances.survival import survival_integrals, unit_rule
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 NEAR = 64
 """This many least distances are treated as kinks of the integrand, one by one; the others by a power series."""
@@ -20,7 +20,7 @@ _NODES, _WEIGHTS = unit_rule(16)
 _STEPS = np.arange(0.0, REACH + 1.5, 1.5)
 
 
-def laplace_log_chances(distances: Array) -> Array:
+def laplace_log_chances(distances: Floats) -> Floats:
     """The logarithm of every chance; `distances` is (..., K), each row's least is 0.
 
     With a_j the distances, Q the standard Laplace's survival function and E(z) = exp(z) prod_j Q(z - a_j), integrating
@@ -44,17 +44,17 @@ def laplace_log_chances(distances: Array) -> Array:
     return logs.reshape(distances.shape)
 
 
-def _one_row(distances: Array) -> Array:
+def _one_row(distances: Floats) -> Floats:
     if distances.size == 1:
         return np.zeros(1)
     total = 0.5 * survival_integrals(np.exp(-distances) / 2)
     order = np.argsort(distances, kind="stable")
     total[order] += _above_the_least(distances[order])
-    logs: Array = np.log(total) - distances
+    logs: Floats = np.log(total) - distances
     return logs
 
 
-def _above_the_least(distances: Array) -> Array:
+def _above_the_least(distances: Floats) -> Floats:
     """The integral of g(z - a_i) E(z) over z >= 0, for sorted distances."""
     near, far = distances[:NEAR], distances[NEAR:]
     edge = near[-1]
@@ -66,20 +66,20 @@ def _above_the_least(distances: Array) -> Array:
     mass = (width[:, np.newaxis] * _WEIGHTS).ravel() * np.exp(_log_E(z, near, powers))
     ahead = z[:, np.newaxis] - near
     g = np.where(ahead < 0, 1 / (2 - np.exp(np.minimum(ahead, 0.0))), np.exp(-np.maximum(ahead, 0.0)))
-    integrals: Array = mass @ g
+    integrals: Floats = mass @ g
     if far.size == 0:
         return integrals
     return np.concatenate([integrals, _far_integrals(np.exp(edge - far), mass, np.exp(z - edge) / 2)])
 
 
-def _panel_points(near: Array, edge: float) -> Array:
+def _panel_points(near: Floats, edge: float) -> Floats:
     """Ends of the panels: the kinks, and steps of 3/2 where E changes; between them E is flat to exp(-REACH)."""
     second = near[1]
     points = np.concatenate([near, _STEPS, second - _STEPS, second + _STEPS])
     return np.unique(np.clip(points, 0.0, min(second + REACH, edge)))
 
 
-def _power_sums(ratios: Array) -> Array:
+def _power_sums(ratios: Floats) -> Floats:
     """sum_j ratios_j^k for k = 1 .. TERMS."""
     power = np.ones_like(ratios)
     sums = np.zeros(TERMS)
@@ -89,7 +89,7 @@ def _power_sums(ratios: Array) -> Array:
     return sums
 
 
-def _log_E(z: Array, near: Array, powers: Array) -> Array:
+def _log_E(z: Floats, near: Floats, powers: Floats) -> Floats:
     """Log E(z) for z >= 0, up to the edge where the far distances begin.
 
     The nearest candidate's factor times exp(z) is 1/2 exactly. A far one's log(1 - u/2 ratio_j), u = exp(z - edge) <= 1,
@@ -98,7 +98,7 @@ def _log_E(z: Array, near: Array, powers: Array) -> Array:
     ahead = z[:, np.newaxis] - near[1:]
     survival = np.where(ahead < 0, np.log1p(-np.exp(np.minimum(ahead, 0.0)) / 2), -ahead - np.log(2.0))
     if not powers.any():
-        logs: Array = survival.sum(axis=1) - np.log(2.0)
+        logs: Floats = survival.sum(axis=1) - np.log(2.0)
         return logs
     half = np.exp(np.minimum(z - near[-1], 0.0)) / 2
     series = np.zeros_like(z)
@@ -108,7 +108,7 @@ def _log_E(z: Array, near: Array, powers: Array) -> Array:
     return logs
 
 
-def _far_integrals(ratios: Array, mass: Array, half: Array) -> Array:
+def _far_integrals(ratios: Floats, mass: Floats, half: Floats) -> Floats:
     """Sum over nodes of mass / (2 - 2 half ratio_i), as the series 1/2 sum_k (half ratio_i)^k."""
     moments = [(mass * half**k).sum() for k in range(TERMS)]
     total = np.zeros_like(ratios)

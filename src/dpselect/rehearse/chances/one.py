@@ -9,7 +9,7 @@ from dpselect.assume.models.choice import MECHANISMS, Mechanism
 from dpselect.errors import AssumptionError
 from dpselect.rehearse.chances.survival import unit_rule
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 DECAY = 24.0
 _FLIP_RULE = unit_rule(20)
@@ -18,8 +18,8 @@ _BLOCK = 2**15
 
 
 def chance_of(
-    index: int, values: Array, range: float | Array, epsilon: float, mechanism: Mechanism = "permute-and-flip"
-) -> Array:
+    index: int, values: Floats, range: float | Floats, epsilon: float, mechanism: Mechanism = "permute-and-flip"
+) -> Floats:
     """The chance of candidate `index`; `values` is (..., K), low is good, `range` a number or an array of the leading shape.
 
     Right to an absolute 1e-9 for the exponential mechanism and permute-and-flip, and to 1e-3 for Laplace noise, whose
@@ -42,12 +42,12 @@ def chance_of(
     return chances.reshape(values.shape[:-1])
 
 
-def _exponential(index: int, distances: Array) -> Array:
-    chances: Array = 1 / np.exp(np.minimum(distances[index] - distances, 700.0)).sum(axis=0)
+def _exponential(index: int, distances: Floats) -> Floats:
+    chances: Floats = 1 / np.exp(np.minimum(distances[index] - distances, 700.0)).sum(axis=0)
     return chances
 
 
-def _permute_and_flip(index: int, distances: Array) -> Array:
+def _permute_and_flip(index: int, distances: Floats) -> Floats:
     """p_i times the integral of prod_{j != i} (1 - p_j t): see `chances` and `survival`, here with fewer nodes."""
     p = np.exp(distances.min(axis=0) - distances)
     length = np.minimum(1.0, DECAY / p.sum(axis=0))
@@ -57,11 +57,11 @@ def _permute_and_flip(index: int, distances: Array) -> Array:
         factors += 1.0
         factors[index] = 1.0
         total += weight * np.multiply.reduce(factors, axis=0)
-    chances: Array = p[index] * length * total
+    chances: Floats = p[index] * length * total
     return chances
 
 
-def _laplace(index: int, distances: Array) -> Array:
+def _laplace(index: int, distances: Floats) -> Floats:
     """The mean, over the noise z of candidate i, of prod_{j != i} P(noise of j > z + a_i - a_j)."""
     ahead = np.exp(np.clip(distances[index] - distances, -300.0, 300.0)) / 2
     behind = 0.25 / ahead

@@ -14,7 +14,7 @@ from dpselect.assume.models.choice import Mechanism
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.survival import unit_rule
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _NODES, _WEIGHTS = unit_rule(10)
 _DOUBLINGS = 2.0 ** np.arange(-36.0, 41.0)
@@ -62,14 +62,14 @@ def infinite_range_probability(bound: NoisyBound) -> float:
 
 
 def profile_probabilities(
-    values: Array,
+    values: Floats,
     bound: NoisyBound,
     range_of: Callable[[float], float],
     epsilon: float,
     mechanism: Mechanism,
     *,
     least: float = LEAST,
-) -> Array:
+) -> Floats:
     """The chance of every candidate when the range is `range_of(m~)`; `values` is (K,), `epsilon` is the choice's own price.
 
     Right to an absolute 1e-9. The integral over Z has a kink at 0 and, where m~ meets B, an integrand that is a
@@ -90,11 +90,11 @@ def profile_probabilities(
         repeated = np.broadcast_to(values, (ranges.size, candidates))
         total += mass[block] @ selection_probabilities(repeated, ranges, epsilon, mechanism)
     # The uniform part and the tails that were cut off: what is missing from a total mass of 1.
-    chances: Array = total + max(0.0, 1 - mass.sum()) / candidates
+    chances: Floats = total + max(0.0, 1 - mass.sum()) / candidates
     return chances
 
 
-def _panels(threshold: float, least: float) -> tuple[Array, Array]:
+def _panels(threshold: float, least: float) -> tuple[Floats, Floats]:
     """Nodes above the threshold and their mass under the standard Laplace density."""
     points = np.concatenate([threshold + _DOUBLINGS, _STEPS, -_STEPS])
     low = max(threshold + _DOUBLINGS[0], -_STEPS[-1])

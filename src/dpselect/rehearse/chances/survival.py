@@ -6,13 +6,13 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 DECAY = 48.0
 """The integrand falls by exp(-DECAY) over the interval that is kept."""
 
 
-def unit_rule(nodes: int) -> tuple[Array, Array]:
+def unit_rule(nodes: int) -> tuple[Floats, Floats]:
     """Gauss-Legendre nodes and weights on [0, 1]."""
     node, weight = leggauss(nodes)
     return (node + 1) / 2, weight / 2
@@ -21,7 +21,7 @@ def unit_rule(nodes: int) -> tuple[Array, Array]:
 _NODES, _WEIGHTS = unit_rule(40)
 
 
-def survival_integrals(p: Array) -> Array:
+def survival_integrals(p: Floats) -> Floats:
     """For every i, the integral over 0 < t < 1 of prod_{j != i} (1 - p_j t), where 0 <= p <= 1 has shape (..., K).
 
     One Gauss rule of 40 nodes on [0, h], h = min(1, 48/S), S = sum p, is right to a relative 1e-12 for up to a million
@@ -42,5 +42,5 @@ def survival_integrals(p: Array) -> Array:
         step = -p * (length * node)
         product = np.exp(np.log1p(step).sum(axis=-1, keepdims=True))
         total += weight * product / (1.0 + step)
-    integrals: Array = total * length
+    integrals: Floats = total * length
     return integrals

@@ -21,7 +21,7 @@ from dpselect.penalize.margins import Margins
 from dpselect.randomize.levels import Class, Levels, levels_of
 from dpselect.rehearse.chances.survival import unit_rule
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 PANELS, NODES, DECAY = 24, 20, 60.0
 
@@ -35,8 +35,8 @@ class VoteChances:
 
     margins: Margins
     levels: Levels
-    each: Array
-    inclusion: Array
+    each: Floats
+    inclusion: Floats
 
     def __repr__(self) -> str:
         return "VoteChances(values=<private>)"
@@ -84,7 +84,7 @@ def vote_chances(margins: Margins, epsilon: float, mechanism: Mechanism) -> Vote
     return VoteChances(margins, levels, each, _inclusion(margins, levels, each * counts))
 
 
-def _survival(weights: Array, counts: Array) -> Array:
+def _survival(weights: Floats, counts: Floats) -> Floats:
     """For each class the integral over 0 < t < 1 of prod_j (1 - p_j t)^(n_j), one factor of its own left out."""
     # Beyond DECAY / sum the product is below exp(-DECAY).
     length = min(1.0, DECAY / float((weights * counts).sum()))
@@ -94,11 +94,11 @@ def _survival(weights: Array, counts: Array) -> Array:
     places = (edges[:-1, None] + steps[:, None] * nodes).ravel()
     shares = (steps[:, None] * node_weights).ravel()
     logs = np.log1p(-weights[:, None] * places)
-    whole: Array = np.exp((counts[:, None] * logs).sum(axis=0) - logs) @ shares
+    whole: Floats = np.exp((counts[:, None] * logs).sum(axis=0) - logs) @ shares
     return whole
 
 
-def _inclusion(margins: Margins, levels: Levels, totals: Array) -> Array:
+def _inclusion(margins: Margins, levels: Levels, totals: Floats) -> Floats:
     """The chance of every term of the rule, from the chances of whole classes."""
     inside = np.zeros(len(levels.order))
     star = np.array(levels.star, dtype=float)
@@ -115,7 +115,7 @@ def _inclusion(margins: Margins, levels: Levels, totals: Array) -> Array:
     return found
 
 
-def _shares(levels: Levels, one: Class) -> Array:
+def _shares(levels: Levels, one: Class) -> Floats:
     """Of the sets of a class, the share that has each nearer term."""
     near = one.level - 1
     widths = levels.widths[:near]

@@ -38,7 +38,7 @@ class VariableFit:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Fit:
+class TableFit:
     """Private. The number of rows, the fit of each variable, the response first, and pairs of columns that are nearly the same."""
 
     rows: int
@@ -46,7 +46,7 @@ class Fit:
     twins: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        return "Fit(values=<private>)"
+        return "TableFit(values=<private>)"
 
 
 @dataclass(slots=True, repr=False)
@@ -90,7 +90,7 @@ class _Tally:
         return VariableFit(self.variable.name, below, above, missing, constant=few, unused=tuple(unused))
 
 
-def measure_fit(batches: Iterable[Cells], assumptions: Assumptions) -> Fit:
+def measure_fit(batches: Iterable[Cells], assumptions: Assumptions) -> TableFit:
     """Count in one pass over the cells of a table."""
     variables: tuple[Variable, ...] = (assumptions.response, *assumptions.predictors)
     tallies = [_Tally(variable) for variable in variables]
@@ -99,7 +99,7 @@ def measure_fit(batches: Iterable[Cells], assumptions: Assumptions) -> Fit:
         rows += len(cells[assumptions.response.name])
         for tally in tallies:
             tally.add(cells[tally.variable.name])
-    return Fit(rows, tuple(tally.fit() for tally in tallies))
+    return TableFit(rows, tuple(tally.fit() for tally in tallies))
 
 
 def near_twins(moments: Moments, assumptions: Assumptions) -> tuple[tuple[str, str], ...]:

@@ -9,8 +9,8 @@ from dpselect.assume.models.recipe import Recipe
 from dpselect.gather.sums.moments import Moments
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
-from dpselect.rehearse.check.outlook import FINE, Explained, Outlook, explained, outlook_of
 from dpselect.rehearse.check.probabilities import score_probabilities
+from dpselect.rehearse.check.rehearsal import FINE, Explained, Rehearsal, explained, rehearsal_of
 
 Recipes = Callable[[Decimal], Recipe]
 """The recipe of the choice that a run at a whole price would make, with every default as it is at that price."""
@@ -34,11 +34,11 @@ class Listed:
         self.r2: Explained | None = explained(moments, recipe.candidates, recipe.assumptions)
         self.factors = factors_for(recipe)
 
-    def outlook(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Outlook:
+    def at(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Rehearsal:
         """What would be chosen at a whole price."""
         recipe = self._recipes(price)
         chances = score_probabilities(penalize(self._losses, recipe), recipe, least=FINE)
-        return outlook_of(chances, recipe, self.r2, leading=leading, asked=asked)
+        return rehearsal_of(chances, recipe, self.r2, leading=leading, asked=asked)
 
 
 def factors_for(recipe: Recipe) -> tuple[str, ...]:

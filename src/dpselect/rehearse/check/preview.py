@@ -11,7 +11,7 @@ from dpselect.assume.models.budget import EXACT
 from dpselect.assume.models.candidates import columns_of
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.rehearse.check.outlook import Explained, Outlook, terms_of
+from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, terms_of
 
 LEADING = 5
 
@@ -25,7 +25,7 @@ class Rehearsed(Protocol):
     factors: tuple[str, ...]
     how: str
 
-    def outlook(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Outlook:
+    def at(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Rehearsal:
         """What would be chosen; `leading` is how many models to show, or which ones, as masks."""
 
 
@@ -79,7 +79,7 @@ def preview(
     `asked` are models as masks; `step` is called before each of the looks, one and as many as there are factors.
     """
     step("chances")
-    now = rehearsed.outlook(epsilon, leading=leading, asked=asked)
+    now = rehearsed.at(epsilon, leading=leading, asked=asked)
     assumptions, r2 = now.recipe.assumptions, rehearsed.r2
     return Preview(
         models=tuple(names_of(mask, assumptions) for mask in now.models),
@@ -96,13 +96,13 @@ def preview(
     )
 
 
-def _curves(rehearsed: Rehearsed, now: Outlook, epsilon: Decimal, step: Step) -> tuple[Curve, ...]:
+def _curves(rehearsed: Rehearsed, now: Rehearsal, epsilon: Decimal, step: Step) -> tuple[Curve, ...]:
     """The curve over the price, if there is time for one."""
     prices = [EXACT.multiply(epsilon, Decimal(factor)) for factor in rehearsed.factors]
     found = []
     for price in prices:
         step("epsilon")
-        found.append(now if price == epsilon else rehearsed.outlook(price, leading=now.models))
+        found.append(now if price == epsilon else rehearsed.at(price, leading=now.models))
     if not found:
         return ()
     chances, inclusion = (tuple(getattr(each, name) for each in found) for name in ("chances", "inclusion"))

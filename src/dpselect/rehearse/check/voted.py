@@ -23,8 +23,8 @@ from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.chances.votes import VoteChances, vote_chances
 from dpselect.rehearse.check.listed import FACTORS, Recipes
-from dpselect.rehearse.check.outlook import Explained, Outlook, explained, outlook_of, terms_of
 from dpselect.rehearse.check.probabilities import score_probabilities
+from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, explained, rehearsal_of, terms_of
 
 LISTED = 2**14
 """Candidates up to which votes are rehearsed as a list; beyond, by levels."""
@@ -52,13 +52,13 @@ class Voted:
         if moments is not None and self._listed:
             self.r2 = explained(moments, recipe.candidates, recipe.assumptions)
 
-    def outlook(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Outlook:
+    def at(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Rehearsal:
         """What would be chosen at a whole price."""
         recipe = self._recipes(price)
         dealt = [self._deal(recipe) for _ in range(self._dealings if price == self._epsilon else 1)]
         if self._listed or not isinstance(recipe.candidates, SubsetRule):
             chances: NDArray[np.float64] = np.mean([score_probabilities(each, recipe) for each in dealt], axis=0)
-            return outlook_of(chances, recipe, self.r2, leading=leading, asked=asked)
+            return rehearsal_of(chances, recipe, self.r2, leading=leading, asked=asked)
         epsilon = float_below(recipe.choice_epsilon)
         found = [vote_chances(each, epsilon, recipe.mechanism) for each in dealt]
         return _by_levels(found, recipe, leading, asked)
@@ -74,8 +74,8 @@ class Voted:
 
 def _by_levels(
     found: Sequence[VoteChances], recipe: Recipe, leading: int | Sequence[int], asked: Sequence[int]
-) -> Outlook:
-    """The outlook where models cannot be listed; no share of R^2, which would need all of them."""
+) -> Rehearsal:
+    """The rehearsal where models cannot be listed; no share of R^2, which would need all of them."""
 
     def chance(mask: int) -> float:
         return float(np.mean([each.chance_of(mask) for each in found]))
@@ -86,7 +86,7 @@ def _by_levels(
     rule = recipe.candidates
     assert isinstance(rule, SubsetRule)
     inside = dict(zip(rule.terms, np.mean([each.inclusion for each in found], axis=0).tolist(), strict=True))
-    return Outlook(
+    return Rehearsal(
         models=tuple(leading),
         chances=tuple(map(chance, leading)),
         inclusion=tuple(_of_term(mask, inside, rule) for mask in terms_of(recipe.assumptions).values()),

@@ -19,24 +19,24 @@ from dpselect.rehearse.chances.one import chance_of
 from dpselect.rehearse.simulate.settings import Setting
 from dpselect.rehearse.simulate.tables import SEED, clipped_products, sizes_of, spread, unclipped_products
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tables:
     """Private. Losses of many artificial tables, (tables, candidates), and what the choice needs to know about them."""
 
-    losses: Array
-    sizes: Array
+    losses: Floats
+    sizes: Floats
     truth: int
 
-    def chance(self, penalty: float, range: float | Array, epsilon: float, mechanism: Mechanism) -> float:
+    def chance(self, penalty: float, range: float | Floats, epsilon: float, mechanism: Mechanism) -> float:
         """The mean chance of the right model."""
         values = self.losses + penalty * self.sizes
         return float(chance_of(self.truth, values, range, epsilon, mechanism).mean())
 
 
-def tables(setting: Setting, products: Array, radius: float) -> Tables:
+def tables(setting: Setting, products: Floats, radius: float) -> Tables:
     """The losses of the candidates of a setting: every set of columns, the empty one only if the setting says so."""
     first = 0 if setting.empty else 1
     losses = batch_losses(products, [radius])[:, 0, first:]
@@ -114,7 +114,7 @@ def with_paid_bounds(
 class _Largest:
     """Public. Products with nothing clipped, and the largest |y| that the paper takes for r."""
 
-    def __call__(self, X: Array, y: Array, noise: np.random.Generator) -> tuple[Array, float]:
+    def __call__(self, X: Floats, y: Floats, noise: np.random.Generator) -> tuple[Floats, float]:
         return unclipped_products(X, y)
 
 
@@ -125,7 +125,7 @@ class _Clip:
     lower: float
     upper: float
 
-    def __call__(self, X: Array, y: Array, noise: np.random.Generator) -> Array:
+    def __call__(self, X: Floats, y: Floats, noise: np.random.Generator) -> Floats:
         return clipped_products(X, y, self.lower, self.upper)
 
 
@@ -137,7 +137,7 @@ class _ClipToPrivate:
     tuning: Tuning
     epsilon: float
 
-    def __call__(self, X: Array, y: Array, noise: np.random.Generator) -> Array:
+    def __call__(self, X: Floats, y: Floats, noise: np.random.Generator) -> Floats:
         places = edges(-self.bound, self.bound, self.tuning.steps)
         scores = interval_scores(count_beyond(y, places), self.tuning.outside, "replace-one")
         # A rehearsal of permute-and-flip, which is exponential noise (Ding et al. 2021): here NumPy's will do.

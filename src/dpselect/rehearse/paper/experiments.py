@@ -17,7 +17,7 @@ from dpselect.rehearse.paper.contest import Tables, tables
 from dpselect.rehearse.simulate.settings import FIRST, SECOND, Setting
 from dpselect.rehearse.simulate.tables import SEED, in_parallel, spread, unclipped_products
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Row = dict[str, str | float | int]
 
 ROWS = (100, 1000)
@@ -38,7 +38,7 @@ class Noise:
 
     name: str
     mechanism: Mechanism
-    range: Callable[[Array, float], Array]
+    range: Callable[[Floats, float], Floats]
 
 
 NOISES = (
@@ -69,7 +69,7 @@ def simulation_figure(
     return rows
 
 
-def _largest(X: Array, y: Array, noise: np.random.Generator) -> tuple[Array, float]:
+def _largest(X: Floats, y: Floats, noise: np.random.Generator) -> tuple[Floats, float]:
     return unclipped_products(X, y)
 
 
@@ -100,7 +100,7 @@ def _without_privacy(rehearsed: Tables, penalty: float) -> float:
     return float(np.mean(best == rehearsed.truth))
 
 
-def curve(rows: list[Row], noise: str, **place: float) -> tuple[Array, Array]:
+def curve(rows: list[Row], noise: str, **place: float) -> tuple[Floats, Floats]:
     """Penalties and chances of one curve: `curve(rows, OURS, n=1000, R=2.5, epsilon=1)`."""
     chosen = [row for row in rows if row["noise"] == noise and all(row[key] == value for key, value in place.items())]
     chosen.sort(key=lambda row: float(row["penalty"]))

@@ -25,7 +25,7 @@ from dpselect.errors import DataError
 from dpselect.rehearse.paper.experiments import Row
 from dpselect.rehearse.paper.one_table import PaperTable, one_table_curves, paper_table
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 COUNTIES = (
     "Contra Costa",
@@ -77,12 +77,12 @@ def _open(path: Path) -> IO[str]:
     return path.open(newline="", encoding="utf-8")
 
 
-def _design(columns: dict[str, list[str]]) -> tuple[Array, Array]:
+def _design(columns: dict[str, list[str]]) -> tuple[Floats, Floats]:
     X = np.column_stack([np.array(columns[name], np.float64) for name in COLUMNS])
     return np.clip(X, -1, 1), np.clip(np.array(columns["y_minmax"], np.float64), -1, 1)
 
 
-def _raw(columns: dict[str, list[str]]) -> tuple[Array, Array]:
+def _raw(columns: dict[str, list[str]]) -> tuple[Floats, Floats]:
     numbers = {name: np.array(columns[name], np.float64) for name in BOUNDS}
     county = np.array(columns["county"])
     kept = (numbers["price"] >= 105e3) & (numbers["price"] <= 905e3) & (numbers["size"] <= 3000)
@@ -92,7 +92,7 @@ def _raw(columns: dict[str, list[str]]) -> tuple[Array, Array]:
     return X, scaled["price"]
 
 
-def _scaled(values: Array, lower: float, upper: float) -> Array:
+def _scaled(values: Floats, lower: float, upper: float) -> Floats:
     return np.clip((2 * values - lower - upper) / (upper - lower), -1, 1)
 
 

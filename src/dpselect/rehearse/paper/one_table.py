@@ -13,7 +13,7 @@ from dpselect.rehearse.chances.one import chance_of
 from dpselect.rehearse.paper.experiments import AS_PRINTED, EPSILONS, NO_PRIVACY, NOISES, OURS, Row
 from dpselect.rehearse.simulate.tables import sizes_of
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 SUMMED = 2.0**-40
 """A relative error that sums of products of doubles stay within."""
 
@@ -28,14 +28,14 @@ class PaperTable:
     name: str
     columns: tuple[str, ...]
     rows: int
-    products: Array
+    products: Floats
     largest: float
     synthetic: bool = False
 
     def __repr__(self) -> str:
         return f"PaperTable(name={self.name!r}, columns={len(self.columns)}, values=<private>)"
 
-    def losses(self, radius: float) -> Array:
+    def losses(self, radius: float) -> Floats:
         """The losses of all non-empty sets of columns."""
         return lattice_losses(self.products, radius, error=SUMMED)[0][1:]
 
@@ -49,7 +49,7 @@ class PaperTable:
         return tuple(name for j, name in enumerate(self.columns) if mask >> j & 1)
 
 
-def paper_table(name: str, columns: Sequence[str], X: Array, y: Array, *, synthetic: bool = False) -> PaperTable:
+def paper_table(name: str, columns: Sequence[str], X: Floats, y: Floats, *, synthetic: bool = False) -> PaperTable:
     """The sums of products of arrays."""
     table = np.column_stack([X, y])
     return PaperTable(name, tuple(columns), len(y), table.T @ table, float(np.abs(y).max()), synthetic)
@@ -61,7 +61,7 @@ def criterion_choice(table: PaperTable, per_column: float) -> int:
     return int(np.argmin(table.rows * np.log(losses / table.rows) + per_column * sizes_of(len(table.columns))[1:])) + 1
 
 
-def one_table_curves(table: PaperTable, radii: Sequence[float], penalties: Array, target: int | None) -> list[Row]:
+def one_table_curves(table: PaperTable, radii: Sequence[float], penalties: Floats, target: int | None) -> list[Row]:
     """The chance of `target` (a mask; None: of the non-private choice with the same penalty and radius) over the penalties."""
     sizes = sizes_of(len(table.columns))[1:]
     rows: list[Row] = []

@@ -19,7 +19,7 @@ from dpselect.rehearse.chances.one import chance_of
 from dpselect.rehearse.planning.supposed import Drawn
 from dpselect.rehearse.simulate.tables import sizes_of
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,8 @@ class Public:
 class Bench:
     """Public. Losses of supposed tables for one pair of bounds and one radius, with the response in [-1, 1]."""
 
-    losses: Array
-    sizes: Array
+    losses: Floats
+    sizes: Floats
     truth: int
     rho: float
     facts: Public

@@ -19,7 +19,7 @@ from dpselect.assume.models.vote_rule import VoteRule
 from dpselect.rehearse.planning.levels import Chances, level_chances
 from dpselect.rehearse.planning.worlds import World
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 ROWS_DRAWN = 20_000
 DRAWS = 24
@@ -82,7 +82,7 @@ def forecast(world: World, held: Held) -> Forecast:
     return Forecast(*map(float, marks / DRAWS))
 
 
-def agreements_to_chances(votes: Array, world: World, held: Held) -> Chances:
+def agreements_to_chances(votes: Floats, world: World, held: Held) -> Chances:
     """The chances of all sets of terms, from the mean votes of the columns."""
     rule, terms = held.rule, len(world.layout.widths)
     agreement = np.zeros(terms)
@@ -92,12 +92,12 @@ def agreements_to_chances(votes: Array, world: World, held: Held) -> Chances:
     return level_chances(np.rint(agreement * whole), rule.threshold, scale, rule.price)
 
 
-def _noises(rng: np.random.Generator, width: int) -> Array:
+def _noises(rng: np.random.Generator, width: int) -> Floats:
     half = rng.standard_normal((DRAWS // 2, width))
     return np.concatenate([half, -half])
 
 
-def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Array:
+def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Floats:
     """The expected vote of a block on each column that competes."""
     columns = world.layout.columns
     if held.size >= max(LONG * columns, 25):
@@ -119,25 +119,25 @@ def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Array:
     place = np.arange(gram.shape[1])
     gram[:, place, place] = 1.0 + held.rule.ridge + 1e-9
     b = np.linalg.solve(gram, cross[..., None])[..., 0]
-    votes: Array = np.where(live, np.sign(b), 0.0).mean(axis=0)
+    votes: Floats = np.where(live, np.sign(b), 0.0).mean(axis=0)
     return votes
 
 
-def partial_effects(world: World) -> Array:
+def partial_effects(world: World) -> Floats:
     """Each column's coefficient over its standard error, for one row."""
     covariance, cross = world.pilot
     inverse = np.linalg.pinv(covariance)
-    effects: Array = (inverse @ cross) / np.sqrt(np.maximum(np.diag(inverse), 1e-12))
+    effects: Floats = (inverse @ cross) / np.sqrt(np.maximum(np.diag(inverse), 1e-12))
     return effects
 
 
-def law_of_least_squares(effects: Array, size: float, columns: int) -> Array:
+def law_of_least_squares(effects: Floats, size: float, columns: int) -> Floats:
     """Mean votes where a block is long: 2 Phi(effect sqrt(B^2/(B + D))) - 1."""
     reach = math.sqrt(size * size / (size + columns))
     return np.array([2 * NORMAL.cdf(float(effect) * reach) - 1 for effect in effects])
 
 
-def blur(means: Array, world: World, held: Held) -> tuple[Array, Array]:
+def blur(means: Floats, world: World, held: Held) -> tuple[Floats, Floats]:
     """The mean votes, and the standard deviation that sample and assignment give each."""
     rule, size = held.rule, held.size
     quantiles = np.array([NORMAL.inv_cdf(min((1 + abs(float(v))) / 2, 1 - 1e-9)) for v in means])

@@ -12,14 +12,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 LISTED_TERMS = 24
 
 
 @lru_cache(maxsize=64)
-def _classes(terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+def _classes(terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Level, terms among the nearer ones, and the log of how many sets, of every class."""
     level, inside, logs = [0], [0], [0.0]
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, terms + 1)))])
@@ -32,7 +32,7 @@ def _classes(terms: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[Array, Array]:
+def _nodes() -> tuple[Floats, Floats]:
     """Places and weights for integrals over 0 < u < 1 of functions that may fall at any scale."""
     edges = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 8)])
     x, w = np.polynomial.legendre.leggauss(8)
@@ -49,10 +49,10 @@ class Chances:
 
     order: NDArray[np.int64]
     star: Flags
-    classes: Array
+    classes: Floats
 
     @property
-    def inclusion(self) -> Array:
+    def inclusion(self) -> Floats:
         """The chance of every term."""
         terms = self.order.size
         level, inside, _ = _classes(terms)
@@ -91,7 +91,7 @@ class Chances:
         return drawn
 
 
-def level_chances(agreement: Array, threshold: int, scale: float, price: float) -> Chances:
+def level_chances(agreement: Floats, threshold: int, scale: float, price: float) -> Chances:
     """`scale` is epsilon over the range of the scores, `price` the nats that a term costs."""
     distance = np.abs(agreement - threshold)
     order = np.argsort(distance, kind="stable")

@@ -15,7 +15,7 @@ from dpselect.rehearse.paper.one_table import criterion_choice, paper_table
 from dpselect.rehearse.simulate.settings import Setting, draw
 from dpselect.rehearse.simulate.tables import clipped_products
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 DRAWN = 1000
 """Up to this many rows a table is drawn row by row; longer ones by the normal law of their sums of products."""
@@ -34,12 +34,12 @@ class Supposed:
     truth: int
     width: int
     setting: Setting | None = None
-    sample: tuple[Array, Array] | None = None
+    sample: tuple[Floats, Floats] | None = None
 
     def __repr__(self) -> str:
         return f"Supposed({self.words!r})"
 
-    def rows(self, count: int, seed: np.random.SeedSequence) -> tuple[Array, Array]:
+    def rows(self, count: int, seed: np.random.SeedSequence) -> tuple[Floats, Floats]:
         """So many rows."""
         if self.setting is not None:
             return draw(self.setting.with_rows(count), seed)
@@ -79,7 +79,7 @@ def three_digits(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.15g}"
 
 
-def suppose_sample(X: Array, y: Array, truth: Sequence[int] | None = None) -> Supposed:
+def suppose_sample(X: Floats, y: Floats, truth: Sequence[int] | None = None) -> Supposed:
     """Rows like those of a public or synthetic sample: X in [-1, 1], y with the middle of its bounds at 0.
 
     The right model is `truth` (column numbers), or BIC's choice in the sample.
@@ -105,9 +105,9 @@ class Drawn:
 
     supposed: Supposed
     rows: int
-    tables: tuple[tuple[Array, Array], ...]
+    tables: tuple[tuple[Floats, Floats], ...]
 
-    def products(self, lower: float, upper: float) -> Array:
+    def products(self, lower: float, upper: float) -> Floats:
         """Sums of products (tables, d+1, d+1) with the response clipped to the bounds and scaled to [-1, 1]."""
         middle, half = (lower + upper) / 2, (upper - lower) / 2
         return np.array([clipped_products(X, (y - middle) / half, -1.0, 1.0) for X, y in self.tables])
@@ -123,9 +123,9 @@ class Drawn:
 class DrawnSums(Drawn):
     """Public. As `Drawn`, for long tables: one pilot table, and the sums over n rows by their normal law."""
 
-    normals: Array
+    normals: Floats
 
-    def products(self, lower: float, upper: float) -> Array:
+    def products(self, lower: float, upper: float) -> Floats:
         """A sum over n independent rows is nearly normal: n times the mean, with n times the covariance of a row."""
         mean, root = _row_law(self.supposed, lower, upper)
         sums = self.rows * mean + math.sqrt(self.rows) * (self.normals @ root.T)
@@ -138,7 +138,7 @@ class DrawnSums(Drawn):
 
 
 @lru_cache(maxsize=32)
-def _row_law(supposed: Supposed, lower: float, upper: float) -> tuple[Array, Array]:
+def _row_law(supposed: Supposed, lower: float, upper: float) -> tuple[Floats, Floats]:
     """The mean of a row's products and a root of their covariance."""
     X, y = supposed.rows(PILOT, np.random.SeedSequence(PILOT))
     middle, half = (lower + upper) / 2, (upper - lower) / 2

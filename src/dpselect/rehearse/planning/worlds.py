@@ -15,7 +15,7 @@ from dpselect.assume.models.candidates import columns_of, vote_units
 from dpselect.assume.models.subsets import candidates_for
 from dpselect.assume.study.assumptions import Assumptions
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Effects = Literal["few", "many", "one"]
 
 USUAL_R2 = (0.05, 0.1, 0.3)
@@ -77,7 +77,7 @@ class World:
         return max(1, round(math.sqrt(terms) if self.effects == "few" else 0.65 * terms))
 
     @cached_property
-    def weights(self) -> Array:
+    def weights(self) -> Floats:
         """The effect of each term's standardized signal, before it is scaled to `r2`: spread over the terms, some negative."""
         terms, active = len(self.layout.widths), self.active
         found = np.zeros(terms)
@@ -89,7 +89,7 @@ class World:
         return found
 
     @cached_property
-    def pool(self) -> tuple[Array, Array]:
+    def pool(self) -> tuple[Floats, Floats]:
         """Columns, and the signal in units of the noise: its variance is r2 / (1 - r2)."""
         columns, signal = self._draw(np.random.default_rng(1), POOL)
         signal = signal - signal.mean()
@@ -98,18 +98,18 @@ class World:
         )
 
     @cached_property
-    def pilot(self) -> tuple[Array, Array]:
+    def pilot(self) -> tuple[Floats, Floats]:
         """The covariances of the columns, and those of columns and signal."""
         columns, signal = self.pool
         return columns.T @ columns / POOL, columns.T @ signal / POOL
 
-    def rows(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+    def rows(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """So many rows: columns and response."""
         columns, signal = self.pool
         chosen = rng.integers(0, POOL, count)
         return columns[chosen], signal[chosen] + rng.standard_normal(count)
 
-    def _draw(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+    def _draw(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         terms = len(self.layout.widths)
         latent = rng.standard_normal((count, terms))
         if not self.plain:
@@ -123,7 +123,7 @@ class World:
         return np.concatenate(made, axis=1), signal
 
 
-def _term(latent: Array, width: int, *, skewed: bool) -> tuple[Array, Array]:
+def _term(latent: Floats, width: int, *, skewed: bool) -> tuple[Floats, Floats]:
     """The columns of a term, and its standardized signal: the number itself, or the rank of a category's level."""
     if width == 1:
         values = latent

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpselect.rehearse.simulate.settings import Setting, draw
 
-Array = NDArray[np.float64]
-Reduce = Callable[[Array, Array, np.random.Generator], Any]
+Floats = NDArray[np.float64]
+Reduce = Callable[[Floats, Floats, np.random.Generator], Any]
 SEED = 160704204
 _BATCH = 25
 
@@ -51,20 +51,20 @@ def in_parallel(function: Callable[..., Any], calls: list[tuple[Any, ...]], jobs
     yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(*call) for call in calls)
 
 
-def clipped_products(X: Array, y: Array, lower: float, upper: float) -> Array:
+def clipped_products(X: Floats, y: Floats, lower: float, upper: float) -> Floats:
     """Sums of products of the columns and the clipped response, centred at the middle of its bounds; the response last."""
     table = np.column_stack([X, np.clip(y, lower, upper) - (lower + upper) / 2])
-    products: Array = table.T @ table
+    products: Floats = table.T @ table
     return products
 
 
-def unclipped_products(X: Array, y: Array) -> tuple[Array, float]:
+def unclipped_products(X: Floats, y: Floats) -> tuple[Floats, float]:
     """Sums of products and r = max|y|: as in the paper, not private."""
     largest = float(np.abs(y).max())
     return clipped_products(X, y, -largest, largest), largest
 
 
-def sizes_of(width: int) -> Array:
+def sizes_of(width: int) -> Floats:
     """The number of columns of masks 0 .. 2^width - 1."""
     masks = np.arange(1 << width)
     return np.array([int(mask).bit_count() for mask in masks], np.float64)

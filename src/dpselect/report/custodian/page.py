@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.rehearse.check.fit import Fit
+from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.custodian.curves import LETTERS, curve_chart
 from dpselect.report.custodian.remarks import FITS, WATERMARK, advice, fit_rows, percent, price_sentence, share_sentence
@@ -48,7 +48,7 @@ class PrivateFacts:
         return "PrivateFacts(values=<private>)"
 
 
-def custodian_page(assumptions: Assumptions, fit: Fit, seen: Preview | None) -> str:
+def custodian_page(assumptions: Assumptions, fit: TableFit, seen: Preview | None) -> str:
     """The page as HTML."""
     facts = PrivateFacts(
         response=assumptions.response.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpselect.assume.models.budget import plain
-from dpselect.rehearse.check.fit import Fit, VariableFit
+from dpselect.rehearse.check.fit import TableFit, VariableFit
 from dpselect.rehearse.check.preview import Preview, model_names
 
 WATERMARK = "custodian only, not for release"
@@ -20,7 +20,7 @@ def share(count: int, rows: int) -> str:
     return "0" if count == 0 else f"{count:,} ({hundredths:{'.0f' if hundredths >= 10 else '.2g'}}%)"
 
 
-def fit_rows(fit: Fit) -> list[list[str]]:
+def fit_rows(fit: TableFit) -> list[list[str]]:
     """One row a variable: name, below, above, missing."""
     return [
         [each.name, share(each.below, fit.rows), share(each.above, fit.rows), share(each.missing, fit.rows)]
@@ -28,7 +28,7 @@ def fit_rows(fit: Fit) -> list[list[str]]:
     ]
 
 
-def advice(fit: Fit, missing: str) -> list[str]:
+def advice(fit: TableFit, missing: str) -> list[str]:
     """What the custodian should look at, one sentence each; none only if nothing is remarkable."""
     sentences = [sentence for each in fit.variables for sentence in _remarks(each, fit.rows, missing)]
     response = fit.variables[0].name

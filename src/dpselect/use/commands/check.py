@@ -11,7 +11,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DataError
 from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import table_cells
-from dpselect.rehearse.check.fit import Fit, measure_fit, near_twins
+from dpselect.rehearse.check.fit import TableFit, measure_fit, near_twins
 from dpselect.rehearse.check.preview import Preview
 from dpselect.report.custodian.page import custodian_page
 from dpselect.report.custodian.remarks import (
@@ -109,7 +109,7 @@ def _rehearse(rehearsal: Rehearsal, rows: Rows, count: int, moments: Moments | N
         return rehearsal.preview(rehearsed, step)
 
 
-def _show(assumptions: Assumptions, fit: Fit, seen: Preview | None, as_json: bool, quiet: bool) -> None:
+def _show(assumptions: Assumptions, fit: TableFit, seen: Preview | None, as_json: bool, quiet: bool) -> None:
     sentences = advice(fit, assumptions.missing)
     if as_json:
         answer_json(_values(fit, seen, sentences))
@@ -129,7 +129,7 @@ def _show(assumptions: Assumptions, fit: Fit, seen: Preview | None, as_json: boo
         click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
 
 
-def _values(fit: Fit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
+def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         "warning": WATERMARK,
         "rows": fit.rows,

@@ -24,7 +24,7 @@ FAR = 2.0**10
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Outlook:
+class Rehearsal:
     """Private. The likeliest models with their chances, the chance of each term, and of models that were asked for.
 
     `share` is the R^2 to be expected of what is chosen over that of the best model by BIC, None where that explains nothing.
@@ -38,7 +38,7 @@ class Outlook:
     recipe: Recipe
 
     def __repr__(self) -> str:
-        return "Outlook(values=<private>)"
+        return "Rehearsal(values=<private>)"
 
 
 def terms_of(assumptions: Assumptions) -> dict[str, int]:
@@ -84,14 +84,14 @@ def explained(moments: Moments, candidates: Candidates, assumptions: Assumptions
     return Explained(each, float(each[best]), candidates.mask(best))
 
 
-def outlook_of(
+def rehearsal_of(
     chances: Floats, recipe: Recipe, r2: Explained | None, *, leading: int | Sequence[int], asked: Sequence[int] = ()
-) -> Outlook:
-    """The outlook of a choice among listed candidates; `leading` is how many models to show, or which ones, as masks."""
+) -> Rehearsal:
+    """The rehearsal of a choice among listed candidates; `leading` is how many models to show, or which ones, as masks."""
     masks = recipe.candidates.masks()
     if isinstance(leading, int):
         leading = [int(masks[i]) for i in np.argsort(-chances, kind="stable")[:leading]]
-    return Outlook(
+    return Rehearsal(
         models=tuple(leading),
         chances=tuple(float(chances[recipe.candidates.index(mask)]) for mask in leading),
         inclusion=tuple(_inclusion(chances, masks, mask) for mask in terms_of(recipe.assumptions).values()),
