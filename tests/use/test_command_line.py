@@ -416,6 +416,61 @@ def test_analyze_writes_a_page_for_the_board(place, capsys):
     assert "What was promised" in (place / "board.html").read_text()
 
 
+ODDS = """
+[response]
+name = "ill"
+kind = "binary"
+levels = ["no", "yes"]
+
+[[predictors]]
+name = "age"
+lower = 18
+upper = 90
+"""
+
+
+@pytest.fixture
+def ill(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'yes' if (age * 37) % 90 < age else 'no'},{age}" for age in range(18, 91)] * 100
+    (tmp_path / "people.csv").write_text("\n".join(["ill,age", *rows]) + "\n")
+    (tmp_path / "study.toml").write_text(ODDS)
+    return tmp_path
+
+
+ASK_ODDS = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--yes", "--scale", "odds"]
+
+
+def test_analyze_on_the_scale_of_odds(ill, capsys):
+    code, out, err = run(capsys, *ASK_ODDS, "--delta", "1e-6")
+    assert code == 0, err
+    assert "odds ratio" in out and "for the odds ratios" in out and "Odds of ill = yes" in out
+    assert json.loads((ill / "report.json").read_text())["coefficients"]["format"] == "dpselect odds ratios 1"
+    code, out, _ = run(capsys, "verify", "report.html", "--ledger", "study.budget.db")
+    assert code == 0 and "verifies" in out
+    code, out, _ = run(capsys, *ASK_ODDS, "--delta", "1e-6", "--show-code")
+    assert code == 0 and "scale='odds'" in out
+
+
+@pytest.mark.parametrize(
+    ("study", "more", "says"),
+    [
+        (ODDS, [], "Odds ratios need a delta above 0"),
+        (
+            ODDS.replace('kind = "binary"\nlevels = ["no", "yes"]', "lower = 0\nupper = 1"),
+            ["--delta", "1e-6"],
+            "Binary",
+        ),
+        ('intercept = "none"\n' + ODDS, ["--delta", "1e-6"], "intercept in every model"),
+    ],
+)
+def test_odds_that_cannot_be_had_are_refused_in_one_sentence(ill, capsys, study, more, says):
+    (ill / "study.toml").write_text(study)
+    code, out, err = run(capsys, *ASK_ODDS, *more)
+    assert code == 2 and out == "" and says in err and err.count("\n") == 1
+    assert not (ill / "study.budget.db").exists()
+
+
 def test_check_rehearses_the_run_that_is_named(place, capsys):
     asked = ["check", "study.toml", "people.csv", "--epsilon", "1", "--json", "--model", "age", "--method", "pcls"]
     values = json.loads(run(capsys, *asked)[1])

@@ -36,17 +36,24 @@ def whole_mu(epsilon: float, delta: float) -> float:
     return largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN)) * (1 - 2.0**-30)
 
 
-def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
-    """Add the least noise that is worth mu: a variance of (sensitivity/mu)^2, and 16 for being whole (`composed_is_within`)."""
+def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
+    """The scale of the least noise that is worth mu, and its rho: a variance of (sensitivity/mu)^2, and 16 for being whole.
+
+    Why 16: `composed_is_within`.
+    """
     spread = math.hypot(sensitivity / mu, 4.0)
     while True:
-        measurement = gaussian_measurement(spread)
-        rho = measurement.map(sensitivity)
+        rho = gaussian_measurement(spread).map(sensitivity)
         if sensitivity**2 / (2 * rho) - 16 >= (sensitivity / mu) ** 2:
-            break
+            return spread, rho
         spread *= 1 + STEP
+
+
+def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
+    """Add the least noise that is worth mu."""
+    spread, rho = least_spread(sensitivity, mu)
     clamped = [max(-LARGEST, min(LARGEST, number)) for number in numbers]
-    return Draw(tuple(int(value) for value in invoke(measurement, clamped)), spread, sensitivity, rho)
+    return Draw(tuple(int(value) for value in invoke(gaussian_measurement(spread), clamped)), spread, sensitivity, rho)
 
 
 def rounded_gradient(sums: LogisticSums) -> list[int]:

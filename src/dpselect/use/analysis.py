@@ -11,9 +11,11 @@ from dpselect.assume.models.budget import EXACT, Budget
 from dpselect.errors import AssumptionError, DataError
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.frames import FrameKind, framed
+from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
+from dpselect.report.board.board import board_page
 from dpselect.report.public.document import FORMAT as REPORT
-from dpselect.report.public.document import Document, today
+from dpselect.report.public.document import Document, estimate_from_dict, today
 from dpselect.report.public.page import report_page
 
 FORMAT = "dpselect analysis 1"
@@ -21,13 +23,13 @@ FORMAT = "dpselect analysis 1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """Public. A choice and the coefficients of what was chosen; each carries its price and its receipt.
+    """Public. A choice and the coefficients (or odds ratios) of what was chosen; each carries its price and its receipt.
 
     Formal guarantee: both together cost no more than `budget`, by basic composition; a ledger may find less.
     """
 
     selection: Selection
-    coefficients: Coefficients
+    coefficients: Coefficients | OddsRatios
     budget: Budget
 
     def tidy(self, frame: FrameKind = "plain") -> Any:
@@ -40,13 +42,17 @@ class Analysis:
         rows[0] |= {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
         return framed(rows, frame)
 
-    def report(self, path: str | Path, title: str = "") -> Path:
-        """Write the public page, and its JSON beside it, as `dpselect analyze` does; files that are there are not overwritten."""
+    def report(self, path: str | Path, title: str = "", board: str | Path | None = None) -> Path:
+        """Write the public page, and its JSON beside it, as `dpselect analyze` does; files that are there are not overwritten.
+
+        `board` is the file for one more page, made to be printed for an ethics board.
+        """
         page = Path(path)
         if page.suffix != ".html":
             raise AssumptionError(f"{page.name!r} is no name for a page: it must end in .html.")
         beside = page.with_suffix(".json")
-        for file in (page, beside):
+        sheet = [] if board is None else [Path(board)]
+        for file in (page, beside, *sheet):
             if file.exists():
                 raise AssumptionError(
                     f"{file.name} is there already, and may hold a release that was paid for; name another."
@@ -54,6 +60,8 @@ class Analysis:
         document = Document(title=title, made=today(), selection=self.selection, coefficients=self.coefficients)
         page.write_text(report_page(document), encoding="utf-8")
         beside.write_text(document.to_json(), encoding="utf-8")
+        for file in sheet:
+            file.write_text(board_page(document), encoding="utf-8")
         return page
 
     def __str__(self) -> str:
@@ -85,14 +93,14 @@ class Analysis:
             selection = Selection.from_dict(values["selection"])
             if values["coefficients"] is None:
                 raise DataError("This report has no coefficients, so it is no analysis: read its selection instead.")
-            coefficients = Coefficients.from_dict(values["coefficients"])
+            coefficients = estimate_from_dict(values["coefficients"])
             budget = values.get("budget") or _spent(selection, coefficients)
             return cls(selection=selection, coefficients=coefficients, budget=Budget(**budget))
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             raise DataError("This is not the JSON text of a dpselect analysis.") from None
 
 
-def _spent(selection: Selection, coefficients: Coefficients) -> dict[str, Any]:
+def _spent(selection: Selection, coefficients: Coefficients | OddsRatios) -> dict[str, Any]:
     """The price of both releases, for a report that does not say what they were cut from."""
     parts = (selection.guarantee, coefficients.guarantee)
     return {

@@ -9,9 +9,11 @@ from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.split import default_split
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.errors import AssumptionError
 from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.estimate import estimate_charge, plan_estimate
 from dpselect.release.ledger.records import Charge
+from dpselect.release.odds.release import SCALES, Scale, odds_charge, plan_odds
 from dpselect.release.select import selection_charge
 
 SOME_ROWS = 1000
@@ -29,6 +31,7 @@ class AnalysisPlan:
     assumptions: Assumptions
     choice: Choice
     intervals: Intervals
+    scale: Scale
     budget: Budget
     for_choice: Budget
     for_estimate: Budget
@@ -49,6 +52,7 @@ def plan_analysis(
     split: tuple[Price, Price] | None = None,
     choice: Choice,
     intervals: Intervals = USUAL,
+    scale: Scale = "response",
 ) -> AnalysisPlan:
     """Divide the price, and refuse now whatever the choice or the estimate would refuse later.
 
@@ -63,14 +67,29 @@ def plan_analysis(
     for_choice, for_estimate = budget.split(*split, delta=slack)
     rows = rows_to_suppose(assumptions, choice)
     recipe = make_recipe(assumptions, choice, rows=rows, epsilon=for_choice.epsilon, delta=for_choice.delta)
-    plan = plan_estimate(assumptions, (), epsilon=for_estimate.epsilon, delta=for_estimate.delta, intervals=intervals)
-    estimating = estimate_charge(plan.layout, plan.noise, plan.guarantee, assumptions)
     return AnalysisPlan(
         assumptions=assumptions,
         choice=choice,
         intervals=intervals,
+        scale=scale,
         budget=budget,
         for_choice=for_choice,
         for_estimate=for_estimate,
-        charges=(selection_charge(recipe), estimating),
+        charges=(selection_charge(recipe), _estimating(assumptions, for_estimate, intervals, scale)),
     )
+
+
+def _estimating(assumptions: Assumptions, price: Budget, intervals: Intervals, scale: Scale) -> Charge:
+    """The charge for an estimate of a model that is not known yet: its price is that of any model."""
+    if scale not in SCALES:
+        raise AssumptionError(f"scale is {scale!r}; it must be 'response' or 'odds'.")
+    if scale == "odds":
+        odds = plan_odds(assumptions, (0,), epsilon=price.epsilon, delta=price.delta, intervals=intervals)
+        if assumptions.intercept != "always":
+            raise AssumptionError(
+                f"Odds need an intercept in every model, and it is {assumptions.intercept!r} here: state 'always', or leave "
+                "scale out."
+            )
+        return odds_charge(odds)
+    plan = plan_estimate(assumptions, (), epsilon=price.epsilon, delta=price.delta, intervals=intervals)
+    return estimate_charge(plan.layout, plan.noise, plan.guarantee, assumptions)

@@ -12,9 +12,13 @@ from dpselect.assume.models.penalty import Penalty
 from dpselect.assume.models.subsets import Model, Subsets
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import BudgetExceeded
+from dpselect.gather.logistic_sums import require_rows
 from dpselect.release.account import Account, LedgerPlace, account_of
+from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
+from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.release.odds.release import Scale, plan_odds, release_odds
 from dpselect.release.selection import Selection
 from dpselect.use.analysis import Analysis
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
@@ -35,6 +39,7 @@ def analyze(
     penalty: Penalty | None = None,
     level: float = 0.95,
     intervals: IntervalKind = "plain",
+    scale: Scale = "response",
     ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
@@ -42,9 +47,10 @@ def analyze(
     """Choose a model and estimate it, from one budget.
 
     Example: `analyze(frame, assumptions, epsilon=2, delta=1e-6)`. `split` are the shares of epsilon for the choice and for the
-    estimate; without it public facts decide. Only method "pcpl" needs delta for the choice, and takes half of it. The rows are read
-    once. The ledger must have room for the whole before the first row is read, so that a choice is not paid for and left
-    without coefficients.
+    estimate; without it public facts decide. Only method "pcpl" needs delta for the choice, and takes half of it. For a `Binary`
+    response scale="odds" gives odds ratios, which need a delta. The rows are read once, for odds ratios once more in each round.
+    The ledger must have room for the whole before the first row is read, so that a choice is not paid for and left without
+    coefficients.
     """
     plan = plan_analysis(
         assumptions,
@@ -52,6 +58,7 @@ def analyze(
         split=split,
         choice=Choice(method, mechanism, candidates, penalty),
         intervals=Intervals(level, intervals),
+        scale=scale,
     )
     return run_analysis(source, plan, account_of(ledger, data, analyst))
 
@@ -67,21 +74,27 @@ def run_analysis(
 
     `keep` is given the choice as soon as it is drawn: it is paid for, whatever becomes of the estimate.
     """
+    odds = plan.scale == "odds"
+    if odds:
+        require_rows(source)
     account.check(*plan.charges)
-    table = gather_for(source, plan.assumptions, plan.choice, plan.for_choice, moments=True, progress=progress)
+    table = gather_for(source, plan.assumptions, plan.choice, plan.for_choice, moments=not odds, progress=progress)
     selection = choose_from(table, account)
     keep(selection)
-    estimate = plan_estimate(
-        plan.assumptions,
-        selection.columns,
-        epsilon=plan.for_estimate.epsilon,
-        delta=plan.for_estimate.delta,
-        intervals=plan.intervals,
-        selected=True,
-    )
-    assert table.moments is not None
+    asked: dict[str, Any] = {
+        "epsilon": plan.for_estimate.epsilon,
+        "delta": plan.for_estimate.delta,
+        "intervals": plan.intervals,
+        "selected": True,
+    }
+    coefficients: Coefficients | OddsRatios
     try:
-        coefficients = release_estimate(table.moments, estimate, account)
+        if odds:
+            coefficients = release_odds(source, plan_odds(plan.assumptions, selection.columns, **asked), account)
+        else:
+            assert table.moments is not None
+            estimate = plan_estimate(plan.assumptions, selection.columns, **asked)
+            coefficients = release_estimate(table.moments, estimate, account)
     except BudgetExceeded as refused:  # somebody else has spent in between
         refused.add_note(f"The choice was drawn and is paid for: {selection}.")
         raise

@@ -16,7 +16,7 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.odds.odds_ratios import OddsRatios
-from dpselect.release.odds.release import plan_odds, release_odds
+from dpselect.release.odds.release import SCALES, Scale, plan_odds, release_odds
 from dpselect.release.selection import Selection
 from dpselect.release.tuned_selection import TunedSelection
 
@@ -67,7 +67,7 @@ def estimate(
     level: float = 0.95,
     intervals: IntervalKind = "plain",
     noise: NoiseKind | None = None,
-    scale: Literal["response", "odds"] = "response",
+    scale: Scale = "response",
     ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
@@ -88,7 +88,7 @@ def estimate(
         if noise == "laplace":
             raise AssumptionError("noise is 'laplace'; the rounds of odds ratios have Gaussian noise: leave noise out.")
         return release_odds(source, plan_odds(stated, columns, selected=selected, **asked), account)
-    if scale != "response":
+    if scale not in SCALES:
         raise AssumptionError(f"scale is {scale!r}; it must be 'response' or 'odds'.")
     plan = plan_estimate(stated, columns, noise=noise, selected=selected, **asked)
     return release_estimate(gather_table(source, stated), plan, account)

@@ -95,6 +95,8 @@ def test_analyze_writes_the_report_that_verifies(place, capsys):
         "1:1",
         "-o",
         "page.html",
+        "--board",
+        "board.html",
     ]
     _, names = run(capsys, "analyze", "study.toml", "people.csv", "--delimiter", ";", *options)
     assert names["analysis"].coefficients.level == 0.9
@@ -103,6 +105,7 @@ def test_analyze_writes_the_report_that_verifies(place, capsys):
     out, _ = run(capsys, "budget", "study.toml")
     assert out.count("\n") == 3
     assert json.loads(Path("page.json").read_text())["title"] == "Why?"
+    assert "ethics board" in Path("board.html").read_text()
 
 
 def test_a_ledger_is_opened(place, capsys):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from operator import index
 from typing import Any
 
@@ -17,17 +16,17 @@ from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import DataError
 from dpselect.randomize.logistic_noise import Draw
 from dpselect.release.coefficients.frames import FrameKind, framed, tidy_rows
-from dpselect.release.coefficients.intervals import Intervals
+from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.coefficients.noisy_json import release_from_dict
 from dpselect.release.coefficients.printed import cells, head, table_lines, unseen
-from dpselect.release.coefficients.terms import Term
-from dpselect.release.coefficients.units import design_matrix, user_scale
-from dpselect.release.equations.findings import findings
+from dpselect.release.coefficients.terms import CHOSEN, CLIPPING, UNSEEN, Term
+from dpselect.release.coefficients.units import design_matrix
+from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
-from dpselect.release.odds.rounds import Round, last_fit
+from dpselect.release.odds.odds_terms import constant_of, directions, exponential, likeliest, odds_terms
+from dpselect.release.odds.rounds import Round
 
 FORMAT = "dpselect odds ratios 1"
-CAVEAT = "The intervals count sampling and privacy noise, not the bias that clipping to the stated bounds can bring."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +52,17 @@ class OddsRatios:
     @property
     def ratios(self) -> tuple[Term, ...]:
         """The odds ratios a unit of each variable, or of a level against the reference; `error` is that of the logarithm."""
-        return tuple(_exponential(term) for term in self.terms)
+        return tuple(exponential(term) for term in self.terms)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the model's columns."""
+        return tuple(self.assumptions.columns[place].name for place in self.columns)
 
     @property
     def formula(self) -> str:
         """The model as people write it: `odds of died ~ 1 + age`."""
-        names = [self.assumptions.columns[place].name for place in self.columns]
-        right = ["1" if name == INTERCEPT else name for name in names]
+        right = ["1" if name == INTERCEPT else name for name in self.variables]
         return f"odds of {self.assumptions.response.name} ~ {' + '.join(right) or '0'}"
 
     def __getitem__(self, name: str) -> Term:
@@ -68,17 +71,54 @@ class OddsRatios:
                 return term
         raise KeyError(name)
 
+    @property
+    def rows(self) -> float:
+        """About how many rows there are, from the noisy numbers of yes and no."""
+        return max(sum(self.counts.values) / 2, 0.0)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the intervals do not count, and what could not be seen."""
+        said = [CLIPPING]
+        if self.selected and self.intervals.kind != "after-selection":
+            said.append(CHOSEN)
+        unseen_terms = sum(not term.determined for term in self.terms)
+        if unseen_terms:
+            which = f"{unseen_terms} of {len(self.terms)} odds ratios could not"
+            which = "None of the odds ratios could" if unseen_terms == len(self.terms) else which
+            said.append(f"{which} be estimated at this price: privacy noise hides them. {UNSEEN}")
+        return tuple(said)
+
     def __str__(self) -> str:
-        labels = ("odds ratios", *head(self.intervals.level)[1:])
-        lines = table_lines([labels, *map(cells, self.ratios)])
-        notes = [CAVEAT]
-        if not all(term.determined for term in self.terms):
-            notes += unseen(self.ratios)
-        return "\n".join([f"{self.formula}  ({self.guarantee})", *lines, *(f"Note: {note}" for note in notes)])
+        lines = table_lines([self._head(), *map(cells, self.ratios)])
+        notes = [*unseen(self.ratios), *(f"Note: {caveat}" for caveat in self.caveats)]
+        return "\n".join([f"{self.formula}  ({self.guarantee})", *lines, *notes])
+
+    def _repr_html_(self) -> str:
+        foot = (*unseen(self.ratios), str(self.guarantee), *self.caveats)
+        return html_table(self.formula, self._head(), [cells(term) for term in self.ratios], foot)
+
+    def _head(self) -> tuple[str, ...]:
+        labels = head(self.intervals.level)
+        return ("odds ratios", labels[1], "of the log", *labels[3:])
+
+    def with_intervals(self, level: float | None = None, intervals: IntervalKind | None = None) -> OddsRatios:
+        """The same release with intervals of another level or kind. It costs nothing."""
+        asked = Intervals(level or self.intervals.level, intervals or self.intervals.kind)
+        terms = odds_terms(self.rounds[-1], self.assumptions, self.columns, asked)
+        return replace(self, intervals=asked, terms=terms)
 
     def tidy(self, frame: FrameKind = "plain", *, exponentiate: bool = True) -> Any:
         """One row a term, as odds ratios or as their logarithms; `frame` may be "pandas" or "polars"."""
         return framed(tidy_rows(self.ratios if exponentiate else self.terms, self.assumptions), frame)
+
+    def glance(self, frame: FrameKind = "plain") -> Any:
+        """One row for the model: its rows, how much could be seen, and the price."""
+        seen = sum(term.determined for term in self.terms)
+        row = {"formula": self.formula, "nobs": self.rows, "terms": len(self.terms), "determined": seen}
+        row |= {"level": self.intervals.level}
+        row |= {"epsilon": float(self.guarantee.epsilon), "delta": float(self.guarantee.delta)}
+        return framed([row], frame)
 
     def predict(self, table: Any) -> NDArray[np.float64]:
         """The chance of a yes of new rows; `table` as in `Coefficients.predict`."""
@@ -98,8 +138,11 @@ class OddsRatios:
             "terms": [term.to_dict() for term in self.terms],
             "intervals": asdict(self.intervals),
             "selected": self.selected,
-            "counts": asdict(self.counts),
-            "rounds": [asdict(each) for each in self.rounds],
+            "counts": _plain(self.counts),
+            "rounds": [
+                {"center": list(each.center), "gradient": _plain(each.gradient), "gram": _plain(each.gram)}
+                for each in self.rounds
+            ],
             "assumptions": self.assumptions.to_dict(),
             "assumptions_hash": self.assumptions.hash,
             "guarantee": self.guarantee.to_dict(),
@@ -114,70 +157,32 @@ class OddsRatios:
     def from_json(cls, text: str) -> OddsRatios:
         """Odds ratios from their JSON text."""
         try:
-            values = json.loads(text)
-            if values["format"] != FORMAT:
-                raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
-            return cls(
-                columns=tuple(map(index, values["columns"])),
-                terms=tuple(Term(**term) for term in values["terms"]),
-                intervals=Intervals(**values["intervals"]),
-                selected=values["selected"],
-                counts=_draw(values["counts"]),
-                rounds=tuple(
-                    Round(tuple(each["center"]), _draw(each["gradient"]), _draw(each["gram"]))
-                    for each in values["rounds"]
-                ),
-                assumptions=Assumptions.from_dict(values["assumptions"]),
-                **release_from_dict(values),
-            )
+            return cls.from_dict(json.loads(text))
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             raise DataError("This is not the JSON text of dpselect odds ratios.") from None
 
-
-def odds_terms(
-    last: Round, assumptions: Assumptions, columns: tuple[int, ...], intervals: Intervals
-) -> tuple[Term, ...]:
-    """Log odds ratios in the user's units, from the last round."""
-    fitted = last_fit(last, constant_of(assumptions, columns))
-    names, matrix = directions(assumptions, columns)
-    choice = len(assumptions.columns) if intervals.kind == "after-selection" else None
-    found = findings(fitted, matrix, level=intervals.level, choice=choice)
-    terms = []
-    for name, row, one in zip(names, matrix, found, strict=True):
-        start = float(row @ last.at)
-        lower, upper = (end + start if math.isfinite(end) else None for end in (one.lower, one.upper))
-        value = None if one.value is None else one.value + start
-        terms.append(Term(name, value, one.error, lower, upper, one.privacy_share, one.visible))
-    return tuple(terms)
-
-
-def likeliest(last: Round, constant: int | None) -> NDArray[np.float64]:
-    """The likeliest coefficients of the scaled columns."""
-    return np.asarray(last.at + last_fit(last, constant).scaled)
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> OddsRatios:
+        """The inverse of `to_dict`."""
+        if values["format"] != FORMAT:
+            raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} is needed.")
+        return cls(
+            columns=tuple(map(index, values["columns"])),
+            terms=tuple(Term(**term) for term in values["terms"]),
+            intervals=Intervals(**values["intervals"]),
+            selected=values["selected"],
+            counts=_draw(values["counts"]),
+            rounds=tuple(
+                Round(tuple(map(index, each["center"])), _draw(each["gradient"]), _draw(each["gram"]))
+                for each in values["rounds"]
+            ),
+            assumptions=Assumptions.from_dict(values["assumptions"]),
+            **release_from_dict(values),
+        )
 
 
-def directions(assumptions: Assumptions, columns: tuple[int, ...]) -> tuple[list[str], NDArray[np.float64]]:
-    """Names and combinations of the scaled columns' log odds ratios that are the user's; what never moves is left out."""
-    scale = user_scale(assumptions, columns)
-    moving = [bool(np.any(row)) for row in scale.matrix]
-    kept = [name for name, moves in zip(scale.names, moving, strict=True) if moves]
-    return kept, scale.matrix[moving] / assumptions.response.half_width
-
-
-def constant_of(assumptions: Assumptions, columns: tuple[int, ...]) -> int | None:
-    """The intercept's place in the model."""
-    found = [i for i, place in enumerate(columns) if not assumptions.columns[place].factors]
-    return found[0] if found else None
-
-
-def _exponential(term: Term) -> Term:
-    def grown(value: float | None) -> float | None:
-        return None if value is None else math.exp(min(value, 700.0))
-
-    visible = math.exp(min(term.visible, 700.0))
-    return Term(
-        term.name, grown(term.value), term.error, grown(term.lower), grown(term.upper), term.privacy_share, visible
-    )
+def _plain(draw: Draw) -> dict[str, Any]:
+    return asdict(draw) | {"values": list(draw.values)}
 
 
 def _draw(values: dict[str, Any]) -> Draw:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal, get_args
 
 from dpselect.assume.lemmas.logistic import count_sensitivity, gradient_sensitivity, gram_sensitivity, links
 from dpselect.assume.models.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
@@ -15,12 +13,16 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary
 from dpselect.errors import AssumptionError
 from dpselect.gather.logistic_sums import LogisticSums, logistic_sums, require_rows
-from dpselect.randomize.logistic_noise import Draw, gaussian_draw, rounded_gradient, rounded_gram, whole_mu
+from dpselect.randomize.logistic_noise import gaussian_draw, rounded_gradient, rounded_gram, whole_mu
 from dpselect.release.account import NO_ACCOUNT, Account, software_version
 from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.ledger.records import Charge
-from dpselect.release.odds.odds_ratios import OddsRatios, constant_of, odds_terms
-from dpselect.release.odds.rounds import Round, base_rate, stepped, whole
+from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.release.odds.odds_terms import constant_of, odds_terms
+from dpselect.release.odds.rounds import Round, first_center, next_center
+
+Scale = Literal["response", "odds"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
 
 BASE = 0.02
 """The share of mu squared that buys the base rate, where Newton starts."""
@@ -92,19 +94,15 @@ def release_odds(source: Any, plan: OddsPlan, account: Account = NO_ACCOUNT) -> 
     """Read the rows once, so that whatever is wrong with them comes out; charge; then the rounds."""
     require_rows(source)
     width, constant = len(plan.columns), constant_of(plan.assumptions, plan.columns)
-    center: tuple[int, ...] = (0,) * width
-    first = _read(source, plan, center)
+    first = _read(source, plan, (0,) * width)
     receipt = account.charge(odds_charge(plan))
-    counts = gaussian_draw(first.counts, count_sensitivity(plan.guarantee.neighbors), plan.mu * math.sqrt(BASE))
-    start = np.zeros(width)
-    if constant is not None:
-        rate = base_rate(counts)
-        start[constant] = math.log(rate / (1 - rate))
-    center = whole(start, constant)
+    counts = gaussian_draw(first.counts, *counts_needed(plan))
     rounds: list[Round] = []
-    for share, part in SHARES:
-        rounds.append(_round(_read(source, plan, center), plan, center, (share * part, share * (1 - part))))
-        center = whole(stepped(rounds[-1]), constant)
+    for place in range(len(SHARES)):
+        center = next_center(rounds[-1], constant) if rounds else first_center(counts, width, constant)
+        sums, (steep, gram) = _read(source, plan, center), round_needed(plan, place, center)
+        gradient = gaussian_draw(rounded_gradient(sums), *steep)
+        rounds.append(Round(center, gradient, gaussian_draw(rounded_gram(sums), *gram)))
     return OddsRatios(
         columns=plan.columns,
         terms=odds_terms(rounds[-1], plan.assumptions, plan.columns, plan.intervals),
@@ -119,14 +117,17 @@ def release_odds(source: Any, plan: OddsPlan, account: Account = NO_ACCOUNT) -> 
     )
 
 
+def counts_needed(plan: OddsPlan) -> tuple[int, float]:
+    """The sensitivity of the numbers of yes and no, and the mu that their noise is worth."""
+    return count_sensitivity(plan.guarantee.neighbors), plan.mu * math.sqrt(BASE)
+
+
+def round_needed(plan: OddsPlan, place: int, center: tuple[int, ...]) -> tuple[tuple[int, float], tuple[int, float]]:
+    """The same for the gradient and the Gram of a round; the sensitivity of the gradient is that at its center."""
+    (share, part), width, neighbors = SHARES[place], len(plan.columns), plan.guarantee.neighbors
+    steep = gradient_sensitivity(width, links(center).residual, neighbors), plan.mu * math.sqrt(share * part)
+    return steep, (gram_sensitivity(width, neighbors), plan.mu * math.sqrt(share * (1 - part)))
+
+
 def _read(source: Any, plan: OddsPlan, center: tuple[int, ...]) -> LogisticSums:
     return logistic_sums(source, plan.assumptions, plan.columns, center, links(center))
-
-
-def _round(sums: LogisticSums, plan: OddsPlan, center: tuple[int, ...], shares: tuple[float, float]) -> Round:
-    """Draw one round's gradient and Gram; the sensitivity of the gradient is that at its center."""
-    width, neighbors = len(plan.columns), plan.guarantee.neighbors
-    steep = gradient_sensitivity(width, links(center).residual, neighbors)
-    gradient = gaussian_draw(rounded_gradient(sums), steep, plan.mu * math.sqrt(shares[0]))
-    gram: Draw = gaussian_draw(rounded_gram(sums), gram_sensitivity(width, neighbors), plan.mu * math.sqrt(shares[1]))
-    return Round(center, gradient, gram)

@@ -69,6 +69,20 @@ def whole(coefficients: Floats, constant: int | None) -> tuple[int, ...]:
     return tuple(int(np.fix(each * GRID)) for each in kept)
 
 
+def first_center(counts: Draw, width: int, constant: int | None) -> tuple[int, ...]:
+    """Where the rounds start: no slopes, and the noisy base rate."""
+    start = np.zeros(width)
+    if constant is not None:
+        rate = base_rate(counts)
+        start[constant] = np.log(rate / (1 - rate))
+    return whole(start, constant)
+
+
+def next_center(one: Round, constant: int | None) -> tuple[int, ...]:
+    """Where the next round is evaluated."""
+    return whole(stepped(one), constant)
+
+
 def stepped(one: Round) -> Floats:
     """The coefficients after a Newton step; eigenvalues that noise drowns are raised, so that no step runs away."""
     gradient, gram = one.sums()

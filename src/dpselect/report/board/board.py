@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.report.public.choice_facts import facts_of
 from dpselect.report.public.document import Document
 from dpselect.report.public.facts import Facts
@@ -71,7 +72,8 @@ def _released(document: Document) -> tuple[str, ...]:
     first = f"The name of one model, {document.selection.formula}, chosen among {count} by a chance that favours better ones."
     if document.coefficients is None:
         return (first,)
-    return (first, "Its coefficients with their intervals, computed from sums to which noise was added.")
+    bought = "odds ratios" if isinstance(document.coefficients, OddsRatios) else "coefficients"
+    return (first, f"Its {bought} with their intervals, computed from sums to which noise was added.")
 
 
 def _protected(assumptions: Assumptions) -> tuple[str, ...]:

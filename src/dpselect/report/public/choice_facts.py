@@ -13,9 +13,10 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary, Numeric, Variable
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
+from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
 from dpselect.report.public.document import Document
-from dpselect.report.public.estimate_facts import estimate_facts
+from dpselect.report.public.estimate_facts import estimate_facts, odds_noise
 from dpselect.report.public.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.public.numbers import MINUS, listed, number
 from dpselect.report.public.titles import level_title, variable_title
@@ -171,10 +172,12 @@ def _choice_by_votes(recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], .
     )
 
 
-def _charge(release: Selection | Coefficients) -> ChargeFact:
+def _charge(release: Selection | Coefficients | OddsRatios) -> ChargeFact:
     receipt = release.receipt
     if isinstance(release, Selection):
         what, how = "which model", f"{release.recipe.method}, {release.recipe.mechanism}"
+    elif isinstance(release, OddsRatios):
+        what, how = "its odds ratios", odds_noise(release)
     else:
         what, how = "its coefficients", f"{release.noisy.noise.scale.noise} noise on the moments"
     return ChargeFact(

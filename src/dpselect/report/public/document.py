@@ -12,6 +12,8 @@ from dpselect.assume.models.budget import EXACT, Guarantee
 from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError
 from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.odds.odds_ratios import FORMAT as ODDS
+from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
 
 FORMAT = "dpselect report 1"
@@ -29,7 +31,7 @@ class Document:
     title: str
     made: str
     selection: Selection
-    coefficients: Coefficients | None = None
+    coefficients: Coefficients | OddsRatios | None = None
 
     def __post_init__(self) -> None:
         if self.selection.recipe.paid_before:
@@ -39,7 +41,7 @@ class Document:
             )
 
     @property
-    def releases(self) -> tuple[Selection | Coefficients, ...]:
+    def releases(self) -> tuple[Selection | Coefficients | OddsRatios, ...]:
         """All that was released, in the order of their charges."""
         return (self.selection,) if self.coefficients is None else (self.selection, self.coefficients)
 
@@ -83,9 +85,14 @@ class Document:
                 title=values["title"],
                 made=values["made"],
                 selection=Selection.from_dict(values["selection"]),
-                coefficients=Coefficients.from_dict(estimate) if estimate else None,
+                coefficients=estimate_from_dict(estimate) if estimate else None,
             )
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as problem:
             if isinstance(problem, DataError):
                 raise
             raise DataError("This is not a dpselect report: it lacks what a report must have, or was edited.") from None
+
+
+def estimate_from_dict(values: dict[str, Any]) -> Coefficients | OddsRatios:
+    """Coefficients or odds ratios, whichever the plain values are."""
+    return OddsRatios.from_dict(values) if values["format"] == ODDS else Coefficients.from_dict(values)

@@ -2,43 +2,77 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import Column
-from dpselect.assume.study.variables import Categorical
+from dpselect.assume.study.variables import Binary, Categorical
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.terms import Term
+from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.report.public.facts import CoefficientFact, EstimateFact, IntervalFact
 from dpselect.report.public.numbers import number
 from dpselect.report.public.titles import column_titles, level_title, variable_title
 
+LARGEST = 700.0
+"""Of a logarithm whose ratio is still a number."""
 
-def estimate_facts(coefficients: Coefficients) -> EstimateFact:
+
+def estimate_facts(estimate: Coefficients | OddsRatios) -> EstimateFact:
     """The facts of an estimate; where the model was chosen from the same rows, with the intervals that count that too."""
-    wide = coefficients.selected and coefficients.intervals != "after-selection"
-    wider = coefficients.with_intervals(intervals="after-selection") if wide else None
+    if isinstance(estimate, OddsRatios):
+        return _odds_facts(estimate)
+    wide = estimate.selected and estimate.intervals != "after-selection"
+    wider = estimate.with_intervals(intervals="after-selection") if wide else None
     return EstimateFact(
-        coefficients=_facts(coefficients, coefficients.terms, wider.terms if wider else None),
-        level=f"{100 * coefficients.level:g}%",
+        coefficients=_facts(estimate, estimate.terms, wider.terms if wider else None),
+        level=f"{100 * estimate.level:g}%",
         wide=wide,
-        how=f"{coefficients.noisy.noise.scale.noise} noise on the moments",
-        residual=_fit(coefficients),
-        cautions=tuple(caveat for caveat in coefficients.caveats if "with_intervals" not in caveat),
-        alone=_facts(coefficients, coefficients.alone, wider.alone if wider else None),
+        how=f"{estimate.noisy.noise.scale.noise} noise on the moments",
+        residual=_fit(estimate),
+        cautions=_cautions(estimate),
+        alone=_facts(estimate, estimate.alone, wider.alone if wider else None),
     )
 
 
+def _odds_facts(odds: OddsRatios) -> EstimateFact:
+    wide = odds.selected and odds.intervals.kind != "after-selection"
+    wider = odds.with_intervals(intervals="after-selection") if wide else None
+    response = odds.assumptions.response
+    assert isinstance(response, Binary)
+    return EstimateFact(
+        coefficients=_facts(odds, odds.terms, wider.terms if wider else None),
+        level=f"{100 * odds.intervals.level:g}%",
+        wide=wide,
+        how=odds_noise(odds),
+        residual="",
+        cautions=_cautions(odds),
+        odds=True,
+        yes=f"{variable_title(response)} = {level_title(response, response.levels[1])}",
+    )
+
+
+def odds_noise(odds: OddsRatios) -> str:
+    """How odds ratios were drawn."""
+    return f"gaussian noise on the sums of {len(odds.rounds)} rounds"
+
+
+def _cautions(estimate: Coefficients | OddsRatios) -> tuple[str, ...]:
+    """What the page and the terminal say below; both show the intervals that count the choice, so none has to be asked for."""
+    return tuple(caveat for caveat in estimate.caveats if "with_intervals" not in caveat)
+
+
 def _facts(
-    coefficients: Coefficients, terms: Sequence[Term], wider: Sequence[Term] | None
+    estimate: Coefficients | OddsRatios, terms: Sequence[Term], wider: Sequence[Term] | None
 ) -> tuple[CoefficientFact, ...]:
-    widths, levels = _widths(coefficients), _levels(coefficients.assumptions)
-    titles = column_titles(coefficients.assumptions)
+    widths, levels = _widths(estimate.assumptions), _levels(estimate.assumptions)
+    titles, odds = column_titles(estimate.assumptions), isinstance(estimate, OddsRatios)
     return tuple(
         CoefficientFact(
             name=titles.get(term.name, term.name),
-            coefficient=_interval(term, outer, 1.0),
-            effect=None if widths.get(term.name) is None else _interval(term, outer, widths[term.name]),
+            coefficient=_interval(term, outer, 1.0, odds),
+            effect=None if widths.get(term.name) is None else _interval(term, outer, widths[term.name], odds),
             group=levels.get(term.name, ("", ""))[0],
             label=levels.get(term.name, ("", ""))[1],
         )
@@ -46,9 +80,11 @@ def _facts(
     )
 
 
-def _interval(term: Term, outer: Term | None, width: float) -> IntervalFact:
+def _interval(term: Term, outer: Term | None, width: float, odds: bool) -> IntervalFact:
+    """A term times a width; of log odds ratios the ratio of it."""
+
     def times(end: float | None) -> float | None:
-        return None if end is None else end * width
+        return None if end is None else math.exp(min(end * width, LARGEST)) if odds else end * width
 
     return IntervalFact(
         value=times(term.value),
@@ -56,7 +92,7 @@ def _interval(term: Term, outer: Term | None, width: float) -> IntervalFact:
         upper=times(term.upper),
         wide_lower=None if outer is None else times(outer.lower),
         wide_upper=None if outer is None else times(outer.upper),
-        visible=term.visible * width,
+        visible=times(term.visible) or 0.0,
     )
 
 
@@ -74,9 +110,8 @@ def _levels(assumptions: Assumptions) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _widths(coefficients: Coefficients) -> dict[str, float]:
+def _widths(assumptions: Assumptions) -> dict[str, float]:
     """How far each column's variable can move, in its own units."""
-    assumptions = coefficients.assumptions
     found = {column.name: _width(column, assumptions) for column in assumptions.columns}
     return {name: width for name, width in found.items() if width is not None}
 

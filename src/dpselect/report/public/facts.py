@@ -38,8 +38,8 @@ class CoefficientFact:
     """Public. A released coefficient in the user's units, and its effect.
 
     The effect is the coefficient times the width of the variable's stated bounds: how far the response moves from one bound
-    to the other, or from the reference to a level. None where there is no such width (intercept, products). A level of a
-    category has its variable as `group`, with its reference, and itself as `label`.
+    to the other, or from the reference to a level (of odds, their ratio). None where there is no such width (intercept,
+    products). A level of a category has its variable as `group`, with its reference, and itself as `label`.
     """
 
     name: str
@@ -53,7 +53,8 @@ class CoefficientFact:
 class EstimateFact:
     """Public. The released coefficients together, how they were drawn and how far their intervals can be trusted.
 
-    `alone` are effects of variables in models by themselves, for those that the whole model could not show.
+    `alone` are effects of variables in models by themselves, for those that the whole model could not show. With `odds` all numbers
+    are odds ratios of `yes`, that of the intercept the odds themselves.
     """
 
     coefficients: tuple[CoefficientFact, ...]
@@ -63,6 +64,8 @@ class EstimateFact:
     residual: str
     cautions: tuple[str, ...]
     alone: tuple[CoefficientFact, ...] = ()
+    odds: bool = False
+    yes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Public. The forest plot: each effect with its interval, on one axis in the response's units."""
+"""Public. The forest plot: each effect with its interval, on one axis in the response's units, or of odds ratios."""
 
 from __future__ import annotations
 
@@ -7,42 +7,53 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpselect.report.public.facts import CoefficientFact, IntervalFact
-from dpselect.report.public.numbers import number, span, ticks
+from dpselect.report.public.numbers import number, ratio_ticks, span, ticks
 from dpselect.report.public.svg import element, label, line, picture
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Public. A linear map from values to places."""
+    """Public. A map from values to places: linear, or by logarithms for ratios, where 1 is no effect."""
 
     low: float
     high: float
     left: float
     right: float
+    ratios: bool = False
+
+    @property
+    def nothing(self) -> float:
+        """The value that is no effect."""
+        return 1.0 if self.ratios else 0.0
 
     def at(self, value: float) -> float:
         """The place of a value, held inside the picture."""
-        inside = min(max(value, self.low), self.high)
-        return self.left + (inside - self.low) / (self.high - self.low) * (self.right - self.left)
+        inside, low, high = min(max(value, self.low), self.high), self.low, self.high
+        if self.ratios:
+            inside, low, high = math.log(inside), math.log(low), math.log(high)
+        return self.left + (inside - low) / (high - low) * (self.right - self.left)
 
 
 Effects = Sequence[tuple[str, IntervalFact]]
 
 
-def forest_plot(coefficients: Sequence[CoefficientFact], unit: str, *, narrow: bool = False, wide: bool = True) -> str:
-    """An SVG of every coefficient that has an effect; empty if none has one that was seen."""
+def forest_plot(
+    coefficients: Sequence[CoefficientFact], unit: str, *, narrow: bool = False, wide: bool = True, ratios: bool = False
+) -> str:
+    """An SVG of every coefficient that has an effect; empty if none has one that was seen. `ratios` are odds ratios."""
     shown = [(_called(each), each.effect) for each in coefficients if each.effect is not None]
     if all(effect.value is None for _, effect in shown):
         return ""
     room = 24.0 + 7.6 * max(len(_short(name)) for name, _ in shown)
     width, left, row = (360.0, 14.0, 46.0) if narrow else (720.0, max(room, 90.0), 34.0)
-    axis = Axis(*_span(shown), left, width - 16.0)
+    axis = Axis(*(_ratio_span(shown) if ratios else _span(shown)), left, width - 16.0, ratios)
     top, bottom = 10.0, 10.0 + row * len(shown)
-    parts = [_grid(axis, top, bottom, narrow), line(axis.at(0), top, axis.at(0), bottom, "zero")]
+    parts = [_grid(axis, top, bottom, narrow), line(axis.at(axis.nothing), top, axis.at(axis.nothing), bottom, "zero")]
     for place, (name, effect) in enumerate(shown):
         parts.append(_row(name, effect, axis, (top + row * place, row), narrow, wide))
-    parts.append(label((axis.left + axis.right) / 2, bottom + 38, f"change in {unit}", "axis-name", "middle"))
-    return picture(width, bottom + 48, _title(shown, unit), parts, "narrow" if narrow else "wide")
+    what = f"odds ratio of {unit}" if ratios else f"change in {unit}"
+    parts.append(label((axis.left + axis.right) / 2, bottom + 38, what, "axis-name", "middle"))
+    return picture(width, bottom + 48, _title(shown, what), parts, "narrow" if narrow else "wide")
 
 
 def _called(fact: CoefficientFact) -> str:
@@ -65,6 +76,20 @@ def _span(shown: Effects) -> tuple[float, float]:
     return low - room, high + room
 
 
+def _ratio_span(shown: Effects) -> tuple[float, float]:
+    """The same by logarithms, at least from a half to two."""
+
+    def logarithms(effect: IntervalFact) -> IntervalFact:
+        ends = (effect.value, effect.lower, effect.upper, effect.wide_lower, effect.wide_upper)
+        value, lower, upper, wide_lower, wide_upper = (
+            None if end is None else math.log(max(end, 1e-300)) for end in ends
+        )
+        return IntervalFact(value=value, lower=lower, upper=upper, wide_lower=wide_lower, wide_upper=wide_upper)
+
+    low, high = _span([(name, logarithms(effect)) for name, effect in shown])
+    return math.exp(max(min(low, -math.log(2)), -300.0)), math.exp(min(max(high, math.log(2)), 300.0))
+
+
 def _short(name: str, most: int = 32) -> str:
     """A name that fits beside the axis; the table and the alternative text have it whole."""
     return name if len(name) <= most else f"{name[: most - 8]}…{name[-7:]}"
@@ -72,7 +97,8 @@ def _short(name: str, most: int = 32) -> str:
 
 def _grid(axis: Axis, top: float, bottom: float, narrow: bool) -> str:
     parts = []
-    for value in ticks(axis.low, axis.high, 5 if narrow else 8):
+    most = 5 if narrow else 8
+    for value in ratio_ticks(axis.low, axis.high, most) if axis.ratios else ticks(axis.low, axis.high, most):
         parts.append(line(axis.at(value), top, axis.at(value), bottom, "grid"))
         parts.append(label(axis.at(value), bottom + 18, number(value), "tick", "middle"))
     return "".join(parts)
@@ -104,9 +130,9 @@ def _whisker(axis: Axis, ends: tuple[float | None, float | None], middle: float,
     return "".join(parts)
 
 
-def _title(shown: Effects, unit: str) -> str:
+def _title(shown: Effects, what: str) -> str:
     each = "; ".join(
         f"{name} {'not seen' if effect.value is None else number(effect.value)} ({span(effect.lower, effect.upper)})"
         for name, effect in shown
     )
-    return f"Change in {unit} from one bound of each variable to the other, with intervals: {each}."
+    return f"{what[0].upper()}{what[1:]} from one bound of each variable to the other, with intervals: {each}."

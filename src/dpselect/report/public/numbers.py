@@ -49,6 +49,18 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [place * step for place in range(first, last + 1)]
 
 
+def ratio_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round ratios that cover [low, high] evenly by their logarithms: 1, 2 and 5 times powers of ten, or fewer; 1 among them."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for factors in ((1, 1.2, 1.5, 2, 3, 5, 7), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        found = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
+        inside = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+        if len(inside) <= most:
+            return inside
+    step = math.ceil((last - first + 1) / most)
+    return [10.0**power for power in range(first, last + 1) if power % step == 0 and low <= 10.0**power <= high]
+
+
 def listed(names: Sequence[str]) -> str:
     """Names as a sentence lists them: a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

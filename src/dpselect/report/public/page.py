@@ -27,9 +27,13 @@ def render_public(facts: Facts) -> str:
     require_public(facts)
     plots: tuple[str, ...] = ()
     if facts.estimate is not None:
-        coefficients, response, wide = facts.estimate.coefficients, facts.response, facts.estimate.wide
+        estimate, response = facts.estimate, facts.response
         unit = f"{response.title} ({response.unit})" if response.unit else response.title
-        plots = tuple(forest_plot(coefficients, unit, narrow=narrow, wide=wide) for narrow in (False, True))
+        unit = estimate.yes if estimate.odds else unit
+        plots = tuple(
+            forest_plot(estimate.coefficients, unit, narrow=narrow, wide=estimate.wide, ratios=estimate.odds)
+            for narrow in (False, True)
+        )
     return render("report.html.j2", facts=facts, plots=plots)
 
 

@@ -7,6 +7,7 @@ import math
 from dpselect.assume.models.budget import Guarantee, plain
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
+from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
 from dpselect.report.public.facts import EstimateFact
 from dpselect.report.public.numbers import number, span
@@ -29,12 +30,15 @@ def selection_lines(selection: Selection) -> list[tuple[str, str]]:
     return lines
 
 
-def analysis_lines(selection: Selection, coefficients: Coefficients, whole: Guarantee) -> list[tuple[str, str]]:
+def analysis_lines(
+    selection: Selection, coefficients: Coefficients | OddsRatios, whole: Guarantee
+) -> list[tuple[str, str]]:
     """The same for an analysis: the whole price first, then its parts."""
     first, second = plain(selection.guarantee.epsilon), plain(coefficients.guarantee.epsilon)
+    bought = "odds ratios" if isinstance(coefficients, OddsRatios) else "coefficients"
     lines = [
         ("guarantee", f"{whole} in all (odds change by a factor of at most {factor_text(whole.epsilon)})"),
-        ("", f"epsilon {first} of it for the choice, {second} for the coefficients"),
+        ("", f"epsilon {first} of it for the choice, {second} for the {bought}"),
         *selection_lines(selection)[1:],
     ]
     return lines if coefficients.receipt is None else [*lines, ("", charge_line(coefficients.receipt))]
@@ -53,7 +57,12 @@ def coefficient_rows(facts: EstimateFact) -> list[list[str]]:
 
 def coefficient_columns(facts: EstimateFact) -> list[str]:
     """The head of that table."""
-    return ["term", "coefficient", f"{facts.level} interval", *(["counting the choice"] if facts.wide else [])]
+    return [
+        "term",
+        "odds ratio" if facts.odds else "coefficient",
+        f"{facts.level} interval",
+        *(["counting the choice"] if facts.wide else []),
+    ]
 
 
 def estimate_remarks(facts: EstimateFact) -> list[str]:
@@ -63,7 +72,12 @@ def estimate_remarks(facts: EstimateFact) -> list[str]:
         for each in facts.alone
         if each.coefficient.value is not None
     ]
-    return [*alone, facts.residual, *(f"Note: {caution}" for caution in facts.cautions)]
+    fit = [facts.residual] if facts.residual else []
+    if facts.odds:
+        fit = [
+            f"Odds of {facts.yes}, a unit of each variable or a level against its reference; of the intercept the odds."
+        ]
+    return [*alone, *fit, *(f"Note: {caution}" for caution in facts.cautions)]
 
 
 def charge_line(receipt: Receipt) -> str:

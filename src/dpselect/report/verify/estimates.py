@@ -45,7 +45,7 @@ def _follow(coefficients: Coefficients) -> bool:
     pairs = [(coefficients.terms, again.terms), (coefficients.alone, again.alone)]
     if any(len(stated) != len(found) for stated, found in pairs):
         return False
-    same = all(_same_term(one, two) for stated, found in pairs for one, two in zip(stated, found, strict=True))
+    same = all(same_term(one, two) for stated, found in pairs for one, two in zip(stated, found, strict=True))
     for part in ("residual_deviation", "r_squared"):
         stated, found = getattr(coefficients, part), getattr(again, part)
         room = CLOSE * ((found.upper or 0.0) - (found.lower or 0.0))
@@ -67,7 +67,8 @@ def _notes_check(coefficients: Coefficients) -> Check:
     return Check(what, same, f"{len(coefficients.caveats)} notes")
 
 
-def _same_term(stated: Term, found: Term) -> bool:
+def same_term(stated: Term, found: Term) -> bool:
+    """Whether a stated term is the one that was found, as near as two machines come."""
     room = CLOSE * found.visible
     parts = ("value", "error", "lower", "upper", "visible")
     close = all(_close(getattr(stated, part), getattr(found, part), room) for part in parts)

@@ -17,6 +17,8 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.estimate import estimate_charge
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge, Record
+from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.release.odds.release import odds_charge
 from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
 from dpselect.report.public.document import Document
@@ -24,9 +26,12 @@ from dpselect.report.public.page import report_page
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.estimates import estimate_checks
 from dpselect.report.verify.form import plain_values, require_form
+from dpselect.report.verify.odds import odds_checks, plan_of
 from dpselect.report.verify.ranges import least_profile_range, required_range
 from dpselect.report.verify.tuned import is_tuned, read_tuned, tuned_checks, tuned_ledger_checks
 from dpselect.report.verify.votes import rule_check
+
+Release = Selection | Coefficients | OddsRatios
 
 SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared", "rows", "intervals", "caveats"}
 """The parts of coefficients that follow from their noisy moments."""
@@ -54,10 +59,12 @@ def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
         lambda: _text_checks(text, document, values),
         lambda: _selection_checks(document.selection, values),
     ]
-    if document.coefficients is not None:
-        coefficients = document.coefficients
-        steps.append(lambda: estimate_checks(coefficients, document.selection))
-        steps.append(lambda: _older_checks(coefficients, values))
+    estimate = document.coefficients
+    if isinstance(estimate, OddsRatios):
+        steps.append(lambda: odds_checks(estimate, document.selection))
+    elif estimate is not None:
+        steps.append(lambda: estimate_checks(estimate, document.selection))
+        steps.append(lambda: _older_checks(estimate, values))
     steps.append(lambda: [_receipt_check(release) for release in document.releases if release.receipt is not None])
     if ledger is not None:
         steps += [partial(_ledger_checks, release, ledger) for release in document.releases]
@@ -153,7 +160,7 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
         yield rule_check(recipe)
 
 
-def _receipt_check(release: Selection | Coefficients) -> Check:
+def _receipt_check(release: Release) -> Check:
     receipt = release.receipt
     assert receipt is not None
     paid = charge_of(release)
@@ -182,7 +189,7 @@ def _rows_check(recipe: Recipe) -> Check:
     return Check("the number of rows is stated", stated, f"{recipe.rows}")
 
 
-def _ledger_checks(release: Selection | Coefficients, ledger: Ledger) -> Iterator[Check]:
+def _ledger_checks(release: Release, ledger: Ledger) -> Iterator[Check]:
     what, receipt = "the ledger holds the charge", release.receipt
     if receipt is None:
         yield Check(what, False, "the report has no receipt")
@@ -201,7 +208,7 @@ def _ledger_checks(release: Selection | Coefficients, ledger: Ledger) -> Iterato
     yield Check("the receipt says what was left", same, f"{left}")
 
 
-def _matches(record: Record, release: Selection | Coefficients) -> bool:
+def _matches(record: Record, release: Release) -> bool:
     """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""
     paid = charge_of(release)
     facts = ("what", "mechanism", "epsilon", "delta", "assumptions", "count")
@@ -211,8 +218,10 @@ def _matches(record: Record, release: Selection | Coefficients) -> bool:
     return same and record.parameters.get("version", release.version) == release.version
 
 
-def charge_of(release: Selection | Coefficients) -> Charge:
+def charge_of(release: Release) -> Charge:
     """What the ledger must have been told of a release."""
     if isinstance(release, Selection):
         return selection_charge(release.recipe)
+    if isinstance(release, OddsRatios):
+        return odds_charge(plan_of(release))
     return estimate_charge(release.noisy.layout, release.noisy.noise, release.guarantee, release.assumptions)

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from dpselect.errors import AssumptionError
+from dpselect.gather.logistic_sums import require_rows
 from dpselect.release.account import Account
 from dpselect.release.coefficients.intervals import INTERVALS, Intervals
+from dpselect.release.odds.release import SCALES
 from dpselect.release.selection import Selection
 from dpselect.report.board.board import board_page
 from dpselect.report.public.document import Document, today
@@ -62,6 +64,13 @@ Example:
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--intervals", type=click.Choice(INTERVALS), default="plain", show_default=True, help="What they count.")
+@click.option(
+    "--scale",
+    type=click.Choice(SCALES),
+    default="response",
+    show_default=True,
+    help="odds: odds ratios of a Binary response, which need a delta; else differences in the response's units.",
+)
 @click.option("--title", default="", help="The report's headline.")
 @LEDGER
 @TOTALS
@@ -82,6 +91,7 @@ def command(
     split: str | None,
     level: float,
     intervals: Any,
+    scale: Any,
     title: str,
     output: str,
     board: str | None,
@@ -105,12 +115,15 @@ def command(
         split=parse_split(split),
         choice=settings.choice,
         intervals=Intervals(level, intervals),
+        scale=scale,
     )
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
     require_writable(page, page.with_suffix(".json"), *([] if board is None else [board]))
     rows.check(assumptions)
+    if scale == "odds":
+        require_rows(rows.table(assumptions))
     till.confirm(plan.budget, yes, *plan.charges)
     files = page.with_suffix(".json"), page
     with held(lambda: f"Stopped; what was paid for is in {names(files)}.") as hold:

@@ -14,7 +14,7 @@ from dpselect.use.shell.sources import csv_form, label, source_of
 
 Options = dict[str, Any]
 STUDY = "study = dpselect.read_assumptions({study!r})"
-_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "intervals": "plain"}
+_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "intervals": "plain", "scale": "response"}
 
 
 def with_code(name: str, command: click.Command) -> click.Command:
@@ -100,13 +100,16 @@ def _select(options: Options) -> list[str]:
 
 def _analyze(options: Options) -> list[str]:
     said: dict[str, str | None] = {
-        name: repr(options[name]) for name in ("level", "intervals") if options[name] != _USUAL[name]
+        name: repr(options[name]) for name in ("level", "intervals", "scale") if options[name] != _USUAL[name]
     }
     if options["split"] is not None:
         said["split"] = repr(tuple(options["split"].split(":", 1)))
     call = _call("analysis = dpselect.analyze", _source(options), "study", **_choice(options), **said, **_paid(options))
     report = _call(
-        "analysis.report", repr(options["output"]), title=repr(options["title"]) if options["title"] else None
+        "analysis.report",
+        repr(options["output"]),
+        title=repr(options["title"]) if options["title"] else None,
+        board=None if options["board"] is None else repr(options["board"]),
     )
     return [
         STUDY.format(**options),

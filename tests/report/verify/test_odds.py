@@ -1,0 +1,177 @@
+"""Reports with odds ratios: they verify as they are, and not when any part of them was edited."""
+
+import copy
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpselect import Analysis, Assumptions, Binary, Categorical, Ledger, Numeric, analyze
+from dpselect.errors import AssumptionError, DataError
+from dpselect.report.board.board import board_page
+from dpselect.report.public.document import Document
+from dpselect.report.public.estimate_facts import estimate_facts
+from dpselect.report.public.numbers import ratio_ticks
+from dpselect.report.public.page import report_page
+from dpselect.report.public.text import coefficient_columns, estimate_remarks
+from dpselect.report.verify.answers import overall
+from dpselect.report.verify.verify import check_report
+
+STUDY = Assumptions(
+    Binary("died", ["no", "yes"], label="death within a year"),
+    [Numeric("age", 0, 100), Categorical("town", ["a", "b"]), Numeric("luck", 0, 1)],
+)
+
+
+def table(n=20_000):
+    generator = np.random.default_rng(8)
+    frame = pd.DataFrame({"age": generator.uniform(0, 100, n), "town": generator.choice(["a", "b"], n)})
+    eta = -1.5 + 0.03 * frame["age"] + 0.8 * (frame["town"] == "b")
+    frame["died"] = np.where(generator.random(n) < 1 / (1 + np.exp(-eta)), "yes", "no")
+    return frame.assign(luck=generator.random(n))
+
+
+@pytest.fixture(scope="module")
+def paid():
+    ledger = Ledger(epsilon=10, delta="1e-5")
+    asked = {"epsilon": 4, "delta": "1e-6", "scale": "odds", "split": (1, 1), "ledger": ledger}
+    return analyze(table(), STUDY, **asked), ledger
+
+
+@pytest.fixture(scope="module")
+def document(paid):
+    result = paid[0]
+    return Document(title="", made="2026-11-16", selection=result.selection, coefficients=result.coefficients)
+
+
+def failed(text, ledger=None):
+    return [check.what for check in check_report(text, ledger) if check.holds is not True]
+
+
+def test_a_true_report_holds_in_the_file_on_the_page_and_in_the_ledger(document, paid):
+    assert failed(document.to_json(), paid[1]) == []
+    assert failed(report_page(document), paid[1]) == []
+    assert overall(check_report(document.to_json())) == "yes"
+    assert Document.from_dict(json.loads(document.to_json())) == document
+
+
+EDITS = {
+    "an odds ratio": (("terms", 1, "value"), lambda value: value * 1.01, "follow"),
+    "an interval made narrower": (("terms", 1, "lower"), lambda value: value + 0.003, "follow"),
+    "a term less": (("terms",), lambda value: value[:-1], "follow"),
+    "a noisy sum of the last round": (("rounds", 2, "gradient", "values", 1), lambda value: value + 2**40, "follow"),
+    "a noisy sum of the first round": (("rounds", 0, "gram", "values", 1), lambda value: value + 2**40, "starts"),
+    "the base rate": (("counts", "values", 0), lambda value: value + 4000, "starts"),
+    "a center": (("rounds", 1, "center", 1), lambda value: value + 100, "starts"),
+    "less noise than the price buys": (("rounds", 2, "gram", "spread"), lambda value: value / 2, "noise"),
+    "a lower sensitivity": (("counts", "sensitivity"), lambda value: 1, "noise"),
+    "a lower rho": (("rounds", 2, "gradient", "rho"), lambda value: value / 2, "noise"),
+    "a lower price": (("guarantee", "epsilon"), lambda value: "1", "noise"),
+    "no delta": (("guarantee", "delta"), lambda value: "0", "noise"),
+    "another model": (("columns",), lambda value: [0, 1, 3], "belong"),
+    "a round less": (("rounds",), lambda value: value[1:], "as many"),
+    "a sum less": (("rounds", 0, "gram", "values"), lambda value: value[1:], "as many"),
+    "a choice that is denied": (("selected",), lambda value: False, "chosen"),
+}
+
+
+@pytest.mark.parametrize(("path", "edit", "what"), EDITS.values(), ids=EDITS)
+def test_an_edited_one_does_not(document, path, edit, what):
+    values = copy.deepcopy(document.to_dict())
+    inner = values["coefficients"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = edit(inner[path[-1]])
+    found = failed(json.dumps(values))
+    assert any(what in each for each in found), found
+
+
+def test_what_the_ledger_was_not_told_does_not_verify(document):
+    other = Ledger(epsilon=10, delta="1e-5")
+    assert "the ledger holds the charge" in failed(document.to_json(), other)
+
+
+def test_an_unknown_part_is_no_report(document):
+    values = document.to_dict()
+    values["coefficients"] = values["coefficients"] | {"secret": 1}
+    with pytest.raises(DataError, match="not as its published form"):
+        check_report(json.dumps(values))
+
+
+def test_the_page_speaks_of_odds(document):
+    page = report_page(document)
+    assert "By what factor the odds of death within a year = yes change" in page
+    assert "its odds ratios" in page and "Odds ratio (95%)" in page and "Coefficient (" not in page
+    assert 'aria-label="Odds ratio of death within a year = yes from one bound' in page
+    assert "odds ratios with their intervals" in board_page(document)
+
+
+def test_facts_are_ratios_and_effects_are_ratios_from_bound_to_bound(document):
+    odds = document.coefficients
+    facts = estimate_facts(odds)
+    age = next(each for each in facts.coefficients if each.name == "age")
+    assert age.coefficient.value == pytest.approx(np.exp(odds["age"].value))
+    assert age.effect.value == pytest.approx(np.exp(100 * odds["age"].value))
+    assert age.effect.wide_lower <= age.effect.lower < age.effect.upper <= age.effect.wide_upper
+    assert coefficient_columns(facts)[1] == "odds ratio" and "Odds of death" in estimate_remarks(facts)[0]
+
+
+def test_ticks_of_ratios_are_round_and_few():
+    assert ratio_ticks(0.5, 2, 8) == pytest.approx([0.5, 0.7, 1, 1.2, 1.5, 2])
+    assert ratio_ticks(0.1, 30, 8) == pytest.approx([0.1, 0.2, 0.5, 1, 2, 5, 10, 20])
+    assert 1 in ratio_ticks(1e-9, 1e12, 5) and len(ratio_ticks(1e-9, 1e12, 5)) <= 5
+
+
+def test_an_analysis_is_read_back_from_either_file_and_tells_its_terms(paid, tmp_path):
+    result = paid[0]
+    assert Analysis.from_json(result.to_json()) == result
+    page = result.report(tmp_path / "report.html", board=tmp_path / "board.html")
+    again = Analysis.from_json(page.with_suffix(".json").read_text(encoding="utf-8"))
+    assert again == result and "ethics board" in (tmp_path / "board.html").read_text(encoding="utf-8")
+    with pytest.raises(AssumptionError, match=r"board\.html is there already"):
+        result.report(tmp_path / "other.html", board=tmp_path / "board.html")
+    assert {row["term"] for row in result.tidy()} >= {"intercept", "age", "town[b]"}
+    (row,) = result.glance()
+    assert row["epsilon"] == 4 and row["determined"] == row["terms"] and row["nobs"] == pytest.approx(20_000, abs=500)
+    assert "chosen from the same rows" in str(result) and "odds of died" in result._repr_html_()
+
+
+def test_other_intervals_cost_nothing_and_contain_the_plain_ones(paid):
+    odds = paid[0].coefficients
+    wide = odds.with_intervals(intervals="after-selection")
+    assert wide.rounds == odds.rounds and "chosen from the same rows" not in str(wide)
+    for plain, outer in zip(odds.terms, wide.terms, strict=True):
+        assert outer.lower <= plain.lower < plain.upper <= outer.upper
+    narrow = odds.with_intervals(level=0.8)
+    assert narrow["age"].upper < odds["age"].upper
+
+
+REFUSED = {
+    "another response": ({"assumptions": Assumptions(Numeric("died", 0, 1), STUDY.predictors)}, "Binary"),
+    "no delta": ({"delta": 0}, "need a delta above 0"),
+    "no intercept": (
+        {"assumptions": Assumptions(STUDY.response, STUDY.predictors, intercept="none")},
+        "intercept in every",
+    ),
+    "another scale": ({"scale": "logit"}, "'response' or 'odds'"),
+}
+
+
+@pytest.mark.parametrize(("more", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_had_is_refused_before_anything_is_charged(more, says):
+    ledger = Ledger(epsilon=9, delta="1e-5")
+    asked = {"epsilon": 1, "delta": "1e-6", "scale": "odds", "assumptions": STUDY, "ledger": ledger} | more
+    with pytest.raises(AssumptionError, match=says):
+        analyze(table(50), **asked)
+    assert ledger.records() == ()
+
+
+def test_moments_have_no_rows_to_read_again():
+    import dpselect
+
+    ledger = Ledger(epsilon=9, delta="1e-5")
+    moments = dpselect.gather(table(50), STUDY)
+    with pytest.raises(DataError, match="read the rows again"):
+        analyze(moments, STUDY, epsilon=1, delta="1e-6", scale="odds", method="pcls", ledger=ledger)
+    assert ledger.records() == ()
