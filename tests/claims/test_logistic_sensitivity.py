@@ -7,6 +7,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import beta, norm
 
@@ -77,6 +78,38 @@ def test_no_record_moves_the_sums_farther(center, neighbors):
     assert worst[1] > (0.99 if center == CENTERS[0] else 0.6) * limits[1] * math.sqrt(4 / 5)
     if center == CENTERS[0]:
         assert worst[2] > 0.8 * limits[2] * (4 / 5)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
+def test_no_person_moves_the_sums_farther(neighbors):
+    """Persons of 0 to 5 rows, of which at most 3 count: worst cases (all rows alike and far out), and drawn ones."""
+    generator = np.random.default_rng(4)
+    most, center = 3, CENTERS[1]
+    assumptions = Assumptions(
+        Binary("y", [0, 1]), study().predictors, neighbors=neighbors, person="id", max_rows_per_person=most
+    )
+
+    def sums(person):
+        rows = [(*row, "other") for row in BASE_ROWS] + [(*row, "one") for row in person]
+        table = pd.DataFrame(rows, columns=["u", "v", "kind", "y", "id"])
+        found = logistic_sums(table, assumptions, range(5), center, links(center))
+        return np.array(found.counts), np.array(rounded_gradient(found)), np.array(rounded_gram(found))
+
+    versions = [[RECORDS[k]] * 5 for k in (0, 1, 28, 29, 144, 145, 148, 149)]
+    versions += [[RECORDS[k] for k in generator.integers(0, len(RECORDS), generator.integers(1, 6))] for _ in range(25)]
+    made, alone = [sums(version) for version in versions], sums([])
+    limits = (
+        count_sensitivity(neighbors, most),
+        gradient_sensitivity(5, links(center).residual, neighbors, most),
+        gram_sensitivity(5, neighbors, most),
+    )
+    pairs = list(itertools.combinations(made, 2)) if neighbors == "replace-one" else [(alone, each) for each in made]
+    worst = [
+        max(float(np.linalg.norm((one[k] - two[k]).astype(float))) for one, two in pairs) for k in range(len(limits))
+    ]
+    assert all(found <= limit for found, limit in zip(worst, limits, strict=True))
+    assert worst[0] > 0.9 * limits[0] and worst[1] > 0.5 * limits[1]  # and no smaller factor would do
+    assert worst[1] > gradient_sensitivity(5, links(center).residual, neighbors)
 
 
 def test_the_lemmas_are_attained_where_every_column_can_be_one():

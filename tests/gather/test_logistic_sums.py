@@ -50,6 +50,58 @@ def test_every_engine_gives_the_same_integers(tmp_path):
     assert repr(expected) == "LogisticSums(width=4, values=<private>)"
 
 
+PERSONS = Assumptions(STUDY.response, STUDY.predictors, missing="zero-row", person="patient", max_rows_per_person=3)
+
+
+def persons(n=5000):
+    generator = np.random.default_rng(9)
+    return table(n).append_column("patient", pa.array(generator.integers(0, n // 4, n)))
+
+
+def round_of(source, assumptions):
+    return logistic_sums(source, assumptions, range(4), CENTER, links(CENTER))
+
+
+@pytest.mark.parametrize("assumptions", [STUDY, PERSONS])
+def test_dask_gives_the_same_integers(assumptions):
+    dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
+    rows = persons()
+    frame = dask.from_pandas(rows.to_pandas(types_mapper=pd.ArrowDtype), npartitions=5)
+    require_rows(frame)
+    assert same(round_of(frame, assumptions), round_of(rows, assumptions))
+    with pytest.raises(DataError, match="'town' is not in the table"):
+        round_of(frame.drop(columns="town"), assumptions)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("assumptions", [STUDY, PERSONS])
+def test_spark_gives_the_same_integers(spark, assumptions):
+    rows = persons()
+    frame = spark.createDataFrame(rows)
+    frame.createOrReplaceTempView("patients")
+    expected = round_of(rows, assumptions)
+    require_rows(frame)
+    assert same(round_of(frame.repartition(7), assumptions), expected)
+    assert same(round_of("spark:?table=patients", assumptions), expected)
+    strict = Assumptions(STUDY.response, STUDY.predictors)
+    with pytest.raises(DataError, match="missing, infinite or of an unknown level"):
+        round_of(frame, strict)
+
+
+def test_of_each_person_the_rows_count_that_count_in_moments():
+    rows = persons()
+    shuffled = rows.take(np.random.default_rng(1).permutation(len(rows)))
+    found = round_of(rows, PERSONS)
+    assert same(found, round_of(shuffled, PERSONS)) and not same(found, round_of(rows, STUDY))
+    frame = rows.to_pandas()
+    most = frame.groupby("patient").size().clip(upper=3).sum()
+    assert sum(found.counts) == 2 * most  # nobody is filled up
+    # At b = 0 the weights are 1/4 each, so the Gram is a quarter of the moments' X'X, which rows of zeros do not change.
+    zero = logistic_sums(rows, PERSONS, range(4), (0,) * 4, links((0,) * 4))
+    xtx = gather_table(rows, PERSONS).integers()[1]
+    assert np.array(zero.gram, dtype=float) == pytest.approx(np.array(xtx, dtype=float) / 4, rel=1e-6, abs=GRID * 5000)
+
+
 def test_they_are_what_exact_fractions_give():
     rows = table(60).to_pandas()
     made = logistic_sums(rows, STUDY, range(4), CENTER, links(CENTER))

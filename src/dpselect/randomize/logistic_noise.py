@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dpselect.assume.lemmas.gaussian_price import MARGIN, largest_mu
 from dpselect.assume.lemmas.logistic import BITS, GRID_BITS
 from dpselect.errors import AssumptionError
-from dpselect.gather.logistic_sums import LogisticSums
+from dpselect.gather.add_up_logistic import LogisticSums
 from dpselect.randomize.moment_noise import STEP, gaussian_measurement
 from dpselect.randomize.opendp_door import check_epsilon, invoke
 

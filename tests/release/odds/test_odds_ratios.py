@@ -102,10 +102,7 @@ def test_one_charge_for_all_rounds_before_anything_is_drawn():
         ({"delta": 0}, "need a delta above 0"),
         ({"noise": "laplace"}, "Gaussian noise"),
         ({"assumptions": Assumptions(Numeric("died", 0, 1), STUDY.predictors)}, "Binary"),
-        (
-            {"assumptions": Assumptions(STUDY.response, STUDY.predictors, person="id", max_rows_per_person=2)},
-            "several rows",
-        ),
+        ({"assumptions": Assumptions(STUDY.response, STUDY.predictors, person="id")}, "max_rows_per_person"),
     ],
 )
 def test_impossible_requests_are_refused_before_the_ledger_is_asked(more, says):
@@ -113,6 +110,22 @@ def test_impossible_requests_are_refused_before_the_ledger_is_asked(more, says):
     with pytest.raises(AssumptionError, match=says):
         asked(table(50), ledger=ledger, **more)
     assert ledger.records() == ()
+
+
+def test_persons_pay_for_all_their_rows_and_only_so_many_count():
+    frame = table(12_000)
+    frame["id"] = np.arange(12_000) // 2
+    assumptions = Assumptions(STUDY.response, STUDY.predictors, person="id", max_rows_per_person=2)
+    got, alone = asked(frame, epsilon=50, assumptions=assumptions), asked(frame, epsilon=50)
+    assert got.counts.sensitivity == 2 * alone.counts.sensitivity
+    assert got.rounds[0].gram.sensitivity == 2 * alone.rounds[0].gram.sensitivity
+    assert got.rounds[0].gradient.sensitivity == pytest.approx(2 * alone.rounds[0].gradient.sensitivity, rel=0.05)
+    for name, true in TRUE.items():
+        assert abs(got[name].value - true) < 6 * got[name].error
+    assert "rows of a person" in str(got) and "rows of a person" not in str(alone)
+    one = Assumptions(STUDY.response, STUDY.predictors, person="id", max_rows_per_person=1)
+    assert asked(frame, epsilon=50, assumptions=one).rows == pytest.approx(6000, abs=10)
+    assert got.rows == pytest.approx(12_000, abs=10)
 
 
 def test_scales_that_are_none():

@@ -55,7 +55,7 @@ def links(center: Sequence[int]) -> Links:
     return Links(steps, chances, weights)
 
 
-def gradient_sensitivity(width: int, residual: int, neighbors: Neighbors) -> int:
+def gradient_sensitivity(width: int, residual: int, neighbors: Neighbors, rows_per_person: int = 1) -> int:
     """How far one record moves the released sum of (y - p) x, in l2 and whole numbers of 2^-BITS.
 
         replace-one: 2 sqrt(width) s;     add-remove-one: sqrt(width) s,
@@ -64,15 +64,17 @@ def gradient_sensitivity(width: int, residual: int, neighbors: Neighbors) -> int
 
     Why: each of at most two versions of the record adds a vector of length |y - p| |x| <= s sqrt(width). Rounding a sum to 2^-BITS
     changes a difference of two by less than 1, so `width` of them by less than sqrt(width).
+    A person of k rows: k times as far, for the rows of two versions can be exchanged one by one; where one version has fewer,
+    for rows of zeros, which add nothing.
 
     Source: ours. Tested: tests/claims/test_logistic_sensitivity.py
     """
     versions = 2 if neighbors == "replace-one" else 1
     square = (versions * residual) ** 2 * width << (2 * BITS)
-    return math.isqrt(-(-square >> (2 * GRID_BITS + 2))) + 1 + math.isqrt(width) + 1
+    return rows_per_person * (math.isqrt(-(-square >> (2 * GRID_BITS + 2))) + 1 + math.isqrt(width) + 1)
 
 
-def gram_sensitivity(width: int, neighbors: Neighbors) -> int:
+def gram_sensitivity(width: int, neighbors: Neighbors, rows_per_person: int = 1) -> int:
     """How far one record moves the released upper triangle of the sum of w xx', in l2 and whole numbers of 2^-BITS.
 
         replace-one: width/4;     add-remove-one: sqrt(width (width+1)/2)/4.
@@ -84,7 +86,7 @@ def gram_sensitivity(width: int, neighbors: Neighbors) -> int:
     again, and at its corners o = width, d = width, e = width it is width^2/16 and twice (width^2+width)/32. Add-remove has b = 0:
     the last.
     What is added up is not w x_i x_j but v_i x_j, v_i being w x_i rounded to 2^-20: off by at most 2^-21 in each of the m cells and
-    two versions. Rounding the sums adds sqrt(m) at most.
+    two versions. Rounding the sums adds sqrt(m) at most. A person of k rows: k times, as for the gradient.
 
     Source: ours. Tested: tests/claims/test_logistic_sensitivity.py
     """
@@ -92,12 +94,13 @@ def gram_sensitivity(width: int, neighbors: Neighbors) -> int:
     square = width**2 if neighbors == "replace-one" else cells
     moved = math.isqrt(-(-(square << (2 * BITS)) >> 4)) + 1
     rounding = (math.isqrt(cells) + 1) * (1 + (1 << max(BITS - GRID_BITS, 0)))
-    return moved + rounding
+    return rows_per_person * (moved + rounding)
 
 
-def count_sensitivity(neighbors: Neighbors) -> int:
+def count_sensitivity(neighbors: Neighbors, rows_per_person: int = 1) -> int:
     """How far one record moves twice the numbers of yes and no, in l2, rounded up: by (2, -2) if replaced, else by 2 in all.
 
-    A missing response counts half to each, so a record adds two numbers of sum 2. Tested: tests/claims/test_logistic_sensitivity.py
+    A missing response counts half to each, so a record adds two numbers of sum 2. A person of k rows: k times, one by
+    one; a row that only one version has moves them by 2. Tested: tests/claims/test_logistic_sensitivity.py
     """
-    return 3 if neighbors == "replace-one" else 2
+    return rows_per_person * (3 if neighbors == "replace-one" else 2)

@@ -7,9 +7,11 @@ from typing import Any
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.gather.add_up_blocks import BlockPlan, BothSums
-from dpselect.gather.clusters.dask_frames import dask_blocks, dask_moments
+from dpselect.gather.add_up_logistic import LogisticPlan, LogisticSums
+from dpselect.gather.clusters.dask_frames import dask_blocks, dask_logistic, dask_moments
 from dpselect.gather.clusters.spark import spark_moments
 from dpselect.gather.clusters.spark_blocks import spark_blocks
+from dpselect.gather.clusters.spark_logistic import spark_logistic
 from dpselect.gather.sources.source import Database, parse_address
 from dpselect.gather.sums.moments import Moments
 
@@ -28,6 +30,14 @@ def cluster_blocks(source: Any) -> Callable[[Assumptions, BlockPlan], BothSums] 
     if kind == "spark":
         return lambda assumptions, plan: spark_blocks(source, assumptions, plan)
     return (lambda assumptions, plan: dask_blocks(source, assumptions, plan)) if kind == "dask" else None
+
+
+def cluster_logistic(source: Any) -> Callable[[Assumptions, LogisticPlan], LogisticSums] | None:
+    """The same for the sums of a round of Newton's method."""
+    kind, source = _cluster(source)
+    if kind == "spark":
+        return lambda assumptions, plan: spark_logistic(source, assumptions, plan)
+    return (lambda assumptions, plan: dask_logistic(source, assumptions, plan)) if kind == "dask" else None
 
 
 def _cluster(source: Any) -> tuple[str, Any]:

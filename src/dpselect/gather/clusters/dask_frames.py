@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from operator import add
 from typing import Any, cast
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError
 from dpselect.gather.add_up import add_up, checked_cells
 from dpselect.gather.add_up_blocks import BlockPlan, BothSums, add_up_blocks
+from dpselect.gather.add_up_logistic import LogisticPlan, LogisticSums, add_up_logistic, no_rows
 from dpselect.gather.sources.arrow import kinds_of, needed_names
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.stream import one_sentence
@@ -41,6 +43,13 @@ def dask_blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> BothSu
     if isinstance(found, DpselectError):
         raise found
     return cast(BothSums, found)
+
+
+def dask_logistic(frame: Any, assumptions: Assumptions, plan: LogisticPlan) -> LogisticSums:
+    """The sums of a round of Newton's method of a Dask data frame."""
+    rows = _rows(frame, assumptions, persons_together=True)
+    answers = _computed([(_logistic, part, assumptions, plan) for part in rows.to_delayed()])
+    return reduce(add, answers, no_rows(len(plan.columns)))
 
 
 def _rows(frame: Any, assumptions: Assumptions, *, persons_together: bool) -> Any:
@@ -76,6 +85,14 @@ def _blocks(frame: Any, assumptions: Assumptions, plan: BlockPlan) -> BothSums |
     """The block sums of one partition, or why there are none."""
     try:
         return add_up_blocks(_cells(frame, assumptions), assumptions, plan)
+    except DpselectError as error:
+        return error
+
+
+def _logistic(frame: Any, assumptions: Assumptions, plan: LogisticPlan) -> LogisticSums | DpselectError:
+    """The sums of a round of one partition, or why there are none."""
+    try:
+        return add_up_logistic(_cells(frame, assumptions), assumptions, plan)
     except DpselectError as error:
         return error
 

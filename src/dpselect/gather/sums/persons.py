@@ -86,12 +86,16 @@ class PersonAccumulator:
             kept = np.append(kept, places[np.arange(len(places)) - first < most])
         self._persons, self._values = [persons[kept]], [values[kept]]
 
+    def kept(self) -> NDArray[np.int32]:
+        """The rows added so far that count, on the grid: one row of columns and response each, and none that fills up."""
+        if not self._persons:
+            return np.zeros((0, len(self._assumptions.columns) + 1), dtype=np.int32)
+        self._drop()
+        return self._values[0]
+
     def partial(self) -> Moments:
         """The moments of the rows added so far, which may be none."""
-        width = len(self._assumptions.columns) + 1
-        if self._persons:
-            self._drop()
-        values = self._values[0] if self._values else np.zeros((0, width), dtype=np.int32)
+        values = self.kept()
         names = tuple(column.name for column in self._assumptions.columns)
         n = self._assumptions.rows_per_person * len(self._codes)
         return sound(Moments(n, exact_products(values), names, self._assumptions.hash))

@@ -27,6 +27,9 @@ from dpselect.release.odds.odds_terms import constant_of, directions, exponentia
 from dpselect.release.odds.rounds import Round
 
 FORMAT = "dpselect odds ratios 1"
+ALIKE = (
+    "The rows of a person count as if they had nothing in common: where they are alike, the intervals are too short."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,8 @@ class OddsRatios:
     def caveats(self) -> tuple[str, ...]:
         """What the intervals do not count, and what could not be seen."""
         said = [CLIPPING]
+        if self.assumptions.rows_per_person > 1:
+            said.append(ALIKE)
         if self.selected and self.intervals.kind != "after-selection":
             said.append(CHOSEN)
         unseen_terms = sum(not term.determined for term in self.terms)

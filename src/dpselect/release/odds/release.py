@@ -12,7 +12,8 @@ from dpselect.assume.models.budget import Guarantee, Price, exact_delta, exact_e
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary
 from dpselect.errors import AssumptionError
-from dpselect.gather.logistic_sums import LogisticSums, logistic_sums, require_rows
+from dpselect.gather.add_up_logistic import LogisticSums
+from dpselect.gather.logistic_sums import logistic_sums, require_rows
 from dpselect.randomize.logistic_noise import gaussian_draw, rounded_gradient, rounded_gram, whole_mu
 from dpselect.release.account import NO_ACCOUNT, Account, software_version
 from dpselect.release.coefficients.intervals import USUAL, Intervals
@@ -58,10 +59,6 @@ def plan_odds(
             f"Odds need a response of no and yes: state Binary({assumptions.response.name!r}, [no, yes]), or leave scale out."
         )
     assumptions.require_bounds("An estimate")
-    if assumptions.person is not None:
-        raise AssumptionError(
-            "Odds ratios are not made for persons with several rows yet: leave scale out for differences."
-        )
     if not columns:
         raise AssumptionError("The model has no columns, so there are no odds ratios to estimate.")
     exact = exact_epsilon(epsilon), exact_delta(delta)
@@ -119,14 +116,15 @@ def release_odds(source: Any, plan: OddsPlan, account: Account = NO_ACCOUNT) -> 
 
 def counts_needed(plan: OddsPlan) -> tuple[int, float]:
     """The sensitivity of the numbers of yes and no, and the mu that their noise is worth."""
-    return count_sensitivity(plan.guarantee.neighbors), plan.mu * math.sqrt(BASE)
+    return count_sensitivity(plan.guarantee.neighbors, plan.assumptions.rows_per_person), plan.mu * math.sqrt(BASE)
 
 
 def round_needed(plan: OddsPlan, place: int, center: tuple[int, ...]) -> tuple[tuple[int, float], tuple[int, float]]:
     """The same for the gradient and the Gram of a round; the sensitivity of the gradient is that at its center."""
     (share, part), width, neighbors = SHARES[place], len(plan.columns), plan.guarantee.neighbors
-    steep = gradient_sensitivity(width, links(center).residual, neighbors), plan.mu * math.sqrt(share * part)
-    return steep, (gram_sensitivity(width, neighbors), plan.mu * math.sqrt(share * (1 - part)))
+    rows = plan.assumptions.rows_per_person
+    steep = gradient_sensitivity(width, links(center).residual, neighbors, rows), plan.mu * math.sqrt(share * part)
+    return steep, (gram_sensitivity(width, neighbors, rows), plan.mu * math.sqrt(share * (1 - part)))
 
 
 def _read(source: Any, plan: OddsPlan, center: tuple[int, ...]) -> LogisticSums:
