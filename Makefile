@@ -81,7 +81,7 @@ coverage: $(STAMP) ## lines and branches of what makes a guarantee: all of them
 	  tests/claims tests/use tests/report --cov=dpselect.assume --cov=dpselect.penalize --cov=dpselect.randomize --cov=dpselect.release \
 	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
-mutants: $(STAMP) ## plant 300 faults one by one; a survivor that is not listed fails
+mutants: $(STAMP) ## plant 300 faults one by one; a survivor that is not listed fails; a stopped run goes on
 	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12)
 
 kills: $(STAMP)  ## 1,000 SIGKILLs and 300 other signals at random moments of analyze, counted

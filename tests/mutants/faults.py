@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import random
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,12 +136,14 @@ def planted(fault: Fault) -> str:
 
 
 def sample(modules: list[str], count: int, seed: int) -> list[Fault]:
-    """So many faults, spread over the modules in proportion to what each offers, the same for the same seed."""
+    """So many faults, spread over the modules in proportion to what each offers.
+
+    A fault is picked by the digest of its own line, so that an edit elsewhere leaves it in the sample.
+    """
     offered = {module: sorted(set(faults_in(module)), key=lambda f: (f.line, f.column, f.what)) for module in modules}
     whole = sum(map(len, offered.values()))
-    generator = random.Random(seed)
     picked: list[Fault] = []
     for faults in offered.values():
-        share = max(1, round(count * len(faults) / whole))
-        picked += generator.sample(faults, min(share, len(faults)))
+        ranked = sorted(faults, key=lambda f: hashlib.sha256(f"{seed} {f.key} {f.column}".encode()).digest())
+        picked += ranked[: max(1, round(count * len(faults) / whole))]
     return picked

@@ -1,4 +1,4 @@
-"""Which modules get faults, and which tests should notice them: the mirrored ones first, then the claims and the exits."""
+"""Which modules get faults, and which tests should notice them: the nearest first, a wider ring after each that passes."""
 
 from __future__ import annotations
 
@@ -10,58 +10,81 @@ MODULES = [
     f"dpselect/{each}.py"
     for each in (
         *("assume/lemmas/sensitivity", "assume/lemmas/margins", "assume/lemmas/moment_sensitivity"),
-        *("assume/lemmas/gaussian_price", "assume/models/budget", "assume/models/penalty", "assume/models/tuning"),
-        *("assume/models/vote_rule", "assume/models/recipe"),
-        *("minimize/certificate", "minimize/exact"),
+        *("assume/lemmas/gaussian_price", "assume/lemmas/moment_layout", "assume/lemmas/logistic"),
+        *("assume/models/budget", "assume/models/penalty", "assume/models/tuning", "assume/models/vote_rule"),
+        *("assume/models/recipe", "assume/models/split"),
+        *("minimize/certificate", "minimize/lattice_certificate", "minimize/exact"),
         *("penalize/pcls", "penalize/pcpl", "penalize/margins", "penalize/tuning_scores"),
         *("randomize/choice", "randomize/opendp_door", "randomize/least_loss", "randomize/moment_noise"),
-        *("randomize/noisy_moments", "randomize/levels", "randomize/interval"),
+        *("randomize/noisy_moments", "randomize/logistic_noise", "randomize/levels", "randomize/interval"),
         *("release/select", "release/estimate", "release/tune", "release/account", "release/odds/release"),
-        *(
-            "release/ledger/accounting",
-            "release/ledger/concentrated",
-            "release/ledger/prices",
-            "release/ledger/records",
-        ),
-        *("release/ledger/entries", "release/ledger/chain", "release/ledger/ledger", "release/ledger/stores/sqlite"),
-        *("release/ledger/stores/sqlite_file",),
+        *("release/ledger/accounting", "release/ledger/concentrated", "release/ledger/prices"),
+        *("release/ledger/records", "release/ledger/entries", "release/ledger/chain", "release/ledger/ledger"),
+        *("release/ledger/stores/sqlite", "release/ledger/stores/sqlite_file"),
     )
 ]
 MODULES = [each for each in MODULES if (ROOT / "src" / each).exists()]
 
-_CLAIMS = {
-    "assume/lemmas/sensitivity": ["test_sensitivity", "test_profile_bound", "test_persons", "test_lemma_margins"],
-    "assume/lemmas/margins": ["test_margin_range"],
-    "assume/lemmas/moment_sensitivity": ["test_moment_sensitivity", "test_lemma_margins"],
-    "assume/lemmas/gaussian_price": ["test_gaussian_price", "test_lemma_margins"],
-    "minimize": ["test_losses", "test_lemma_margins"],
-    "penalize": [
-        "test_sensitivity",
-        "test_tuning_ranges",
-        "test_margin_range",
-        "test_profile_bound",
-        "test_lemma_margins",
-    ],
-    "randomize": ["test_privacy_audit", "test_interval_range", "test_lemma_margins"],
-    "release/ledger": ["test_ledger_prices", "test_ledger_guide", "test_lemma_margins"],
+EXITS = "tests/release/test_exits.py"
+LEDGER = [f"tests/release/ledger/test_{each}.py" for each in ("accounting", "records", "ledger", "ledger_file")]
+_MIRRORS = {
+    "minimize/lattice": ["tests/minimize/test_lattice_certificate.py"],
+    "penalize": ["tests/penalize/test_scores.py"],
+    "randomize": ["tests/randomize"],
+    "release/ledger": LEDGER,
+    "release/odds": ["tests/release/odds"],
+    "release": [EXITS, "tests/release/test_account.py"],
 }
+"""For modules without a test file of their own, and after it for the others."""
+_CLAIMS = {
+    "assume/lemmas/sensitivity": ["sensitivity", "profile_bound", "persons", "lemma_margins", "margin_range"],
+    "assume/lemmas/margins": ["margin_range", "lemma_margins"],
+    "assume/lemmas/moment": ["moment_sensitivity", "lemma_margins"],
+    "assume/lemmas/gaussian_price": ["gaussian_price", "lemma_margins"],
+    "assume/lemmas/logistic": ["logistic_sensitivity", "lemma_margins"],
+    "assume/models": ["tuning_ranges", "margin_range", "votes_audit"],
+    "minimize": ["losses", "lemma_margins"],
+    "penalize": ["sensitivity", "tuning_ranges", "margin_range", "profile_bound", "lemma_margins"],
+    "randomize": ["lemma_margins", "interval_range", "privacy_audit", "logistic_sensitivity"],
+    "release/ledger": ["ledger_prices", "ledger_guide", "lemma_margins"],
+    "release": ["privacy_audit"],
+}
+_ROOMS = {
+    "assume": ["tests/assume", "tests/randomize", EXITS],
+    "minimize": ["tests/minimize"],
+    "penalize": [EXITS, "tests/penalize", "tests/minimize/test_votes.py"],
+    "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/test_tune.py", "tests/release/odds"],
+    "release/ledger": ["tests/release/ledger"],
+    "release": ["tests/release", "tests/report/verify"],
+}
+_WIDER = [
+    "tests/assume",
+    "tests/randomize",
+    "tests/penalize",
+    "tests/release",
+    "tests/report/verify",
+    "tests/use/test_select.py",
+]
+_WIDER += ["tests/use/test_analyze.py", "tests/use/test_select_tuned.py", "tests/minimize", "tests/claims"]
 
 
-def TESTS(module: str) -> list[str]:
-    """Test files for a module, the quickest first."""
+def stages(module: str) -> dict[str, list[str]]:
+    """The tests for a module: its mirror, the claims it rests on, its room, and what a survivor meets afterwards."""
     inside = module.removeprefix("dpselect/").removesuffix(".py")
     folder, _, name = inside.rpartition("/")
-    tests = [f"tests/{folder}/test_{name}.py"]
-    if inside.startswith("release/ledger"):
-        tests += [f"tests/release/ledger/test_{each}.py" for each in ("accounting", "records", "ledger", "ledger_file")]
-        tests += ["tests/release/ledger/test_ledger_stopped.py"]
-    if inside.startswith("minimize"):
-        tests += ["tests/minimize/test_minimize.py", "tests/minimize/test_lattice_certificate.py"]
-    for start, claims in _CLAIMS.items():
-        if inside.startswith(start):
-            tests += [f"tests/claims/{each}.py" for each in claims]
-    if not inside.startswith(("release/ledger", "minimize")):
-        tests += ["tests/release/test_exits.py"]
-    if inside.startswith(("release", "assume/models")):
-        tests += ["tests/release/test_account.py", "tests/use/test_select.py", "tests/use/test_analyze.py"]
-    return list(dict.fromkeys(tests))
+    own = [each for each in [f"tests/{folder}/test_{name}.py"] if (ROOT / each).exists()]
+    claims = [f"tests/claims/test_{each}.py" for each in _nearest(_CLAIMS, inside)]
+    found = {
+        "mirror": own or _nearest(_MIRRORS, inside),
+        "claims": claims,
+        "room": _nearest(_ROOMS, inside),
+        "wider": _WIDER,
+    }
+    return {
+        stage: there for stage, tests in found.items() if (there := [each for each in tests if (ROOT / each).exists()])
+    }
+
+
+def _nearest(table: dict[str, list[str]], inside: str) -> list[str]:
+    fitting = [start for start in table if inside.startswith(start)]
+    return list(table[max(fitting, key=len)]) if fitting else []
