@@ -4,7 +4,9 @@ And it is missing in the same way everywhere: a table with unreadable cells give
 """
 
 import math
+import tempfile
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,6 +24,7 @@ from dpselect.gather.intact.text_numbers import number_in, number_of, numbers_of
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.sql import aggregate_query
 from dpselect.gather.sources.source import Csv, Database
+from dpselect.gather.sources.text_files import csv_stream
 from dpselect.gather.table import gather_table
 
 POLICIES = ("midpoint", "zero-row")
@@ -205,6 +208,34 @@ def test_a_cells_number_does_not_depend_on_the_cells_beside_it(texts, point):
     alone = np.array([numbers_of(pa.array([text]), point)[0] for text in texts], dtype=np.float64)
     one_by_one = np.array([number_of(text, point) for text in texts], dtype=np.float64)
     assert np.array_equal(together, alone, equal_nan=True) and np.array_equal(together, one_by_one, equal_nan=True)
+
+
+@given(st.lists(TEXTS, max_size=6), st.sampled_from(".,"))
+@settings(max_examples=200)
+def test_a_cell_of_a_csv_file_is_the_same_number_whichever_way_its_block_is_read(texts, point):
+    """A block goes the quick way where all its cells look like numbers, and by hand where one does not."""
+    expected = [number_of(text, point) for text in texts]
+    with tempfile.TemporaryDirectory() as folder:
+        for last in ("1", "x"):
+            path = Path(folder, "t.csv")
+            path.write_text("a\n" + "".join(f'"{text}"\n' for text in (*texts, last)), encoding="utf-8")
+            stream = csv_stream([str(path)], Csv(path, delimiter=";", decimal=point), {"a": "number or missing"})
+            found = [number for batch in stream.read(["a"]) for number in batch.column("a").to_pylist()]
+            finite = [number if number is not None and math.isfinite(number) else math.nan for number in found[:-1]]
+            assert np.array_equal(finite, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("place", [0, 1, 150_000, 299_999])
+def test_each_row_of_a_csv_file_counts_once_wherever_the_bad_cell_is(tmp_path, place):
+    """The blocks before it were read the quick way, and are not read to the sums again."""
+    rows = [f"{i % 5 - 1},{(i % 7) / 4}\n" for i in range(300_000)]
+    found = []
+    for bad in ("", "x"):
+        rows[place] = f"1.25,{bad}\n"
+        (tmp_path / "t.csv").write_text("y,a\n" + "".join(rows), encoding="utf-8")
+        plain = Assumptions(Numeric("y", -2, 4), [Numeric("a", -2, 2)], missing="zero-row")
+        found.append(gather_table(tmp_path / "t.csv", plain).integers())
+    assert found[0] == found[1] and found[0][0] == 300_000
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -1,4 +1,4 @@
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pytest
 
@@ -20,6 +20,13 @@ def test_the_parts_add_up_to_the_whole_exactly(epsilon, rows, share):
     bounds, choice = split_for_tuning(epsilon, rows, share)
     assert bounds > 0
     assert bounds + choice == Decimal(str(epsilon))
+
+
+@pytest.mark.parametrize("precision", [1, 3])
+def test_the_share_is_as_stated_whatever_decimal_context_a_program_has_set(precision):
+    expected = split_for_tuning(1, 1000, "0.2345")
+    with localcontext(prec=precision):
+        assert split_for_tuning(1, 1000, "0.2345") == expected == (Decimal("0.2345"), Decimal("0.7655"))
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, "nan"])

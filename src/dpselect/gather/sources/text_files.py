@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from dpselect.errors import DataError
@@ -102,7 +102,9 @@ def _looks_like_a_number(kind: Any) -> bool:
 def _parts(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterator[Iterator[Any]]:
     """The rows of one file, a batch a part: one thread reads, and whoever takes a part makes its cells numbers and text.
 
-    Cells are read as bytes, so that none of them refuses the file.
+    Text is read as bytes, so that no cell of it refuses the file. Numbers are read as such, which is quicker, up to the first
+    block in which one is none; that block and the rest are read as bytes too. The blocks end at the same rows both times, and a
+    cell is the same number either way.
     """
     import pyarrow as pa
 
@@ -112,19 +114,22 @@ def _parts(file: str, form: Csv, kinds: Kinds, names: Sequence[str]) -> Iterator
         if schema.names.count(name) != 1:
             raise DataError(f"The column {name!r} is not in {file!r} exactly once, as it is in the first file.")
     types = {name: schema.field(name).type for name in names}
-    by_hand = {name: kind for name, kind in types.items() if kind in (pa.float64(), pa.string())}
-    try:
-        with _open(file, form, {**types, **dict.fromkeys(by_hand, pa.binary())}, names) as reader:
-            watch.require_name()
-            for batch in reader:
-                yield _part(batch, file, form, kinds, by_hand)
-        watch.require_unchanged()
-    except DataError:
-        raise
-    except Exception as error:  # the message quotes a row or a cell; of it only the column's place is passed on
-        reason = f"{_reason(file, str(error), schema.names)}{form_hint(file, form)}."
-    else:
-        return
+    texts = {name: kind for name, kind in types.items() if kind == pa.string()}
+    numbers = {name: kind for name, kind in types.items() if kind == pa.float64()}
+    given, reason = 0, ""
+    for by_hand in (texts, {**texts, **numbers}):
+        try:
+            with _open(file, form, {**types, **dict.fromkeys(by_hand, pa.binary())}, names) as reader:
+                watch.require_name()
+                for batch in islice(reader, given, None):
+                    given += 1
+                    yield _part(batch, file, form, kinds, by_hand)
+            watch.require_unchanged()
+            return
+        except DataError:
+            raise
+        except Exception as error:  # the message quotes a row or a cell; of it only the column's place is passed on
+            reason = f"{_reason(file, str(error), schema.names)}{form_hint(file, form)}."
     raise DataError(reason)  # out here, where no __context__ remembers the cell
 
 
