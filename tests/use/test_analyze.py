@@ -72,6 +72,20 @@ def test_impossible_requests_are_refused_before_anything_is_charged():
     assert ledger.records() == ()
 
 
+def test_bounds_can_be_bought_first(tmp_path):
+    ledger = dpselect.Ledger(epsilon=10, delta="1e-6")
+    got = dpselect.analyze(source(), study(), epsilon=8, delta=1e-6, method="pcls", tune=True, ledger=ledger)
+    assert [record.what for record in ledger.records()] == ["tune bounds", "select", "estimate"]
+    assert sum(record.epsilon for record in ledger.records()) == 8 and got.glance()[0]["epsilon"] == 8
+    assert got.tuned.stated == got.coefficients.assumptions == study() != got.selection.assumptions
+    assert "response clipped to" in str(got)
+    again = dpselect.Analysis.from_json(got.to_json())
+    assert again == got
+    page = got.report(tmp_path / "report.html")
+    read = dpselect.Analysis.from_json(page.with_suffix(".json").read_text(encoding="utf-8"))
+    assert (read.tuned, read.coefficients) == (got.tuned, got.coefficients) and read.budget.epsilon == 8
+
+
 def test_json_round_trip():
     got = dpselect.analyze(source(), study(), epsilon=2, delta=1e-6)
     assert dpselect.Analysis.from_json(got.to_json()) == got

@@ -499,6 +499,61 @@ def test_bounds_are_bought_on_the_command_line_and_verify(place, capsys):
     assert float(values["guarantee"]["epsilon"]) == 1
 
 
+TUNED = ["analyze", "study.toml", "people.csv", "--epsilon", "6", "--delta", "1e-6", "--yes", "--tune"]
+
+
+def test_bounds_are_bought_for_an_analysis_and_verify(place, capsys):
+    code, _, err = run(capsys, *TUNED)
+    assert code == 2 and "for the method 'pcls'" in err and not (place / "study.budget.db").exists()
+    code, out, err = run(capsys, *TUNED, "--method", "pcls", "--board", "board.html")
+    assert code == 0, err
+    assert "bought" in out and "for bounds" in out
+    for name in ("report.json", "report.html"):
+        code, out, _ = run(capsys, "verify", name, "--ledger", "study.budget.db")
+        assert code == 0, out
+    values = json.loads((place / "report.json").read_text())
+    assert values["selection"]["format"] == "dpselect tuned selection 1"
+    assert values["coefficients"]["assumptions"]["response"]["upper"] == 100  # as stated, not as bought
+    page = (place / "report.html").read_text()
+    assert "Bounds bought from the rows" in page and "bounds for the choice" in page and "0 to 100" in page
+    assert "near the quartiles" in (place / "board.html").read_text()
+    _, out, _ = run(capsys, "budget", "study.toml", "--json")
+    assert [each["what"] for each in json.loads(out)["records"]] == ["tune bounds", "select", "estimate"]
+    _, high = values["selection"]["bounds"]["values"]
+    lie = (place / "report.json").read_text().replace(json.dumps(high), json.dumps(high + 1))
+    (place / "lie.json").write_text(lie)
+    assert run(capsys, "verify", "lie.json")[0] == 2
+
+
+def test_code_that_is_shown_buys_bounds_too(place, capsys):
+    _, out, _ = run(capsys, *TUNED, "--method", "pcls", "--show-code")
+    assert "tune=True" in out
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--tune", "--method", "pcls", "--show-code"]
+    _, out, _ = run(capsys, *asked)
+    assert "dpselect.select_tuned(" in out and "method" not in out
+
+
+def test_an_analysis_that_stops_after_its_bounds_keeps_them(place, capsys, monkeypatch):
+    monkeypatch.setattr("dpselect.use.select_tuned.gather_table", _fails)
+    code, _, err = run(capsys, *TUNED, "--method", "pcls")
+    assert code != 0 and "bounds were bought" in err
+    assert json.loads((place / "report.json").read_text())["what"] == "bounds"
+
+
+def test_an_analysis_that_stops_after_its_choice_keeps_it_with_its_bounds(place, capsys, monkeypatch):
+    monkeypatch.setattr("dpselect.use.analyze.gather_table", _fails)
+    code, _, err = run(capsys, *TUNED, "--method", "pcls")
+    assert code != 0 and "The model was chosen and is paid for" in err
+    assert json.loads((place / "report.json").read_text())["selection"]["format"] == "dpselect tuned selection 1"
+    assert run(capsys, "verify", "report.json", "--ledger", "study.budget.db")[0] == 0
+
+
+def test_nobody_buys_bounds_of_no_and_yes(ill, capsys):
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--yes", "--tune", "--method", "pcls"]
+    code, _, err = run(capsys, *asked)
+    assert code == 2 and "no or yes" in err and err.count("\n") == 1
+
+
 def test_bounds_that_were_paid_for_are_kept_if_no_model_could_be_chosen(place, capsys, monkeypatch):
     monkeypatch.setattr("dpselect.use.select_tuned.gather_table", _fails)
     asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--yes", "--tune", "--method", "pcls"]

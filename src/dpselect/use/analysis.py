@@ -13,9 +13,10 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.frames import FrameKind, framed
 from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
+from dpselect.release.tuned_selection import TunedSelection
 from dpselect.report.board.board import board_page
 from dpselect.report.public.document import FORMAT as REPORT
-from dpselect.report.public.document import Document, estimate_from_dict, today
+from dpselect.report.public.document import Document, choice_from_dict, estimate_from_dict, today
 from dpselect.report.public.page import report_page
 
 FORMAT = "dpselect analysis 1"
@@ -25,12 +26,15 @@ FORMAT = "dpselect analysis 1"
 class Analysis:
     """Public. A choice and the coefficients (or odds ratios) of what was chosen; each carries its price and its receipt.
 
+    `tuned` holds the bounds too, where they were bought for the choice.
+
     Formal guarantee: both together cost no more than `budget`, by basic composition; a ledger may find less.
     """
 
     selection: Selection
     coefficients: Coefficients | OddsRatios
     budget: Budget
+    tuned: TunedSelection | None = None
 
     def tidy(self, frame: FrameKind = "plain") -> Any:
         """One row a term; `frame` may be "pandas" or "polars"."""
@@ -57,15 +61,21 @@ class Analysis:
                 raise AssumptionError(
                     f"{file.name} is there already, and may hold a release that was paid for; name another."
                 )
-        document = Document(title=title, made=today(), selection=self.selection, coefficients=self.coefficients)
+        document = self.document(title)
         page.write_text(report_page(document), encoding="utf-8")
         beside.write_text(document.to_json(), encoding="utf-8")
         for file in sheet:
             file.write_text(board_page(document), encoding="utf-8")
         return page
 
+    def document(self, title: str = "") -> Document:
+        """What a report shows, dated today."""
+        return Document(
+            title=title, made=today(), selection=self.selection, coefficients=self.coefficients, tuned=self.tuned
+        )
+
     def __str__(self) -> str:
-        return f"{self.selection}\n{self.coefficients}"
+        return f"{self.tuned or self.selection}\n{self.coefficients}"
 
     def _repr_html_(self) -> str:
         return self.selection._repr_html_() + self.coefficients._repr_html_()
@@ -74,7 +84,7 @@ class Analysis:
         """Plain values."""
         return {
             "format": FORMAT,
-            "selection": self.selection.to_dict(),
+            "selection": (self.tuned or self.selection).to_dict(),
             "coefficients": self.coefficients.to_dict(),
             "budget": {"epsilon": str(self.budget.epsilon), "delta": str(self.budget.delta)},
         }
@@ -90,17 +100,17 @@ class Analysis:
             values = json.loads(text)
             if values["format"] not in (FORMAT, REPORT):
                 raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} or {REPORT!r} is needed.")
-            selection = Selection.from_dict(values["selection"])
+            selection, tuned = choice_from_dict(values["selection"])
             if values["coefficients"] is None:
                 raise DataError("This report has no coefficients, so it is no analysis: read its selection instead.")
             coefficients = estimate_from_dict(values["coefficients"])
-            budget = values.get("budget") or _spent(selection, coefficients)
-            return cls(selection=selection, coefficients=coefficients, budget=Budget(**budget))
+            budget = values.get("budget") or _spent(tuned or selection, coefficients)
+            return cls(selection=selection, coefficients=coefficients, budget=Budget(**budget), tuned=tuned)
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             raise DataError("This is not the JSON text of a dpselect analysis.") from None
 
 
-def _spent(selection: Selection, coefficients: Coefficients | OddsRatios) -> dict[str, Any]:
+def _spent(selection: Selection | TunedSelection, coefficients: Coefficients | OddsRatios) -> dict[str, Any]:
     """The price of both releases, for a report that does not say what they were cut from."""
     parts = (selection.guarantee, coefficients.guarantee)
     return {

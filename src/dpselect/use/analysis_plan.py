@@ -15,6 +15,7 @@ from dpselect.release.estimate import estimate_charge, plan_estimate
 from dpselect.release.ledger.records import Charge
 from dpselect.release.odds.release import SCALES, Scale, odds_charge, plan_odds
 from dpselect.release.select import selection_charge
+from dpselect.use.select_tuned import tuning_charges
 
 SOME_ROWS = 1000
 """A number of rows for checks that do not depend on it."""
@@ -24,8 +25,8 @@ SOME_ROWS = 1000
 class AnalysisPlan:
     """Public. The whole price and its two parts, how the model is chosen, and which intervals it gets.
 
-    `charges` are what the ledger will be asked for; where the number of rows is not known yet they differ from the records in
-    the hash of the recipe alone, which costs nothing.
+    The first part buys bounds too, if `tune`. `charges` are what the ledger will be asked for; where the number of rows is not
+    known yet they differ from the records in the hash of the recipe alone, which costs nothing.
     """
 
     assumptions: Assumptions
@@ -35,7 +36,8 @@ class AnalysisPlan:
     budget: Budget
     for_choice: Budget
     for_estimate: Budget
-    charges: tuple[Charge, Charge]
+    charges: tuple[Charge, ...]
+    tune: bool = False
 
 
 def rows_to_suppose(assumptions: Assumptions, choice: Choice) -> int | None:
@@ -53,6 +55,7 @@ def plan_analysis(
     choice: Choice,
     intervals: Intervals = USUAL,
     scale: Scale = "response",
+    tune: bool = False,
 ) -> AnalysisPlan:
     """Divide the price, and refuse now whatever the choice or the estimate would refuse later.
 
@@ -66,7 +69,12 @@ def plan_analysis(
     slack = (1, 1) if choice.method == "pcpl" else (0, 1)
     for_choice, for_estimate = budget.split(*split, delta=slack)
     rows = rows_to_suppose(assumptions, choice)
-    recipe = make_recipe(assumptions, choice, rows=rows, epsilon=for_choice.epsilon, delta=for_choice.delta)
+    choosing: tuple[Charge, ...]
+    if tune:
+        choosing = tuning_charges(assumptions, choice, for_choice.epsilon, rows)
+    else:
+        recipe = make_recipe(assumptions, choice, rows=rows, epsilon=for_choice.epsilon, delta=for_choice.delta)
+        choosing = (selection_charge(recipe),)
     return AnalysisPlan(
         assumptions=assumptions,
         choice=choice,
@@ -75,7 +83,8 @@ def plan_analysis(
         budget=budget,
         for_choice=for_choice,
         for_estimate=for_estimate,
-        charges=(selection_charge(recipe), _estimating(assumptions, for_estimate, intervals, scale)),
+        charges=(*choosing, _estimating(assumptions, for_estimate, intervals, scale)),
+        tune=tune,
     )
 
 

@@ -93,7 +93,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "v010"
 
 @pytest.mark.parametrize("name", ["report.json", "report.html"])
 def test_a_report_of_version_0_1_0_holds_as_far_as_it_can_be_checked(name, monkeypatch):
-    for module in ("verify", "estimates"):
+    for module in ("verify", "estimates", "records"):
         monkeypatch.setattr(f"dpselect.report.verify.{module}.software_version", lambda: "0.2.0")
     text = (GOLDEN / name).read_text(encoding="utf-8")
     checks = check_report(text)

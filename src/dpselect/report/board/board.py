@@ -12,6 +12,7 @@ from dpselect.report.public.choice_facts import facts_of
 from dpselect.report.public.document import Document
 from dpselect.report.public.facts import Facts
 from dpselect.report.public.guard import require_public
+from dpselect.report.public.numbers import number
 from dpselect.report.public.page import render
 
 BELIEFS = (0.01, 0.1, 0.5)
@@ -41,7 +42,7 @@ def board_page(document: Document) -> str:
 
 def board_facts(document: Document) -> BoardFacts:
     """From a document to the page's sentences; nothing but what the document makes public."""
-    assumptions, guarantee = document.selection.assumptions, document.guarantee
+    assumptions, guarantee = document.stated, document.guarantee
     report = facts_of(document)
     return BoardFacts(
         report=report,
@@ -69,11 +70,18 @@ def belief_after(belief: float, epsilon: Decimal) -> float:
 
 def _released(document: Document) -> tuple[str, ...]:
     count = f"{document.selection.recipe.candidates.count:,}"
-    first = f"The name of one model, {document.selection.formula}, chosen among {count} by a chance that favours better ones."
-    if document.coefficients is None:
-        return (first,)
-    bought = "odds ratios" if isinstance(document.coefficients, OddsRatios) else "coefficients"
-    return (first, f"Its {bought} with their intervals, computed from sums to which noise was added.")
+    model = f"The name of one model, {document.selection.formula}, chosen among {count} by a chance that favours better ones."
+    bounds: tuple[str, ...] = ()
+    estimate: tuple[str, ...] = ()
+    if document.tuned is not None:
+        low, high = (number(end) for end in document.tuned.bounds.values)
+        bounds = (
+            f"Two numbers near the quartiles of the response, {low} and {high}, within which the model was chosen.",
+        )
+    if document.coefficients is not None:
+        bought = "odds ratios" if isinstance(document.coefficients, OddsRatios) else "coefficients"
+        estimate = (f"Its {bought} with their intervals, computed from sums to which noise was added.",)
+    return (*bounds, model, *estimate)
 
 
 def _protected(assumptions: Assumptions) -> tuple[str, ...]:

@@ -11,11 +11,12 @@ from dpselect.assume.models.subsets import variables_of
 from dpselect.assume.models.vote_rule import VoteRule
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary, Numeric, Variable
-from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
-from dpselect.report.public.document import Document
+from dpselect.release.tune import Tuned
+from dpselect.release.tuned_selection import TunedSelection
+from dpselect.report.public.document import Document, Release
 from dpselect.report.public.estimate_facts import estimate_facts, odds_noise
 from dpselect.report.public.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.public.numbers import MINUS, listed, number
@@ -33,7 +34,7 @@ from dpselect.report.public.words import (
 def facts_of(document: Document) -> Facts:
     """The facts of a report."""
     selection, guarantee = document.selection, document.guarantee
-    assumptions = selection.assumptions
+    assumptions = document.stated
     chosen = set(variables_of([assumptions.columns[j] for j in selection.columns]))
     return Facts(
         title=document.title or f"What explains {variable_title(assumptions.response)}?",
@@ -41,10 +42,10 @@ def facts_of(document: Document) -> Facts:
         predictors=tuple(_variable(each, chosen=each.name in chosen) for each in assumptions.predictors),
         formula=selection.formula,
         summary=_summary(assumptions, chosen),
-        visible=visible_sentence(selection, chosen=bool(chosen)),
+        visible=visible_sentence(selection, assumptions, chosen=bool(chosen)),
         note=choice_note(selection.range),
         settings=_settings(assumptions),
-        choice=_choice(selection),
+        choice=(*_bought(document.tuned), *_choice(selection)),
         estimate=estimate_facts(document.coefficients) if document.coefficients else None,
         guarantee=GuaranteeFact(
             epsilon=plain(guarantee.epsilon),
@@ -131,6 +132,19 @@ def _persons(assumptions: Assumptions) -> str:
     return f"named by {assumptions.person}" + ("" if most is None else f"; {most:,} rows of each count at most")
 
 
+def _bought(tuned: TunedSelection | None) -> tuple[tuple[str, str], ...]:
+    """The bounds that were bought, and what was done with them."""
+    if tuned is None:
+        return ()
+    low, high = tuned.bounds.values
+    response, radius = variable_title(tuned.stated.response), tuned.bounds.assumptions.radius
+    text = (
+        f"{number(low)} to {number(high)}: for the choice alone {response} was moved to the nearer of them where it lies beyond, "
+        f"with a radius of {number(radius or 0.0)}; what follows the choice goes by the stated bounds"
+    )
+    return (("Bounds bought from the rows", text),)
+
+
 def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
     recipe = selection.recipe
     if recipe.votes is not None:
@@ -172,10 +186,12 @@ def _choice_by_votes(recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], .
     )
 
 
-def _charge(release: Selection | Coefficients | OddsRatios) -> ChargeFact:
+def _charge(release: Release) -> ChargeFact:
     receipt = release.receipt
     if isinstance(release, Selection):
         what, how = "which model", f"{release.recipe.method}, {release.recipe.mechanism}"
+    elif isinstance(release, Tuned):
+        what, how = "bounds for the choice", "two private quantiles, permute-and-flip"
     elif isinstance(release, OddsRatios):
         what, how = "its odds ratios", odds_noise(release)
     else:

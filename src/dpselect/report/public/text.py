@@ -9,6 +9,7 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
+from dpselect.release.tune import Tuned
 from dpselect.report.public.facts import EstimateFact
 from dpselect.report.public.numbers import number, span
 from dpselect.report.public.words import choice_note, factor_text, price_text
@@ -31,14 +32,16 @@ def selection_lines(selection: Selection) -> list[tuple[str, str]]:
 
 
 def analysis_lines(
-    selection: Selection, coefficients: Coefficients | OddsRatios, whole: Guarantee
+    selection: Selection, coefficients: Coefficients | OddsRatios, whole: Guarantee, bounds: Tuned | None = None
 ) -> list[tuple[str, str]]:
     """The same for an analysis: the whole price first, then its parts."""
     first, second = plain(selection.guarantee.epsilon), plain(coefficients.guarantee.epsilon)
     bought = "odds ratios" if isinstance(coefficients, OddsRatios) else "coefficients"
+    paid = "" if bounds is None else f"{plain(bounds.guarantee.epsilon)} for bounds, "
     lines = [
         ("guarantee", f"{whole} in all (odds change by a factor of at most {factor_text(whole.epsilon)})"),
-        ("", f"epsilon {first} of it for the choice, {second} for the {bought}"),
+        ("", f"epsilon {paid}{first} of it for the choice, {second} for the {bought}"),
+        *([] if bounds is None else [("bought", str(bounds).split("  (")[0])]),
         *selection_lines(selection)[1:],
     ]
     return lines if coefficients.receipt is None else [*lines, ("", charge_line(coefficients.receipt))]

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from dpselect.assume.models.budget import Guarantee, plain
 from dpselect.assume.models.visible import visible_share
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
 from dpselect.release.selection import Selection
 from dpselect.report.public.numbers import number, significant
@@ -77,12 +78,12 @@ def price_text(epsilon: Decimal, delta: Decimal) -> str:
     return f"epsilon {plain(epsilon)}" + (f", delta {plain(delta)}" if delta else "")
 
 
-def visible_sentence(selection: Selection, *, chosen: bool) -> str:
+def visible_sentence(selection: Selection, stated: Assumptions, *, chosen: bool) -> str:
     """How much a variable had to explain to be found; empty where no number of rows is public."""
     share = visible_share(selection.recipe, selection.range)
     if share is None:
         return ""
-    response = selection.assumptions.response
+    response, tuned = stated.response, bool(selection.recipe.paid_before)
     title = variable_title(response)
     if not share < 0.9:
         return f"At this price and with so few rows no variable could have been found, however much of {title} it explains."
@@ -90,7 +91,7 @@ def visible_sentence(selection: Selection, *, chosen: bool) -> str:
         "Variables that were not chosen may matter all the same" if chosen else "That does not say that none matters"
     )
     such = ""
-    if isinstance(response, Numeric) and response.bounded:
+    if isinstance(response, Numeric) and response.bounded and not tuned:
         # For values spread evenly over the bounds, whose deviation is the width over the root of 12.
         moved = math.sqrt(12 * share) * response.half_width / 2
         unit = f" {response.unit}" if response.unit else ""
@@ -100,7 +101,7 @@ def visible_sentence(selection: Selection, *, chosen: bool) -> str:
         )
     return (
         f"{begin}: at this price a variable is found, with a chance of 0.8, if it explains at least about {_percent(share)} of "
-        f"what varies in {title}{such}."
+        f"what varies in {title}{' between the bought bounds' if tuned else ''}{such}."
     )
 
 

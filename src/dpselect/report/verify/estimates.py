@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from dpselect.assume.models.budget import plain
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError
 from dpselect.randomize.moment_noise import MomentNoise
 from dpselect.release.account import software_version
@@ -22,9 +23,9 @@ EXACT = 1e-6
 """Prices are computed to more digits than that."""
 
 
-def estimate_checks(coefficients: Coefficients, selection: Selection) -> Iterator[Check]:
-    """All that can be checked without the rows."""
-    same = coefficients.assumptions.hash == selection.assumptions.hash
+def estimate_checks(coefficients: Coefficients, selection: Selection, stated: Assumptions) -> Iterator[Check]:
+    """All that can be checked without the rows. Bought bounds are for the choice alone: an estimate goes by the stated ones."""
+    same = coefficients.assumptions.hash == stated.hash
     known = coefficients.noisy.known_rows == selection.recipe.rows
     model = set(coefficients.columns) <= set(selection.columns)
     yield Check("the coefficients belong to the model", same and model and known, coefficients.formula)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpselect.assume.models.budget import plain
+from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError
 from dpselect.randomize.logistic_noise import Draw, least_spread
 from dpselect.release.odds.odds_ratios import OddsRatios
@@ -19,9 +20,9 @@ NEAR = 2
 """Two machines find the same center up to so many steps of 2^-20: the last digits of a solution may differ."""
 
 
-def odds_checks(odds: OddsRatios, selection: Selection) -> Iterator[Check]:
+def odds_checks(odds: OddsRatios, selection: Selection, stated: Assumptions) -> Iterator[Check]:
     """All that can be checked without the rows."""
-    same = odds.assumptions.hash == selection.assumptions.hash and odds.columns == selection.columns
+    same = odds.assumptions.hash == stated.hash and odds.columns == selection.columns
     yield Check("the odds ratios belong to the model", same, odds.formula)
     # One report, one table: what was estimated was chosen before, and intervals that ignore it must say so.
     yield Check("the odds ratios say that the model was chosen", odds.selected, odds.formula)

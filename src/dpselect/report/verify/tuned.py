@@ -38,6 +38,11 @@ def read_tuned(values: dict[str, Any]) -> TunedSelection:
 def tuned_checks(tuned: TunedSelection, values: dict[str, Any]) -> Iterator[Check]:
     """What can be said of the bounds, and of the two releases together."""
     yield Check("nothing is added or left out", values == tuned.to_dict(), f"sha256 {sha256_of(values)}")
+    yield from bounds_checks(tuned)
+
+
+def bounds_checks(tuned: TunedSelection) -> Iterator[Check]:
+    """What can be said of the bounds alone."""
     stated, bounds, recipe = tuned.stated, tuned.bounds, tuned.selection.recipe
     low, high = bounds.values
     places = edges(*stated.response.bounds, tuned.tuning.steps).tolist()

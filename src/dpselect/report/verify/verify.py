@@ -7,31 +7,26 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from dpselect.assume.models.budget import plain
 from dpselect.assume.models.candidates import mask_of
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.study.canonical import sha256_of
 from dpselect.errors import DataError, DpselectError, LedgerError
 from dpselect.release.account import software_version
 from dpselect.release.coefficients.coefficients import Coefficients
-from dpselect.release.estimate import estimate_charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge, Record
 from dpselect.release.odds.odds_ratios import OddsRatios
-from dpselect.release.odds.release import odds_charge
-from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
+from dpselect.release.tune import Tuned
 from dpselect.report.public.document import Document
 from dpselect.report.public.page import report_page
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.estimates import estimate_checks
 from dpselect.report.verify.form import plain_values, require_form
-from dpselect.report.verify.odds import odds_checks, plan_of
+from dpselect.report.verify.odds import odds_checks
 from dpselect.report.verify.ranges import least_profile_range, required_range
-from dpselect.report.verify.tuned import is_tuned, read_tuned, tuned_checks, tuned_ledger_checks
+from dpselect.report.verify.records import ledger_checks, receipt_check
+from dpselect.report.verify.tuned import bounds_checks, is_tuned, read_tuned, tuned_checks, tuned_ledger_checks
 from dpselect.report.verify.votes import rule_check
-
-Release = Selection | Coefficients | OddsRatios
 
 SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared", "rows", "intervals", "caveats"}
 """The parts of coefficients that follow from their noisy moments."""
@@ -59,15 +54,20 @@ def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
         lambda: _text_checks(text, document, values),
         lambda: _selection_checks(document.selection, values),
     ]
-    estimate = document.coefficients
+    estimate, tuned = document.coefficients, document.tuned
+    if tuned is not None:
+        steps.append(lambda: bounds_checks(tuned))
     if isinstance(estimate, OddsRatios):
-        steps.append(lambda: odds_checks(estimate, document.selection))
+        steps.append(lambda: odds_checks(estimate, document.selection, document.stated))
     elif estimate is not None:
-        steps.append(lambda: estimate_checks(estimate, document.selection))
+        steps.append(lambda: estimate_checks(estimate, document.selection, document.stated))
         steps.append(lambda: _older_checks(estimate, values))
-    steps.append(lambda: [_receipt_check(release) for release in document.releases if release.receipt is not None])
+    charged = [release for release in document.releases if not isinstance(release, Tuned)]
+    steps.append(lambda: [receipt_check(release) for release in charged if release.receipt is not None])
     if ledger is not None:
-        steps += [partial(_ledger_checks, release, ledger) for release in document.releases]
+        if tuned is not None:
+            steps.append(lambda: tuned_ledger_checks(tuned, ledger))
+        steps += [partial(ledger_checks, release, ledger) for release in charged]
     return [check for step in steps for check in _answered(step)]
 
 
@@ -79,10 +79,10 @@ def _check_tuned(text: str, ledger: Ledger | None) -> list[Check]:
     steps: list[Callable[[], Iterable[Check]]] = [
         lambda: tuned_checks(tuned, values),
         lambda: _selection_checks(tuned.selection, values),
-        lambda: [] if tuned.selection.receipt is None else [_receipt_check(tuned.selection)],
+        lambda: [] if tuned.selection.receipt is None else [receipt_check(tuned.selection)],
     ]
     if ledger is not None:
-        steps += [lambda: tuned_ledger_checks(tuned, ledger), lambda: _ledger_checks(tuned.selection, ledger)]
+        steps += [lambda: tuned_ledger_checks(tuned, ledger), lambda: ledger_checks(tuned.selection, ledger)]
     return [check for step in steps for check in _answered(step)]
 
 
@@ -137,7 +137,7 @@ def _page_check(text: str, document: Document) -> Check:
 
 def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[Check]:
     recipe, assumptions = selection.recipe, selection.assumptions
-    stated = values.get("selection", values)["recipe"]["assumptions_hash"]
+    stated = _inner(_inner(values))["recipe"]["assumptions_hash"]
     yield Check("the assumptions have the stated hash", stated == assumptions.hash, f"sha256 {assumptions.hash}")
     yield _model_check(selection)
     guarantee = recipe.guarantee
@@ -160,12 +160,10 @@ def _selection_checks(selection: Selection, values: dict[str, Any]) -> Iterator[
         yield rule_check(recipe)
 
 
-def _receipt_check(release: Release) -> Check:
-    receipt = release.receipt
-    assert receipt is not None
-    paid = charge_of(release)
-    same = receipt.epsilon == paid.epsilon and receipt.delta == paid.delta
-    return Check("the receipt is for the price", same, f"record {receipt.index}, epsilon {plain(receipt.epsilon)}")
+def _inner(values: dict[str, Any]) -> dict[str, Any]:
+    """The selection inside a report, or inside a selection with bought bounds."""
+    found: dict[str, Any] = values.get("selection", values)
+    return found
 
 
 def _model_check(selection: Selection) -> Check:
@@ -187,41 +185,3 @@ def _rows_check(recipe: Recipe) -> Check:
         return Check("the number of rows is kept secret", recipe.rows is None, "private")
     stated = type(recipe.rows) is int and recipe.rows > 0
     return Check("the number of rows is stated", stated, f"{recipe.rows}")
-
-
-def _ledger_checks(release: Release, ledger: Ledger) -> Iterator[Check]:
-    what, receipt = "the ledger holds the charge", release.receipt
-    if receipt is None:
-        yield Check(what, False, "the report has no receipt")
-        return
-    try:
-        ledger.verify(receipt)
-    except LedgerError as problem:
-        yield Check(what, False, str(problem))
-        return
-    record = next(each for each in ledger.records() if each.index == receipt.index)
-    yield Check(what, _matches(record, release), f"record {record.index} of {record.time[:16]} UTC, {record.data}")
-    left, now = receipt.left, ledger.left_after(receipt.index)
-    same: bool | None = (left.epsilon, left.delta) == (now.epsilon, now.delta)
-    if not same and record.parameters.get("version") != software_version():
-        same = None  # another version may have had another theorem to add up with
-    yield Check("the receipt says what was left", same, f"{left}")
-
-
-def _matches(record: Record, release: Release) -> bool:
-    """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""
-    paid = charge_of(release)
-    facts = ("what", "mechanism", "epsilon", "delta", "assumptions", "count")
-    same = all(getattr(record, fact) == getattr(paid, fact) for fact in facts)
-    same = same and all(record.parameters.get(name) == value for name, value in paid.parameters.items())
-    # Version 0.1.0 did not tell the ledger which version it was.
-    return same and record.parameters.get("version", release.version) == release.version
-
-
-def charge_of(release: Release) -> Charge:
-    """What the ledger must have been told of a release."""
-    if isinstance(release, Selection):
-        return selection_charge(release.recipe)
-    if isinstance(release, OddsRatios):
-        return odds_charge(plan_of(release))
-    return estimate_charge(release.noisy.layout, release.noisy.noise, release.guarantee, release.assumptions)

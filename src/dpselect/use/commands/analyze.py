@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ from dpselect.gather.logistic_sums import require_rows
 from dpselect.release.account import Account
 from dpselect.release.coefficients.intervals import INTERVALS, Intervals
 from dpselect.release.odds.release import SCALES
-from dpselect.release.selection import Selection
+from dpselect.release.tune import Tuned
+from dpselect.release.tuned_selection import TunedSelection
 from dpselect.report.board.board import board_page
 from dpselect.report.public.document import Document, today
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import analysis_lines, coefficient_columns, coefficient_rows, estimate_remarks
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
-from dpselect.use.analyze import run_analysis
+from dpselect.use.analyze import Paid, run_analysis
 from dpselect.use.shell.delivery import deliver, names
 from dpselect.use.shell.files import require_writable
 from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
@@ -34,6 +36,7 @@ from dpselect.use.shell.options import (
     QUIET,
     STUDY,
     TOTALS,
+    TUNE,
     YES,
 )
 from dpselect.use.shell.settings import Settings
@@ -76,6 +79,7 @@ Example:
 @TOTALS
 @CSV
 @MOMENTS
+@TUNE
 @click.option(
     "-o", "--output", default="report.html", show_default=True, help="The page; report.json is written beside it."
 )
@@ -92,6 +96,7 @@ def command(
     level: float,
     intervals: Any,
     scale: Any,
+    tune: bool,
     title: str,
     output: str,
     board: str | None,
@@ -116,6 +121,7 @@ def command(
         choice=settings.choice,
         intervals=Intervals(level, intervals),
         scale=scale,
+        tune=tune,
     )
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
@@ -150,19 +156,29 @@ def parse_split(text: str | None) -> tuple[str, str] | None:
 
 def _run(rows: Rows, plan: AnalysisPlan, account: Account, title: str, quiet: bool, file: Path) -> Document:
     """Choose and estimate. A choice that is paid for is delivered alone if the estimate fails after it."""
-    chosen: list[Selection] = []
+    paid: list[Paid] = []
     try:
         with rows.reading(plan.assumptions, quiet) as progress:
-            result = run_analysis(rows.table(plan.assumptions), plan, account, progress, keep=chosen.append)
+            result = run_analysis(rows.table(plan.assumptions), plan, account, progress, keep=paid.append)
     except BaseException:
-        if chosen:
-            alone = Document(title=title, made=today(), selection=chosen[0])
-            deliver([(file, alone.to_json)], lambda: None, alone.to_json, spare=file)
-            tell(
-                f"The model was chosen and is paid for: {alone.selection.formula}, in {file}; its coefficients are not."
-            )
+        if paid:
+            _keep(paid[-1], title, file)
         raise
-    return Document(title=title, made=today(), selection=result.selection, coefficients=result.coefficients)
+    return result.document(title)
+
+
+def _keep(paid: Paid, title: str, file: Path) -> None:
+    """Deliver what is paid for by itself, and say so."""
+    if isinstance(paid, Tuned):
+        text = json.dumps(paid.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        deliver([(file, lambda: text)], lambda: None, lambda: text, spare=file)
+        tell(f"The bounds were bought and are paid for: {paid}, in {file}; no model was chosen.")
+        return
+    tuned = paid if isinstance(paid, TunedSelection) else None
+    selection = paid.selection if isinstance(paid, TunedSelection) else paid
+    alone = Document(title=title, made=today(), selection=selection, tuned=tuned)
+    deliver([(file, alone.to_json)], lambda: None, alone.to_json, spare=file)
+    tell(f"The model was chosen and is paid for: {selection.formula}, in {file}; its coefficients are not.")
 
 
 def _show(document: Document, till: Till, as_json: bool, quiet: bool, page: Path) -> None:
@@ -175,7 +191,8 @@ def _show(document: Document, till: Till, as_json: bool, quiet: bool, page: Path
         click.echo(selection.formula)
         return
     click.echo(heading(selection.formula))
-    lines = analysis_lines(selection, coefficients, document.guarantee)
+    bounds = None if document.tuned is None else document.tuned.bounds
+    lines = analysis_lines(selection, coefficients, document.guarantee, bounds)
     click.echo(pairs([*lines, ("ledger", till.shown)]))
     click.echo()
     facts = estimate_facts(coefficients)

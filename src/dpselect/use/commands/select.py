@@ -11,20 +11,19 @@ import click
 from dpselect.assume.models.budget import Budget
 from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.models.tuning import check_rows_are_persons, split_for_tuning
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import AssumptionError
 from dpselect.release.account import Account
 from dpselect.release.ledger.records import Charge
 from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
-from dpselect.release.tune import Tuned, tuning_charge
+from dpselect.release.tune import Tuned
 from dpselect.release.tuned_selection import TunedSelection
 from dpselect.report.public.text import selection_lines
 from dpselect.use.analysis_plan import rows_to_suppose
 from dpselect.use.gathering import gather_for
 from dpselect.use.select import choose_from
-from dpselect.use.select_tuned import tune_and_choose
+from dpselect.use.select_tuned import tune_and_choose, tuning_charges
 from dpselect.use.shell.delivery import deliver, names
 from dpselect.use.shell.files import require_writable
 from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
@@ -117,10 +116,7 @@ def _charges(assumptions: Assumptions, choice: Choice, budget: Budget, tune: boo
             "--tune buys bounds for pcls, at a pure price and with the default penalty: add --method pcls, and leave --delta and "
             "--penalty out."
         )
-    check_rows_are_persons(assumptions)
-    for_bounds, for_choice = split_for_tuning(budget.epsilon, supposed)
-    recipe = make_recipe(assumptions, choice, rows=supposed, epsilon=for_choice)
-    return [tuning_charge("bounds", for_bounds, assumptions), selection_charge(recipe)]
+    return [*tuning_charges(assumptions, choice, budget.epsilon, supposed)]
 
 
 def _tuned(

@@ -88,7 +88,11 @@ def _paid(options: Options) -> dict[str, str]:
 
 
 def _select(options: Options) -> list[str]:
-    call = _call("selection = dpselect.select", _source(options), "study", **_choice(options), **_paid(options))
+    choice = _choice(options)
+    if options["tune"]:
+        choice.pop("method", None), choice.pop("delta", None)
+    name = "dpselect.select_tuned" if options["tune"] else "dpselect.select"
+    call = _call(f"selection = {name}", _source(options), "study", **choice, **_paid(options))
     lines = [STUDY.format(**options), _ledger(options), call, "print(selection)"]
     if options["output"] is not None:
         lines += [
@@ -102,6 +106,8 @@ def _analyze(options: Options) -> list[str]:
     said: dict[str, str | None] = {
         name: repr(options[name]) for name in ("level", "intervals", "scale") if options[name] != _USUAL[name]
     }
+    if options["tune"]:
+        said["tune"] = "True"
     if options["split"] is not None:
         said["split"] = repr(tuple(options["split"].split(":", 1)))
     call = _call("analysis = dpselect.analyze", _source(options), "study", **_choice(options), **said, **_paid(options))

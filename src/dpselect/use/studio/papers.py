@@ -198,7 +198,7 @@ def past_order(study: Path, number: int, source: Source | None) -> Order:
     document = Document.from_dict(json.loads(report_text(study, number)))
     return Order(
         study=study,
-        assumptions=document.selection.assumptions,
+        assumptions=document.stated,
         source=source or Source(address="DATA", form=(), columns=()),
         budget=Budget(document.guarantee.epsilon, document.guarantee.delta),
         coefficients=document.coefficients is not None,

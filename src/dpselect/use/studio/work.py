@@ -32,7 +32,7 @@ from dpselect.report.public.words import guarantee_sentence
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.verify import check_report
 from dpselect.use.analysis_plan import plan_analysis, rows_to_suppose
-from dpselect.use.analyze import run_analysis
+from dpselect.use.analyze import Paid, run_analysis
 from dpselect.use.rehearsal import Rehearsal
 from dpselect.use.select import choose_model
 from dpselect.use.shell.files import require_writable, write_aside
@@ -212,12 +212,12 @@ def _draw(order: Order, table: Any, account: Account, rescue: Callable[[Document
     paper = partial(Document, title=order.title, made=today())
     if not order.coefficients:
         return paper(selection=choose_model(table, order.assumptions, Choice(), order.budget, account))
-    chosen: list[Selection] = []
+    chosen: list[Paid] = []
     try:
         plan = plan_analysis(order.assumptions, budget=order.budget, choice=Choice())
         made = run_analysis(table, plan, account, keep=chosen.append)
     except BaseException:
-        if chosen:
+        if chosen and isinstance(chosen[0], Selection):
             rescue(paper(selection=chosen[0]))
         raise
     return paper(selection=made.selection, coefficients=made.coefficients)
