@@ -18,6 +18,7 @@ from dpselect.assume.lemmas.gaussian_price import (
     gaussian_delta,
     largest_mu,
 )
+from dpselect.assume.lemmas.logistic import BITS, gradient_sensitivity, gram_sensitivity
 from dpselect.assume.lemmas.moment_layout import moment_layout
 from dpselect.assume.lemmas.moment_sensitivity import (
     GRID_BITS,
@@ -156,6 +157,26 @@ def test_the_range_of_a_penalized_score_has_every_part(neighbors, rows):
     is_just_above(paid, 2 * (2 if neighbors == "replace-one" else 1) * once + 4 * error, Fraction(1, 2**18))
 
 
+# Rounds for odds ratios.
+
+
+@pytest.mark.parametrize("width", [2, 5, 15, 90])
+@pytest.mark.parametrize("records", [1, 3])
+def test_each_part_of_a_rounds_sensitivity_is_rounded_up_and_none_is_paid_twice(width, records):
+    cells, unit = width * (width + 1) // 2, 2**BITS
+    # Each sum is rounded by less than 1 in all, and before that each product of two versions by 2^-21.
+    rounding = (math.isqrt(cells - 1) + 1) * (1 + 2 * unit // 2**21)
+    replaced, added = (gram_sensitivity(width, each, records) for each in NEIGHBORS)
+    assert records * (width * unit / 4 + rounding) < replaced <= records * (width * unit / 4 + 1 + rounding)
+    moved = exact(lambda: Decimal(cells).sqrt() * unit / 4)
+    assert records * (moved + rounding) < added <= records * (moved + 1 + rounding)
+    residual = 2**20 + 12345  # of 2^21
+    for times, each in ((2, "replace-one"), (1, "add-remove-one")):
+        moved = exact(lambda times=times: Decimal(width).sqrt() * times * residual * unit / 2**21)
+        paid = gradient_sensitivity(width, residual, each, records)
+        assert records * (moved + exact(Decimal(width).sqrt)) < paid <= records * (moved + math.isqrt(width) + 2)
+
+
 # Gaussian noise.
 
 
@@ -190,6 +211,15 @@ def test_the_delta_of_gaussian_noise_is_rounded_up(mu, epsilon):
     assert gaussian_delta(largest, epsilon) <= gaussian_delta(mu, epsilon)
     assert gaussian_delta(0.0, epsilon) == 0.0
     assert gaussian_delta(40.0, 600.0) > 0  # beyond the reach of exp the second term is left out, which only raises it
+
+
+@pytest.mark.parametrize(("far", "epsilon"), [(38.0, 499.0), (35.9, 501.0), (38.0, 600.0)])
+def test_where_the_doubles_end_the_second_term_is_left_out(far, epsilon):
+    """There erfc has lost its last digits, by more than the margin covers; without it delta is only larger."""
+    near = math.sqrt(far**2 - 2 * epsilon)
+    mu = far - near
+    above = math.erfc((epsilon / mu - mu / 2) / math.sqrt(2)) / 2
+    assert above > 1e-100 and gaussian_delta(mu, epsilon) == above * (1 + MARGIN)
 
 
 def test_the_largest_mu_is_as_large_as_can_be():

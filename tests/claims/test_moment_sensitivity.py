@@ -8,6 +8,7 @@ import pytest
 
 from dpselect.assume.lemmas.moment_layout import moment_layout
 from dpselect.assume.lemmas.moment_sensitivity import (
+    TYPICAL_SQUARE,
     WEIGHT_BITS,
     balance,
     gaussian_weights,
@@ -113,6 +114,24 @@ def test_no_pair_of_records_moves_the_moments_further(name, neighbors, missing, 
 def test_gaussian_lemma_is_attained(name, neighbors):
     distance, limit = furthest(*study(name, neighbors), "gaussian", np.array([-1.0, 0, 1]))
     assert distance == pytest.approx(limit, rel=1e-12)
+
+
+def test_the_squares_of_numbers_weigh_as_much_as_costs_nothing():
+    """A number that goes from 1 to 0 while all else turns moves them as far as the lemma says: a smaller weight wastes noise."""
+    assumptions, layout = study("all")
+    response, _ = balance(layout, "gaussian")
+    rows = rows_of(assumptions, layout, [(1.0, 0, 1, 1.0), (0.0, 1, 2, 0.0)])
+    weighted = entries_of(rows, layout) * np.sqrt(np.array(gaussian_weights(layout, response)) / 2)
+    moved = np.linalg.norm(weighted[1] - weighted[0])
+    assert moved == pytest.approx(math.sqrt(l2_sensitivity(layout, response) / 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_balance_is_the_best_of_all_strengths(name):
+    _, layout = study(name)
+    best, variance = balance(layout, "laplace")
+    others = [l1_sensitivity(layout, s) ** 2 / 4 * (1 / s**2 + TYPICAL_SQUARE) for s in range(1, 20)]
+    assert variance == min(others) == others[best - 1]
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])

@@ -8,10 +8,12 @@ other ends this with exit code 1. What was seen is kept in a file; a stopped run
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import signal
 import sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from equivalent import EQUIVALENT
@@ -89,14 +91,31 @@ def main() -> int:
     return int(counts["survived"] > 0)
 
 
+NEEDED = (
+    "numpy",
+    "opendp.prelude",
+    "pyarrow.compute",
+    "pyarrow.dataset",
+    "pyarrow.parquet",
+    "pytest",
+    "pandas",
+    "polars",
+)
+NEEDED += (
+    "scipy.stats",
+    "scipy.optimize",
+    "dp_accounting.pld.privacy_loss_mechanism",
+    "narwhals",
+    "click",
+    "jsonschema",
+)
+
+
 def _ready() -> None:
-    """What every test needs is imported once, before the processes part."""
-    import numpy  # noqa: F401
-    import opendp.prelude  # noqa: F401
-    import pyarrow.compute
-    import pyarrow.dataset
-    import pyarrow.parquet  # noqa: F401
-    import pytest  # noqa: F401
+    """What many tests need is imported once, before the processes part: half of the time of most faults."""
+    for name in NEEDED:
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,17 @@ def test_pcpl_s_default_is_above_the_noise_of_its_choice_and_bic_where_nothing_h
     assert few == pytest.approx(math.log(50))
     scale = 2 * profile_change(10_000 / 4 - 8 * profile_shift(1e-6), 10_000, 4.0) / 0.5
     assert math.log(12) * scale < many < 2 * math.log(12) * (scale + 2)
+    # A quarter of the rows is the loss that is expected, and the signal.
+    assert many == pytest.approx(balanced_penalty(scale + 2, 10_000 / 4, 63), rel=1e-9)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_pcpl_s_default_pays_for_privacy_once_a_term_and_for_the_sample_once_a_column(columns):
+    one = profile_penalty(1.0, 63, 0.5, 10_000, 1e-6)
+    scale = 2 * profile_change(10_000 / 4 - 8 * profile_shift(1e-6), 10_000, 4.0) / 0.5
+    several = profile_penalty(1.0, 63, 0.5, 10_000, 1e-6, columns=columns)
+    assert several == pytest.approx(one * (scale + 2 * columns) / (scale + 2), rel=1e-9)
+    assert profile_penalty(1.0, 63, 0.5, 50, 1e-6, columns=columns) == pytest.approx(columns * math.log(50))
 
 
 WAGES = Assumptions(

@@ -25,8 +25,6 @@ _TWELVE_DIGITS = Context(prec=12, rounding=ROUND_DOWN)
 
 def exact_decimal(value: Price, what: str) -> Decimal:
     """The decimal that a person wrote: 0.1 is one tenth, not the nearest double."""
-    if isinstance(value, bool) or value is None:
-        raise AssumptionError(f"{what} is {value!r}; it must be a number.")
     try:
         decimal = value if isinstance(value, Decimal) else Decimal(str(value))
     except InvalidOperation:

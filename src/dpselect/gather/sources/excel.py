@@ -9,6 +9,7 @@ from typing import Any
 from dpselect.errors import DataError
 from dpselect.gather.intact.text_numbers import number_in
 from dpselect.gather.intact.watch import require_same, states_of
+from dpselect.gather.intact.workbooks import require_readable
 from dpselect.gather.sources.statistics_files import written
 from dpselect.gather.sources.stream import BATCH, TEXTS, Kinds, Stream, one_sentence
 
@@ -50,6 +51,7 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
     damaged = f"{file!r} cannot be read as a workbook: it may be damaged, open in another program, or need a password"
     with one_sentence(damaged):
         before = states_of([file])
+        require_readable(file)
         with python_calamine.CalamineWorkbook.from_path(file) as workbook:
             sheets = list(workbook.sheet_names)
             if sheet is not None and sheet not in sheets:
