@@ -1,6 +1,7 @@
 """What others who join rely on: one version everywhere, files that parse, and a source archive that can test itself."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -36,6 +37,34 @@ def test_every_python_that_is_promised_is_tested():
     promised = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}
     tested = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert promised == set(tested) == {"3.11", "3.12", "3.13", "3.14"}
+
+
+FAKE_PYTHON = """#!/bin/sh
+echo "$0 $*" >> {log}
+if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python" && cp "$0" "$3/bin/dpselect"; fi
+"""
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize("left", ["nothing", "an environment without pip", "a whole one"])
+def test_an_environment_whose_making_was_interrupted_is_made_anew(left, tmp_path):
+    """A `make demo` that was stopped at the wrong moment said "No module named pip" for ever."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "setup.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(
+        ROOT / "src", tmp_path / "src", ignore=lambda _, names: [n for n in names if n.endswith((".py", ".so"))]
+    )
+    log, fake, inside = (tmp_path / each for each in ("log", "python", ".venv-demo/bin/python"))
+    fake.write_text(FAKE_PYTHON.format(log=log))
+    fake.chmod(0o755)
+    if left != "nothing":
+        inside.parent.mkdir(parents=True)
+        inside.write_text("#!/bin/sh\nexit 1\n" if left == "an environment without pip" else fake.read_text())
+        inside.chmod(0o755)
+    done = subprocess.run(["make", f"PYTHON={fake}", "demo"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = log.read_text()
+    assert (f"{fake} -m venv .venv-demo" in said) == (left != "a whole one"), done.stdout + done.stderr
+    assert "pip install" in said
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ MODULES = [each for each in MODULES if (ROOT / "src" / each).exists()]
 EXITS = "tests/release/test_exits.py"
 LEDGER = [f"tests/release/ledger/test_{each}.py" for each in ("accounting", "records", "ledger", "ledger_file")]
 _MIRRORS = {
+    "assume/models": [EXITS],
     "minimize/lattice": ["tests/minimize/test_lattice_certificate.py"],
     "penalize": ["tests/penalize/test_scores.py"],
     "randomize": ["tests/randomize"],
@@ -68,21 +69,16 @@ _WIDER = [
 _WIDER += ["tests/use/test_analyze.py", "tests/use/test_select_tuned.py", "tests/minimize", "tests/claims"]
 
 
-def stages(module: str) -> dict[str, list[str]]:
-    """The tests for a module: its mirror, the claims it rests on, its room, and what a survivor meets afterwards."""
+def stages(module: str, most: str = "wider") -> dict[str, list[str]]:
+    """The tests for a module, as far as `most`: its mirror, the claims it rests on, its room, and what a survivor meets then."""
     inside = module.removeprefix("dpselect/").removesuffix(".py")
     folder, _, name = inside.rpartition("/")
     own = [each for each in [f"tests/{folder}/test_{name}.py"] if (ROOT / each).exists()]
     claims = [f"tests/claims/test_{each}.py" for each in _nearest(_CLAIMS, inside)]
-    found = {
-        "mirror": own or _nearest(_MIRRORS, inside),
-        "claims": claims,
-        "room": _nearest(_ROOMS, inside),
-        "wider": _WIDER,
-    }
-    return {
-        stage: there for stage, tests in found.items() if (there := [each for each in tests if (ROOT / each).exists()])
-    }
+    found = {"mirror": own or _nearest(_MIRRORS, inside), "claims": claims, "room": _nearest(_ROOMS, inside)}
+    found["wider"] = _WIDER
+    met = list(found)[: list(found).index(most) + 1]
+    return {stage: there for stage in met if (there := [each for each in found[stage] if (ROOT / each).exists()])}
 
 
 def _nearest(table: dict[str, list[str]], inside: str) -> list[str]:

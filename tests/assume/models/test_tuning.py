@@ -1,8 +1,15 @@
+import math
 from decimal import Decimal, localcontext
 
 import pytest
 
-from dpselect.assume.models.tuning import Tuning, split_for_tuning, tuned_assumptions, tuning_share
+from dpselect.assume.models.tuning import (
+    Tuning,
+    check_rows_are_persons,
+    split_for_tuning,
+    tuned_assumptions,
+    tuning_share,
+)
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError
@@ -35,10 +42,29 @@ def test_a_share_that_leaves_nothing_is_refused(share):
         split_for_tuning(1, 100, share)
 
 
-@pytest.mark.parametrize("wrong", [{"outside": 0.3}, {"outside": 0.5}, {"radius": 0.0}, {"steps": 1}, {"steps": 9999}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"outside": 0.3},
+        {"outside": 0.5},
+        {"radius": 0.0},
+        {"radius": 1.1e6},
+        {"radius": math.nan},
+        {"steps": 1},
+        {"steps": 9999},
+    ],
+)
 def test_impossible_tunings_are_refused(wrong):
     with pytest.raises(AssumptionError):
         Tuning(**wrong)
+
+
+def test_bounds_are_not_bought_where_persons_are_protected():
+    """Their price is for rows: a person of three rows would move the bounds three times as far."""
+    study = Assumptions(Numeric("y", 0, 100), [Numeric("x", 0, 1)], person="id", max_rows_per_person=3)
+    with pytest.raises(AssumptionError, match="protects whole persons"):
+        check_rows_are_persons(study)
+    check_rows_are_persons(Assumptions(study.response, study.predictors))
 
 
 def test_released_bounds_take_the_place_of_the_stated_ones_and_nothing_else_changes():

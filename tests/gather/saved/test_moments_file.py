@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.canonical import sha256_of
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
-from dpselect.gather.saved.moments_file import load_moments, save_moments
+from dpselect.gather.saved.moments_file import FIRST_FORMAT, load_moments, save_moments
 from dpselect.gather.table import gather_table
 
 STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
@@ -50,30 +51,50 @@ def test_other_assumptions_are_refused(tmp_path):
             read(tmp_path / "a.moments", OTHER)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda v: {**v, "format": "something"},
-        lambda v: {**v, "n": 1.5},
-        lambda v: {**v, "n": 3},
-        lambda v: {**v, "n": -1},
-        lambda v: {**v, "products": v["products"][:2]},
-        lambda v: {**v, "products": [[0, 0], [0]]},
-        lambda v: {**v, "products": [[1.0] * 3] * 3},
-        lambda v: {**v, "products": [[0, 1, 0], [0, 0, 0], [0, 0, 0]]},
-        lambda v: {**v, "products": 7},
-        lambda v: {**v, "columns": None},
-        lambda v: {name: value for name, value in v.items() if name != "assumptions"},
-        lambda v: {name: value for name, value in v.items() if name != "checksum"},
-        lambda v: {**v, "gatherings": ["another"]},
-        lambda v: {**v, "columns": [["a"]]},
-        lambda v: {**v, "warning": float("inf")},
-        lambda v: [],
-    ],
-    ids=range(16),
-)
+WRONG = [
+    lambda v: {**v, "format": "something"},
+    lambda v: {**v, "n": 1.5},
+    lambda v: {**v, "n": 3},
+    lambda v: {**v, "n": -1},
+    lambda v: {**v, "products": v["products"][:2]},
+    lambda v: {**v, "products": [[0, 0], [0]]},
+    lambda v: {**v, "products": [[1.0] * 3] * 3},
+    lambda v: {**v, "products": [[0, 1, 0], [0, 0, 0], [0, 0, 0]]},
+    lambda v: {**v, "products": 7},
+    lambda v: {**v, "columns": None},
+    lambda v: {name: value for name, value in v.items() if name != "assumptions"},
+    lambda v: {**v, "columns": [["a"]]},
+]
+BROKEN = [
+    lambda v: {name: value for name, value in v.items() if name != "checksum"},
+    lambda v: {**v, "gatherings": ["another"]},
+    lambda v: {**v, "warning": float("inf")},
+    lambda v: [],
+]
+
+
+@pytest.mark.parametrize("change", [*WRONG, *BROKEN], ids=range(len(WRONG) + len(BROKEN)))
 def test_damaged_files_are_refused_without_a_number_from_them(tmp_path, change):
-    path = tmp_path / "a.moments"
+    refused(tmp_path / "a.moments", change)
+
+
+@pytest.mark.parametrize("change", WRONG, ids=range(len(WRONG)))
+def test_a_checksum_that_was_made_anew_saves_no_wrong_file(tmp_path, change):
+    """Nor a file of the first format, which has none."""
+
+    def sealed(values):
+        values = {name: value for name, value in change(values).items() if name != "checksum"}
+        return {**values, "checksum": sha256_of(values)}
+
+    def first(values):
+        values = change({**values, "format": FIRST_FORMAT})
+        return {name: value for name, value in values.items() if name not in ("checksum", "gatherings")}
+
+    refused(tmp_path / "a.moments", sealed)
+    refused(tmp_path / "b.moments", first)
+
+
+def refused(path, change):
     save_moments(gather_table(site(1), STUDY), path)
     secret = json.loads(path.read_text())["products"][1][2]
     path.write_text(json.dumps(change(json.loads(path.read_text()))))

@@ -11,8 +11,10 @@ import pytest
 
 from dpselect.assume.study.study_file import read_assumptions
 from dpselect.errors import AssumptionError
+from dpselect.gather.sources.open import ColumnType
 from dpselect.use import command_line
 from dpselect.use.statement.codebook import read_codebook
+from dpselect.use.statement.new_study import new_study
 
 BOOK = """name,lower,upper,levels,label,unit,reason
 income,0,100,,Yearly income,thousand euro,the tax form
@@ -145,3 +147,13 @@ def test_hostile_names_inside_a_type_or_a_question_stay_on_their_line(place, cap
     assert "v = 1" not in tomllib.loads(text)
     code, _, err = init(capsys, "t.parquet", "--response", "none\x1b[2J", "--force")
     assert code == 2 and "\x1b" not in err
+
+
+@pytest.mark.parametrize("response", [None, "income"])
+def test_whatever_a_name_holds_it_writes_nothing_into_the_study_file_but_itself(response):
+    """The names are refused before; if one ever came so far, it would stay on its line."""
+    hostile = 'x\n[evil]\nz = 1\n"'
+    columns = [ColumnType("income", "number", "double"), ColumnType(hostile, "number", "double")]
+    values = tomllib.loads(new_study(columns, response))
+    assert values["predictors"][-1]["name"] == hostile
+    assert set(values) == {"intercept", "neighbors", "missing", "response", "predictors"}
