@@ -227,11 +227,12 @@ def _verb(order: Order) -> str:
 
 def _options(order: Order) -> dict[str, Any]:
     """The options of the command that does the same; None where the usual will do."""
-    names = ("moments", "ledger", "total_epsilon", "total_delta", "max_size", "penalty", "split")
+    names = ("moments", "ledger", "total_epsilon", "total_delta", "max_size", "penalty", "split", "board")
     page, values = report_files(order.study, 1 + max(reports(order.study), default=0))  # no report is overwritten
     return {
         **dict.fromkeys((*names, "delimiter", "encoding", "decimal")),
         **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "intervals": "plain"},
+        **{"scale": "response", "tune": False},
         **dict(order.source.form),
         "study": _here(order.study),
         "data": order.source.shown,
