@@ -33,7 +33,8 @@ FORMATS = {
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-SHORT = 1 << 23
+SHORT = 1 << 24
+"""Bytes of a row group that are read whole."""
 BUFFER = 1 << 18
 """Bytes of each column that are read from the disk at a time."""
 
@@ -90,6 +91,14 @@ class _Content:
     def rows(self, groups: Sequence[int] | None) -> int | None:
         """How many rows the file says are in some of its row groups, where it says so."""
         return None if groups is None else sum(self.metadata.row_group(group).num_rows for group in groups)
+
+    def longest_group(self) -> float:
+        """About how many bytes the longest row group has: its share of the rows, of the file's bytes.
+
+        What the file says of the bytes themselves is not asked, for pyarrow dies of what a damaged one may say there.
+        """
+        rows = [max(self.metadata.row_group(group).num_rows, 0) for group in range(self.metadata.num_row_groups)]
+        return float(self.handle.size() * max(rows, default=1) / max(sum(rows), 1))
 
 
 def _row_groups(file: str, kind: str) -> Iterator[tuple[_Content, Sequence[int] | None]]:
@@ -168,9 +177,8 @@ def _reader(file: str, kind: str, content: _Content) -> Any:
             content.handle,
             metadata=content.metadata,
             pre_buffer=False,
-            # Columns of a short file are read whole: through a buffer, a damaged page could claim gigabytes. The file's size
-            # decides, for pyarrow dies of what damaged files may say about their columns.
-            buffer_size=BUFFER if content.handle.size() > SHORT else 0,
+            # Columns of short row groups are read whole: through a buffer, a damaged page could claim gigabytes.
+            buffer_size=BUFFER if content.longest_group() > SHORT else 0,
             page_checksum_verification=True,
         )
 
