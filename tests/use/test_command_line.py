@@ -403,6 +403,16 @@ def test_plan_refuses_what_is_for_another_method(place, capsys):
         assert run(capsys, "plan", "study.toml", "--rows", "100", "--epsilon", "1", *given)[0] == 2
 
 
+def test_plan_says_how_long_intervals_will_be(place, capsys):
+    facts = ("plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2")
+    code, out, _ = run(capsys, *facts, "-o", "picture")
+    assert code == 0 and "How long 95% intervals" in out and "interval of age" in out and "delta 0" in out
+    assert (place / "picture.png").stat().st_size > 10_000
+    values = json.loads(run(capsys, *facts, "--delta", "1e-6", "--json")[1])["intervals"]
+    assert values["delta"] == 1e-6 and {each["term"] for each in values["terms"]} == {"age", "region[south]"}
+    assert json.loads(run(capsys, *facts, "--choice-only", "--json")[1])["intervals"] is None
+
+
 def test_plan_refuses_effects_that_are_no_numbers(place, capsys):
     facts = ("plan", "study.toml", "--rows", "100", "--epsilon", "1", "--method", "pcls")
     code, _, err = run(capsys, *facts, "--effects", "big,small")

@@ -10,6 +10,7 @@ from dpselect.rehearse.planning.plan import Plan
 from dpselect.report.paper.figures import INK, SETTINGS
 
 LINE, POINT, GOAL = "#0072B2", "#D55E00", "#009E73"
+MARKS = 5
 
 
 def plan_figure(plan: Plan) -> Any:
@@ -34,20 +35,33 @@ def plan_figure(plan: Plan) -> Any:
     return figure
 
 
-def outlook_figure(outlook: Outlook) -> Any:
-    """The same for votes: the share of R^2 that is kept, in the typical world."""
+Curve = Sequence[tuple[float, float | None]]
+
+
+def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = None) -> Any:
+    """The same for votes: the share of R^2 that is kept, in the typical world.
+
+    `lengths` are the name of a slope, and how long its interval is over epsilon and over n; they get two panels below.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(8.4, 3.9), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
+        figure = Figure(figsize=(8.4, 3.9 if lengths is None else 6.6), layout="constrained")
+        panels = figure.subplots(1 if lengths is None else 2, 2, sharey="row", squeeze=False)
+        left, right = panels[0]
         kept, label = outlook.expected.kept, "the typical world"
         _draw(left, outlook.by_epsilon, (outlook.epsilon, kept), None, 0.8, label)
         _draw(right, outlook.by_rows, (outlook.rows, kept), outlook.rows_needed, 0.8, label)
         left.set_xlabel(f"epsilon, at n = {outlook.rows:,}")
         right.set_xlabel(f"rows n, at epsilon = {outlook.epsilon:g}")
         left.set_ylabel("expected share of R² kept")
+        if lengths is not None:
+            for panel, curve, here in zip(panels[1], lengths[1:], (outlook.epsilon, outlook.rows), strict=True):
+                _draw_lengths(panel, curve, here)
+            panels[1, 0].set_xlabel(f"epsilon, at n = {outlook.rows:,}")
+            panels[1, 1].set_xlabel(f"rows n, at epsilon = {outlook.epsilon:g}")
+            panels[1, 0].set_ylabel(f"length of the interval of {lengths[0]}")
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
         figure.suptitle(_wrapped(outlook.verdict), fontsize=9, color=INK)
@@ -76,10 +90,42 @@ def _draw(
         panel.axvline(needed, color=GOAL, ls=":", lw=1)
         shown = f"{needed:,}" if isinstance(needed, int) else f"{needed:.2g}"
         panel.annotate(f"needed: about {shown} ", (needed, 0.93), fontsize=8, color=GOAL, ha="right")
-    panel.set_xscale("log")
-    panel.xaxis.set_major_formatter(lambda value, place: f"{value:,.10g}")
+    _marked(panel, [x for x, _ in points])
     panel.set_ylim(-0.02, 1.04)
     panel.grid(color="#DDDDDD", lw=0.6)
+
+
+def _draw_lengths(panel: Any, curve: Curve, here: float) -> None:
+    """Lengths on a logarithmic scale; where nothing is seen there is no point, and a grey band says so."""
+    seen = [(x, length) for x, length in curve if length is not None]
+    from matplotlib.ticker import LogLocator
+
+    _marked(panel, [x for x, _ in curve])
+    panel.set_xlim(curve[0][0] / 1.15, curve[-1][0] * 1.15)
+    if seen:
+        panel.plot(*zip(*seen, strict=True), color=LINE, lw=1.8, marker="o", ms=3)
+        panel.set_yscale("log")
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        for x, length in seen:
+            if x == here:
+                panel.plot(x, length, color=POINT, marker="D", ms=8, ls="", zorder=5)
+    blind = [x for x, length in curve if length is None]
+    if blind:
+        panel.axvspan(curve[0][0] / 1.15, seen[0][0] if seen else curve[-1][0] * 1.15, color="#EEEEEE", zorder=0)
+        panel.text(0.03, 0.93, "not seen here", fontsize=8, color=INK, va="top", transform=panel.transAxes)
+    panel.yaxis.set_major_formatter(lambda value, place: f"{value:,.10g}")
+    panel.yaxis.set_minor_formatter(lambda value, place: "")
+    panel.grid(color="#DDDDDD", lw=0.6)
+
+
+def _marked(panel: Any, places: Sequence[float]) -> None:
+    """A logarithmic axis with a mark at each point, or at each second one of many, and no others."""
+    from matplotlib.ticker import NullLocator
+
+    panel.set_xscale("log")
+    panel.set_xticks(places if len(places) <= MARKS else places[::2])
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.xaxis.set_major_formatter(lambda value, place: f"{value:,.6g}" if value < 1000 else f"{value:,.0f}")
 
 
 def _wrapped(text: str, width: int = 125) -> str:

@@ -14,6 +14,7 @@ from dpselect.rehearse.planning.outlook import Outlook, outlook_study, percent
 from dpselect.rehearse.planning.plan import Plan, plan_study
 from dpselect.report.paper.figures import save_figure
 from dpselect.report.paper.plan_figure import outlook_figure, plan_figure
+from dpselect.use.interval_plan import ExpectedIntervals, expected_intervals, two_digits
 from dpselect.use.shell.files import require_writable
 from dpselect.use.shell.options import EPSILON, JSON, METHOD, QUIET, STUDY
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
@@ -36,7 +37,9 @@ Example:
     "--r2", type=float, metavar="R2", help="Votes: the share of the response that is supposed to be explained."
 )
 @click.option("--choice-only", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice.")
-@click.option("--delta", default="1e-6", show_default=True, metavar="D", help="For methods that need one.")
+@click.option(
+    "--delta", metavar="D", help="Of the run that is planned: 0 unless stated for votes, 1e-6 for pcls and pcpl."
+)
 @click.option(
     "--effects", metavar="A,B,...", help="pcls, pcpl: supposed effects of the variables, each scaled to [-1, 1]."
 )
@@ -50,23 +53,26 @@ Example:
 def command(output: str | None, as_json: bool, quiet: bool, **given: Any) -> None:
     """Say what a choice for STUDY with N rows would find and what not, in several supposed worlds. No row is read.
 
-    For votes: the share of R² that is kept, the smallest effect that is found, and what more rows or another epsilon would
-    buy. For pcls and pcpl: the chance of the right model, and the best settings.
+    For votes: the share of R² that is kept, the smallest effect that is found, how long the intervals of the coefficients are, and
+    what more rows or another epsilon would buy. For pcls and pcpl: the chance of the right model, and the best settings.
     """
     target = Path(output).with_suffix("") if output is not None else None
     if target is not None:
         require_writable(target.with_suffix(".png"), target.with_suffix(".svg"))
     with sharing("Planning", quiet or as_json) as progress:
         found = _found(progress, **given)
+        lengths = _lengths(found, **given)
     if target is not None:
-        figure = outlook_figure(found) if isinstance(found, Outlook) else plan_figure(found)
+        curves = None if lengths is None else (lengths.shown, lengths.by_epsilon, lengths.by_rows)
+        figure = outlook_figure(found, curves) if isinstance(found, Outlook) else plan_figure(found)
         save_figure(figure, target.parent, target.name)
     if as_json:
-        answer_json(found.to_dict())
+        intervals = {"intervals": None if lengths is None else lengths.to_dict()} if isinstance(found, Outlook) else {}
+        answer_json(found.to_dict() | intervals)
     elif quiet:
         click.echo(found.verdict)
     elif isinstance(found, Outlook):
-        _show_outlook(found, given["study"])
+        _show_outlook(found, lengths, given["study"])
     else:
         _show(found)
 
@@ -80,7 +86,7 @@ def _found(
     method: str,
     r2: float | None,
     choice_only: bool,
-    delta: str,
+    delta: str | None,
     effects: str | None,
     deviation: float | None,
     wanted: float,
@@ -100,13 +106,23 @@ def _found(
         epsilon=price,
         effects=_numbers(effects),
         deviation=deviation,
-        delta=float(exact_delta(delta, positive=True)),
+        delta=float(exact_delta(delta or "1e-6", positive=True)),
         wanted=wanted,
         progress=progress,
     )
 
 
-def _show_outlook(found: Outlook, study: str) -> None:
+def _lengths(found: Plan | Outlook, **given: Any) -> ExpectedIntervals | None:
+    """The intervals that `analyze` would give; none where it would not run, or is not what is planned."""
+    if not isinstance(found, Outlook) or given["choice_only"]:
+        return None
+    slack = float(exact_delta(given["delta"] or "0"))
+    return expected_intervals(
+        read_study(given["study"]), rows=given["rows"], epsilon=found.epsilon, delta=slack, r2=given["r2"]
+    )
+
+
+def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str) -> None:
     click.echo(heading(found.verdict))
     click.echo()
     show_table(
@@ -128,22 +144,33 @@ def _show_outlook(found: Outlook, study: str) -> None:
         click.echo("span four standard deviations:")
         click.echo(pairs(list(found.units)))
     click.echo()
-    show_table(
-        ["rows", "R² kept", "epsilon", "R² kept"],
-        [
-            [f"{n:,}", percent(one), f"{epsilon:.3g}", percent(other)]
-            for (n, one), (epsilon, other) in zip(
-                found.by_rows[-len(found.by_epsilon) :], found.by_epsilon, strict=False
-            )
-        ],
-        numbers=(0, 1, 2, 3),
-    )
+    if lengths is not None:
+        _show_lengths(lengths, study)
+    rows = [[f"{n:,}", percent(kept)] for n, kept in found.by_rows[-len(found.by_epsilon) :]]
+    prices = [[f"{epsilon:.3g}", percent(kept)] for epsilon, kept in found.by_epsilon]
+    head = ["rows", "R² kept", "epsilon", "R² kept"]
+    if lengths is not None:
+        head = ["rows", "R² kept", f"interval of {lengths.shown}", "epsilon", "R² kept", f"interval of {lengths.shown}"]
+        for table, curve in ((rows, lengths.by_rows), (prices, lengths.by_epsilon)):
+            for row, (_, length) in zip(table, curve[-len(table) :], strict=True):
+                row.append("not seen" if length is None else two_digits(length))
+    show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
     click.echo(f"Both tables and the verdict's first number suppose: {found.supposed}.")
     if found.recommended != "votes":
         click.echo(
             f"In all worlds {found.recommended} keeps more: dpselect analyze {study} DATA --epsilon {found.epsilon:g} "
             f"--method {found.recommended}"
         )
+
+
+def _show_lengths(lengths: ExpectedIntervals, study: str) -> None:
+    """Each slope's interval, in the variable's own units."""
+    click.echo("How long 95% intervals are expected to be, for one unit or a level against its reference")
+    click.echo(
+        f"(epsilon {lengths.epsilon:.3g} and delta {lengths.delta:g} for the coefficients, {lengths.noise} noise):"
+    )
+    click.echo(pairs(list(lengths.words(read_study(study)))))
+    click.echo()
 
 
 def _numbers(text: str | None) -> list[float] | None:

@@ -137,7 +137,8 @@ def _plan(options: Options) -> list[str]:
             r2=None if options["r2"] is None else str(options["r2"]),
             choice_only="True" if options["choice_only"] else None,
         )
-        return [STUDY.format(**options), call, "print(plan.verdict)"]
+        lines = [STUDY.format(**options), call, "print(plan.verdict)"]
+        return lines if options["choice_only"] else [*lines, *_lengths(options)]
     effects = options["effects"]
     call = _call(
         "plan = dpselect.rehearse.plan_study",
@@ -150,6 +151,24 @@ def _plan(options: Options) -> list[str]:
         wanted=str(options["wanted"]),
     )
     return [STUDY.format(**options), call, "print(plan.verdict)"]
+
+
+def _lengths(options: Options) -> list[str]:
+    call = _call(
+        "lengths = expected_intervals",
+        "study",
+        rows=str(options["rows"]),
+        epsilon=_number(options["epsilon"]),
+        delta=_number(options["delta"]),
+        r2=None if options["r2"] is None else str(options["r2"]),
+    )
+    return [
+        "",
+        "from dpselect.use.interval_plan import expected_intervals",
+        "",
+        call,
+        "print(lengths and lengths.words(study))",
+    ]
 
 
 def _check(options: Options) -> list[str]:

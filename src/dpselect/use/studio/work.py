@@ -33,6 +33,7 @@ from dpselect.report.verify.answers import Check
 from dpselect.report.verify.verify import check_report
 from dpselect.use.analysis_plan import plan_analysis, rows_to_suppose
 from dpselect.use.analyze import Paid, run_analysis
+from dpselect.use.interval_plan import expected_intervals
 from dpselect.use.rehearsal import Rehearsal
 from dpselect.use.select import choose_model
 from dpselect.use.shell.files import require_writable, write_aside
@@ -118,12 +119,15 @@ def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str
         wide, narrow = (draw(narrow=small) for small in (False, True))
         charts.append((name, wide, narrow))
     effects = tuple((f"Smallest effect found: {name}", words) for name, words in found.units)
+    expected = expected_intervals(assumptions, rows=rows, epsilon=price, delta=1e-6, r2=share)
+    lengths = () if expected is None else expected.words(assumptions)
+    intervals = tuple((f"Length of its 95% interval: {name}", words) for name, words in lengths)
     return PlanFacts(
         rows=rows,
         epsilon=epsilon,
         r_squared=r_squared,
         verdict=found.verdict,
-        facts=(("Supposed", found.supposed), *effects),
+        facts=(("Supposed", found.supposed), *effects, *intervals),
         charts=tuple(charts),
         table=tuple(
             (f"{e:.3g}", percent(one), f"{n:,}", percent(other))

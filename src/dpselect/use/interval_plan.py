@@ -1,0 +1,154 @@
+"""Public. How long the intervals of `analyze` are expected to be, before a row is read: its own intervals, of supposed sums."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dpselect.assume.models.budget import Budget
+from dpselect.assume.models.split import default_split
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import INTERCEPT
+from dpselect.assume.study.variables import Numeric
+from dpselect.errors import AssumptionError
+from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
+from dpselect.rehearse.planning.outlook import STEPS
+from dpselect.rehearse.planning.sums import likely_models, supposed_moments, supposed_products
+from dpselect.rehearse.planning.supposed import three_digits
+from dpselect.rehearse.planning.worlds import Floats, layout_of, typical
+from dpselect.release.coefficients.units import user_scale
+from dpselect.release.equations.findings import Finding, findings, fit
+from dpselect.release.equations.problem import problem
+from dpselect.release.estimate import EstimatePlan, plan_estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedIntervals:
+    """Public. The lengths of 95% intervals that are expected in the typical world, if as many terms are chosen as have an effect.
+
+    `terms` has each slope's name and its length in the user's units; None where the price could not show it, and then the size that
+    could have been seen. `by_rows` and `by_epsilon` have the length of the slope `shown` at other numbers of rows and prices.
+    """
+
+    epsilon: float
+    delta: float
+    noise: str
+    supposed: str
+    terms: tuple[tuple[str, float | None, float], ...]
+    shown: str
+    by_rows: tuple[tuple[float, float | None], ...]
+    by_epsilon: tuple[tuple[float, float | None], ...]
+
+    @property
+    def seen(self) -> float:
+        """The share of the slopes that would be estimated."""
+        return sum(length is not None for _, length, _ in self.terms) / max(len(self.terms), 1)
+
+    def words(self, assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
+        """Each slope's name and the length of its interval, as people read them."""
+        response = assumptions.response
+        unit = f" of {response.name}" if isinstance(response, Numeric) else f" in the chance of {response.name}"
+        return tuple(
+            (
+                name,
+                f"{two_digits(length)}{unit}"
+                if length is not None
+                else f"not seen; about {two_digits(visible)}{unit} could be",
+            )
+            for name, length, visible in self.terms
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        terms = [{"term": name, "length": length, "visible": visible} for name, length, visible in self.terms]
+        return asdict(self) | {"terms": terms, "seen": self.seen}
+
+
+def two_digits(value: float) -> str:
+    """A forecast is no better than that."""
+    return three_digits(float(f"{value:.2g}"))
+
+
+def expected_intervals(
+    assumptions: Assumptions, *, rows: int, epsilon: float, delta: float = 0.0, r2: float | None = None
+) -> ExpectedIntervals | None:
+    """What `analyze` with its defaults would show; None where a bound that an estimate needs is not stated.
+
+    The intervals are those of a release whose noise happened to be zero: the law of the noise makes their length, not the draw.
+    """
+    try:
+        assumptions.require_bounds("An estimate")
+    except AssumptionError:
+        return None
+    world = typical(layout_of(assumptions), r2)
+    columns, others = likely_models(assumptions, world)
+    here = _Supposed(assumptions, columns, supposed_products(assumptions, world), delta)
+    found = here.found(rows, epsilon)
+    if others:
+        found = replace(here, columns=others).found(rows, epsilon) | found
+    places = {column.name: place for place, column in enumerate(assumptions.columns)}
+    found = {name: found[name] for name in sorted(found, key=lambda name: places.get(name, -1))}
+    terms = tuple(
+        (name, None if each.value is None else each.upper - each.lower, each.visible)
+        for name, each in found.items()
+        if name != INTERCEPT
+    )
+    if not terms:
+        return None
+    slopes = [each for each in terms if places[each[0]] in columns]
+    shown, now = slopes[0][:2]
+
+    def length(count: int, price: float) -> float | None:
+        if (count, price) == (rows, epsilon):
+            return now
+        one = here.found(count, price, shown).get(shown)
+        return None if one is None or one.value is None else one.upper - one.lower
+
+    return ExpectedIntervals(
+        epsilon=here.price(rows, epsilon),
+        delta=delta,
+        noise=here.plan(rows, epsilon).noise.scale.noise,
+        supposed=world.words,
+        terms=terms,
+        shown=shown,
+        by_rows=tuple((round(rows * k), length(round(rows * k), epsilon)) for k in STEPS if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, length(rows, epsilon * k)) for k in STEPS),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Supposed:
+    """Public. A study and what is supposed about its rows."""
+
+    assumptions: Assumptions
+    columns: tuple[int, ...]
+    products: Floats
+    delta: float
+
+    def price(self, rows: int, epsilon: float) -> float:
+        """What of epsilon `analyze` leaves for the estimate by default."""
+        split = default_split("votes", rows=rows, columns=len(self.assumptions.columns), epsilon=str(epsilon))
+        return float(Budget(str(epsilon), 0).split(*split)[1].epsilon)
+
+    def plan(self, rows: int, epsilon: float) -> EstimatePlan:
+        """All about the estimate of the terms with an effect."""
+        price = str(self.price(rows, epsilon))
+        return plan_estimate(self.assumptions, self.columns, epsilon=price, delta=str(self.delta))
+
+    def found(self, rows: int, epsilon: float, only: str | None = None) -> dict[str, Finding]:
+        """What would be found of each coefficient, or of one (nothing if that is clear beforehand), in the user's units."""
+        plan, columns = self.plan(rows, epsilon), self.columns
+        sums = supposed_moments(self.assumptions, self.products, rows)
+        noisy = NoisyMoments(
+            layout=plan.layout,
+            noise=plan.noise,
+            values=tuple(weighted_integers(sums, plan.layout, plan.noise.scale)),
+            known_rows=rows if plan.layout.neighbors == "replace-one" else None,
+        )
+        scale = user_scale(self.assumptions, columns)
+        kept = [k for k, name in enumerate(scale.names) if scale.matrix[k].any() and only in (None, name)]
+        solved = fit(problem(noisy, columns))
+        if only is not None and not solved.quiet:
+            return {}
+        made = findings(solved, scale.matrix[kept], level=0.95)
+        return {scale.names[k]: each for k, each in zip(kept, made, strict=True)}
