@@ -12,6 +12,8 @@
 #define LOWEST (-20) /* the first bin that is ever a top; products are 0 or above 1e-150 */
 #define HIGHEST 15   /* the last one; products are at most 1e150 */
 #define TOGETHER 64  /* rows of a block whose products are sliced together */
+#define SOON 64      /* rows from sending for one to using it */
+#define LINE 8       /* doubles of a cache line */
 #define SIZE_BITS ((four_bits){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX})
 
 static const double UNITS[HIGHEST - LOWEST + 1] = {
@@ -156,6 +158,15 @@ static int move_block(const bins *b, Py_ssize_t numbers, int8_t *tops, double *s
     return fine;
 }
 
+/* A row that is needed soon. */
+INLINE void send_for(const flush *f, Py_ssize_t place)
+{
+    const double *const row = (const double *)f->rows + place * (f->width - 1);
+    for (Py_ssize_t k = 0; k < f->width - 1; k += LINE)
+        __builtin_prefetch(row + k);
+    __builtin_prefetch(row + f->width - 2);
+}
+
 static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
 {
     const double *used[TOGETHER + 1];
@@ -179,10 +190,13 @@ static int add_binned_blocks(const flush *f, int8_t *tops, double *slices)
             const Py_ssize_t some = end - from < TOGETHER ? end - from : TOGETHER;
             for (Py_ssize_t r = 0; fine && r < some; r++) {
                 const Py_ssize_t place = f->order[from + r];
-                fine = place < f->count;
-                if (fine)
+                const Py_ssize_t later = from + r + SOON < f->sorted ? f->order[from + r + SOON] : place;
+                fine = place < f->count && later < f->count;
+                if (fine) {
+                    send_for(f, later);
                     memcpy(b.z + r * b.stride + 1, (const double *)f->rows + place * (f->width - 1),
                            (size_t)(f->width - 1) * sizeof(double));
+                }
             }
             if (fine)
                 add_slices(&b, some);
