@@ -42,6 +42,7 @@ setup(
         Extension(
             "dpselect.minimize._votes",
             sources=["src/dpselect/minimize/_votes.c"],
+            depends=["src/dpselect/minimize/_votes_fit.h"],
             extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,

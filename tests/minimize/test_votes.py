@@ -53,7 +53,8 @@ def plain_votes(rows, ridge, dead_zone, intercept):
     size = np.sqrt((x**2).sum(axis=0))
     live = size > 1e-9 * np.abs(rows[:, :-1]).max(axis=0, initial=1e-300)
     z = np.where(live, x / np.where(live, size, 1), 0)
-    inverse = np.linalg.inv(z.T @ z + (ridge + 1e-9) * np.eye(len(size)))
+    share = ((z[:, live].T @ y) ** 2).mean() / (y @ y) if live.any() else 0.0
+    inverse = np.linalg.inv(z.T @ z + (ridge * (1 - share) ** 4 + 1e-9) * np.eye(len(size)))
     b, hat = inverse @ (z.T @ y), inverse @ z.T @ z
     freedom = max(len(y) - (intercept != "none") - np.trace(2 * hat - hat @ hat.T), 0.3)
     variance = ((y - z @ b) ** 2).sum() / freedom

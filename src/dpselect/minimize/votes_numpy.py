@@ -4,11 +4,13 @@ A block keeps the sums of products of (1, x, y) over its rows, each as a double 
 intercept they are centred by the block's own means, in twice the digits, so that years and timestamps do not cancel. Columns
 and response are scaled to one; a column that is constant in its block, up to what rounding may leave, gets no vote. Then
 
+    ridge = stated ridge (1 - q)^4,    q the mean of c_j^2, the squared correlations with the response,
     b = (G + ridge I)^-1 c,    noise = (G + ridge I)^-1 G (G + ridge I)^-1,    statistic_j = b_j / sqrt(noise_jj RSS / freedom)
 
 with freedom = rows - (1 if centred) - trace(2H - HH'), H = (G + ridge I)^-1 G, and no less than LEAST_FREEDOM. A statistic above
 the dead zone is a vote for a positive coefficient, below its negative one for a negative one; with a dead zone of 0 the sign
-decides. A TINY ridge is always there, so that columns that say the same in a block share what they say.
+decides. A ridge steadies a small block, and lets a column that follows a strong one keep some of its effect: so a block in which
+much is explained uses less of it. A TINY ridge is always there, so that columns that say the same in a block share what they say.
 
 The compiled twin, _votes.c, does the same double operations in the same order: the votes are the same to the last one.
 
@@ -107,16 +109,26 @@ def _centred(high: Floats, low: Floats, rows: Floats) -> tuple[Floats, Floats]:
 def _fit(gram: Floats, rows: Floats, fits: Flags, live: Flags, means: Floats, how: Fitting) -> NDArray[np.int8]:
     """Votes (columns, lanes) from the scaled sums, the response last."""
     cross = gram[:-1, -1]
-    lower, pivots, fits = _factor(gram, how.ridge + TINY, fits)
+    ridge = _own_ridge(cross, live, how.ridge)
+    lower, pivots, fits = _factor(gram, ridge, fits)
     b = _coefficients(lower, pivots, cross)
     if how.with_intercept:
         first = means[-1] - _total(means[:-1] * b)
         b, live = np.concatenate([first[None], b]), np.concatenate([fits[None], live])
     passed = live & fits
     if how.dead_zone > 0:
-        passed = passed & _far_from_zero(b, _inverse(lower, pivots), cross, rows, live, means[:-1], how)
+        passed = passed & _far_from_zero(b, _inverse(lower, pivots), cross, rows, live, means[:-1], ridge, how)
     votes = np.where(passed, np.sign(b), 0.0)
     return np.where(np.isfinite(votes), votes, 0.0).astype(np.int8)
+
+
+def _own_ridge(cross: Floats, live: Flags, stated: float) -> Floats:
+    """The ridge of every lane: the stated one, the less of it the more the columns go along with the response."""
+    count = _total(np.where(live, 1.0, 0.0))
+    left = 1.0 - _total(cross * cross) / np.maximum(count, 1.0)
+    square = left * left
+    ridge: Floats = stated * (square * square) + TINY
+    return ridge
 
 
 def _coefficients(lower: Floats, pivots: Floats, cross: Floats) -> Floats:
@@ -131,10 +143,9 @@ def _coefficients(lower: Floats, pivots: Floats, cross: Floats) -> Floats:
 
 
 def _far_from_zero(
-    b: Floats, inverse: Floats, cross: Floats, rows: Floats, live: Flags, means: Floats, how: Fitting
+    b: Floats, inverse: Floats, cross: Floats, rows: Floats, live: Flags, means: Floats, ridge: Floats, how: Fitting
 ) -> Flags:
     """Whether b^2 freedom > (dead zone)^2 RSS noise, for the intercept too if it has votes."""
-    ridge = how.ridge + TINY
     slopes = b[-len(cross) :] if len(cross) else b[:0]
     live = live[len(b) - len(cross) :]
     rss = np.maximum((1.0 - _total(slopes * cross)) - ridge * _total(slopes * slopes), 0.0)
@@ -162,13 +173,13 @@ def _total(values: Floats) -> Floats:
     return total
 
 
-def _factor(gram: Floats, ridge: float, fits: Flags) -> tuple[Floats, Floats, Flags]:
+def _factor(gram: Floats, ridge: Floats, fits: Flags) -> tuple[Floats, Floats, Flags]:
     """L (its unit diagonal left out), 1/D, and which lanes could be factored."""
     columns, lanes = len(gram) - 1, gram.shape[2]
     lower = np.zeros((columns, columns, lanes))
     diagonal, pivots = np.zeros((columns, lanes)), np.zeros((columns, lanes))
     for j in range(columns):
-        pivot = np.full(lanes, 1.0 + ridge)
+        pivot = 1.0 + ridge
         line = gram[j, j + 1 : columns].copy()  # above the diagonal: the roundings below it may differ
         for k in range(j):
             scaled = lower[j, k] * diagonal[k]

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from dpselect.assume.models.vote_rule import VoteRule, expected_nats, ridge_for, spread, vote_rule
+from dpselect.assume.models.vote_rule import VoteRule, expected_nats, ridge_for, spread, vote_rule, wanted_size
 from dpselect.errors import AssumptionError
 
 
@@ -24,8 +24,8 @@ def share(rule: VoteRule) -> float:
 def test_there_is_a_rule_for_any_facts(rows: int, columns: int, terms: int, epsilon: float) -> None:
     rule = vote_rule(rows, columns, terms, epsilon)
     assert 1 <= rule.blocks <= max(rows, 1)
-    assert 2 <= rule.partitions <= 16
-    assert 0 <= rule.ridge <= 0.15
+    assert 2 <= rule.partitions <= 32
+    assert 0 <= rule.ridge <= 2.4
     assert 1 <= rule.threshold <= max(0.45 * rule.blocks * rule.partitions, 1)
     assert rule.price >= 0
     assert math.isfinite(rule.price)
@@ -35,14 +35,30 @@ def test_there_is_a_rule_for_any_facts(rows: int, columns: int, terms: int, epsi
 
 def test_the_paper_study_as_measured() -> None:
     rule = vote_rule(1000, 7, 6, 1.0)
-    assert (rule.blocks, rule.partitions, rule.threshold) == (114, 16, 296)
-    assert (rule.ridge, rule.price) == (pytest.approx(0.0713, abs=1e-4), pytest.approx(0.3712, abs=1e-4))
+    assert (rule.blocks, rule.partitions, rule.threshold) == (114, 25, 476)
+    assert (rule.ridge, rule.price) == (pytest.approx(0.0816, abs=1e-4), pytest.approx(0.3712, abs=1e-4))
 
 
-def test_ridge_is_for_small_blocks_alone() -> None:
-    assert ridge_for(7.0, 7) == pytest.approx(0.1)
-    assert ridge_for(13.9, 7) > 0
+def test_ridge_is_for_small_blocks_alone_and_fades() -> None:
+    assert ridge_for(7.0, 7) * (6 / 7) ** 4 == pytest.approx(0.0975)
+    assert 0 < ridge_for(13.9, 7) < 0.001
     assert ridge_for(14.0, 7) == 0 == vote_rule(20_000, 7, 6, 0.5).ridge
+
+
+def test_blocks_have_more_rows_than_columns_as_soon_as_they_can() -> None:
+    sizes = [wanted_size(share * 10, 10) for share in (0.2, 0.8, 1.5, 3.0, 10.0, 1000.0)]
+    assert sizes == sorted(sizes)
+    assert sizes[:2] == [pytest.approx(2 / math.sqrt(1.4)), pytest.approx(0.8 * 10 / math.sqrt(2.6), rel=0.05)]
+    assert sizes[2] == pytest.approx(11.5, rel=0.05)
+    assert sizes[-2:] == [pytest.approx(100 / math.sqrt(21)), pytest.approx(10_000 / math.sqrt(2001))]
+    assert vote_rule(3, 2, 1, 1e-300).blocks == 1
+    assert vote_rule(10**10, 2, 1, 1e300).blocks > 1
+
+
+def test_company_raises_the_threshold_of_small_blocks_alone() -> None:
+    few, many = vote_rule(8_000, 101, 100, 1.0), vote_rule(200_000, 101, 100, 1.0)
+    assert share(few) == pytest.approx(0.4, abs=0.001)
+    assert share(many) < 0.2
 
 
 def test_sums_fit_in_memory() -> None:
@@ -56,7 +72,7 @@ def test_long_tables_have_larger_blocks_less_ridge_and_fewer_partitions() -> Non
     sizes = [size(rows, rule) for rows, rule in zip((1_000, 10_000, 100_000, 10**6, 10**7), rules, strict=True)]
     assert sizes == sorted(sizes)
     assert [rule.ridge for rule in rules] == sorted((rule.ridge for rule in rules), reverse=True)
-    assert [rule.partitions for rule in rules] == [16, 8, 3, 2, 2]
+    assert [rule.partitions for rule in rules] == [25, 8, 3, 2, 2]
 
 
 def test_the_threshold_is_above_chance_where_epsilon_is_large() -> None:

@@ -9,13 +9,15 @@ from typing import Any
 from dpselect.errors import AssumptionError
 
 LEAST_SQUARES = "least squares"
-MOST_PARTITIONS = 16
+MOST_PARTITIONS = 32
 FEWEST_PARTITIONS = 2
 SMALLEST_BLOCK = 2.5  # rows: below it most blocks of independent sizes have nothing to say
 LARGEST_BLOCK = 1 << 21  # rows: sums of more than 2^22 would no longer be exact, and sizes vary
 BYTES_FOR_SUMS = 400_000_000
 BYTES_A_SUM = 25  # the exact sums of a variable without bounds; bounded ones need 8
 HIGHEST_SHARE = 0.4  # of unanimity: no threshold is higher
+ROWS_A_COLUMN = 1.15
+COMPANY = 0.19  # the correlation with what is explained up to which a column is taken for idle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +25,7 @@ class VoteRule:
     """Public. The numbers that block votes need before a row is read.
 
     In each of `partitions` partitions every row goes to one of `blocks` blocks by a chance of its own. A block votes
-    +1, 0 or -1 on each column: the sign of its ridge coefficient, 0 where that is within `dead_zone` standard errors,
+    +1, 0 or -1 on each column: the sign of its ridge coefficient (of `ridge` a block that explains much uses less), 0 where that is within `dead_zone` standard errors,
     where the column is constant, or where the block cannot be fitted. A term's agreement is the largest
     |votes above - votes below| of its columns, from 0 to blocks * partitions; `threshold` is in the same votes, and
     `price` is what each term costs, in nats.
@@ -64,9 +66,8 @@ def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: flo
     """
     _check(rows, columns, terms, epsilon)
     price, nats = expected_nats(terms)
-    few_blocks_suffice = rows * epsilon / (8 * (nats + 1))
-    size = few_blocks_suffice / math.sqrt(1 + 2 * few_blocks_suffice / columns)
-    blocks = max(1, int(rows / max(min(size, largest_size(rows)), smallest)))
+    size = min(wanted_size(rows * epsilon / (8 * (nats + 1)), columns), largest_size(rows))
+    blocks = max(1, int(rows / max(size, smallest)))
     partitions = min(max(round(800 / math.sqrt(rows)), FEWEST_PARTITIONS), MOST_PARTITIONS)
     blocks, partitions = _within_memory(rows, columns, blocks, partitions)
     share, short = threshold_share(rows, columns, blocks, partitions, nats, epsilon)
@@ -80,14 +81,27 @@ def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: flo
     )
 
 
+def wanted_size(affordable: float, columns: int) -> float:
+    """Rows a block, where `affordable` would leave just enough blocks for the choice to be clear.
+
+    Half of what a longer table affords makes more blocks, half larger ones. A block of fewer rows than columns cannot tell a column
+    from one that goes along with it: as soon as 1.15 rows a column are affordable, blocks have about that many.
+    """
+    per_column = min(affordable / columns, 1e12)
+    usual = per_column / math.sqrt(1 + 2 * per_column)
+    enough = 1 / (1 + min(max(ROWS_A_COLUMN / per_column, 0.01), 100.0) ** 10)
+    return columns * (usual + max(ROWS_A_COLUMN - usual, 0.0) * enough)
+
+
 def ridge_for(size: float, columns: int) -> float:
     """What is added to the unit diagonal in a block of so many rows: something in small blocks, nothing from 2D rows on.
 
     A small block cannot tell its columns apart without it. But a ridge lets a column that merely follows a strong one keep some
-    of its effect, in the same direction in every block, and in long tables blocks would agree on that; there least
-    squares stands by itself.
+    of its effect, in the same direction in every block: so it fades as blocks grow, and a block uses the less of it the more
+    its columns explain (`minimize.votes_numpy`). Divided by what chance alone makes of that in a block of so many rows.
     """
-    return min(0.1 * (columns / size) ** 1.5, 0.15) if size < 2 * columns else 0.0
+    wanted = min(0.13 * ((columns / size) ** 2 - 0.25), 0.3)
+    return max(wanted, 0.0) / (1 - 1 / max(size, SMALLEST_BLOCK)) ** 4
 
 
 def largest_size(rows: int) -> float:
@@ -119,14 +133,17 @@ def threshold_share(
 ) -> tuple[float, float]:
     """The threshold as a share of unanimity: above chance, as BIC is; above what the private choice blurs; at most .4.
 
-    Where .4 is less than the blur asks for, the nats that are missing come second: they are added to the price, so that a choice
-    which cannot tell terms apart takes few of them instead of any.
+    And above the votes that a small block gives to a column for its company: with a correlation of .19 to what is explained, B rows
+    vote for it with 2 Phi(.19 sqrt B) - 1, less as B comes near the number of columns. Where .4 is less than the blur asks for,
+    the nats that are missing come second: they are added to the price, so that a choice which cannot tell terms apart takes few of
+    them instead of any.
     """
-    one = spread(rows, columns, blocks, partitions)
-    chance = 1.05 * math.sqrt(math.log(max(rows, 2))) * one
-    blur = one / 2 + 3.7 * (nats - 0.6) / (epsilon * blocks)
+    one, size = spread(rows, columns, blocks, partitions), rows / blocks
+    chance = 1.1 * math.sqrt(math.log(max(rows, 2))) * one
+    blur = one / 2 + (3 * nats + 0.9) / (epsilon * blocks)
+    company = math.erf(COMPANY * max(1 - size / columns, 0.0) * math.sqrt(size / 2))
     short = max(blur - HIGHEST_SHARE, 0.0) * epsilon * blocks / 2
-    return min(max(chance, blur), HIGHEST_SHARE), short
+    return min(max(chance, blur, company), HIGHEST_SHARE), short
 
 
 def _within_memory(rows: int, columns: int, blocks: int, partitions: int) -> tuple[int, int]:

@@ -117,7 +117,8 @@ def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Floats:
     gram = X.transpose(0, 2, 1) @ X
     cross = (X * y[..., None]).sum(axis=1)
     place = np.arange(gram.shape[1])
-    gram[:, place, place] = 1.0 + held.rule.ridge + 1e-9
+    together = (cross**2).sum(axis=1) / np.maximum((y**2).sum(axis=1) * live.sum(axis=1), 1e-12)
+    gram[:, place, place] = 1.0 + (held.rule.ridge * (1 - together) ** 4 + 1e-9)[:, None]
     b = np.linalg.solve(gram, cross[..., None])[..., 0]
     votes: Floats = np.where(live, np.sign(b), 0.0).mean(axis=0)
     return votes
