@@ -25,10 +25,10 @@ class VoteRule:
     """Public. The numbers that block votes need before a row is read.
 
     In each of `partitions` partitions every row goes to one of `blocks` blocks by a chance of its own. A block votes
-    +1, 0 or -1 on each column: the sign of its ridge coefficient (of `ridge` a block that explains much uses less), 0 where that is within `dead_zone` standard errors,
-    where the column is constant, or where the block cannot be fitted. A term's agreement is the largest
-    |votes above - votes below| of its columns, from 0 to blocks * partitions; `threshold` is in the same votes, and
-    `price` is what each term costs, in nats.
+    +1, 0 or -1 on each column: the sign of its ridge coefficient (a block that explains much uses less of `ridge`), 0
+    where that is within `dead_zone` standard errors, where the column is constant, or where the block cannot be fitted.
+    A term's agreement is the largest |votes above - votes below| of its columns, from 0 to blocks * partitions;
+    `threshold` is in the same votes, and `price` is what each term costs, in nats.
     """
 
     blocks: int
