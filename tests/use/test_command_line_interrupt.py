@@ -43,8 +43,9 @@ PLACES = {
     "between charge and draw": ("dpselect.release.select._draw", 1, []),
     "planning the second release": ("dpselect.use.analyze.release_estimate", 1, ["report.json"]),
     "drawing the noise": ("dpselect.release.estimate.noisy_moments", 2, ["report.json"]),
-    "moving a file to its place": ("dpselect.use.shell.files._placed", 2, []),
-    "making the page": ("dpselect.use.commands.analyze.report_page", 2, ["report.json"]),
+    "solving": ("dpselect.release.coefficients.drawn.coefficients_from", 2, ["report.paid.json"]),
+    "moving a file to its place": ("dpselect.use.shell.files._placed", 2, ["report.paid.json"]),
+    "making the page": ("dpselect.use.commands.analyze.report_page", 2, ["report.json", "report.paid.json"]),
     "showing the answer": ("dpselect.use.commands.analyze._show", 2, ["report.html", "report.json"]),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -14,7 +15,8 @@ from dpselect.gather.sums.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, moment_noise
 from dpselect.randomize.noisy_moments import noisy_moments
 from dpselect.release.account import NO_ACCOUNT, Account, software_version
-from dpselect.release.coefficients.coefficients import Coefficients, coefficients_from
+from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.coefficients.drawn import Drawn
 from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.ledger.records import Charge
 
@@ -60,21 +62,31 @@ def plan_estimate(
     )
 
 
-def release_estimate(moments: Moments, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Coefficients:
-    """Draw the noisy moments once, after the ledger has the charge on disk, and solve from them."""
+def release_estimate(
+    moments: Moments,
+    plan: EstimatePlan,
+    account: Account = NO_ACCOUNT,
+    keep: Callable[[Drawn], None] = lambda drawn: None,
+) -> Coefficients:
+    """Draw the noisy moments once, after the ledger has the charge on disk, and solve from them.
+
+    `keep` is given what was drawn before the equations are solved: it is paid for, whatever becomes of them.
+    """
     if moments.assumptions != plan.assumptions.hash:
         raise DataError("These moments were gathered under other assumptions: gather them again with these.")
     receipt = account.charge(estimate_charge(plan.layout, plan.noise, plan.guarantee, plan.assumptions))
-    noisy = noisy_moments(moments, plan.layout, plan.noise)
-    return coefficients_from(
-        noisy,
-        plan.layout.columns,
-        plan.assumptions,
-        level=plan.intervals.level,
-        intervals=plan.intervals.kind,
+    drawn = Drawn(
+        columns=plan.layout.columns,
+        noisy=noisy_moments(moments, plan.layout, plan.noise),
+        assumptions=plan.assumptions,
+        intervals=plan.intervals,
         selected=plan.selected,
-        release={"guarantee": plan.guarantee, "receipt": receipt, "version": software_version()},
+        guarantee=plan.guarantee,
+        receipt=receipt,
+        version=software_version(),
     )
+    keep(drawn)
+    return drawn.solved()
 
 
 def estimate_charge(

@@ -17,6 +17,7 @@ from dpselect.gather.sums.moments import Moments
 from dpselect.gather.table import gather_table
 from dpselect.release.account import Account, LedgerPlace, account_of
 from dpselect.release.coefficients.coefficients import Coefficients
+from dpselect.release.coefficients.drawn import Drawn
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.odds.odds_ratios import OddsRatios
@@ -72,7 +73,7 @@ def analyze(
     return run_analysis(source, plan, account_of(ledger, data, analyst))
 
 
-Paid = Tuned | TunedSelection | Selection
+Paid = Tuned | TunedSelection | Selection | Drawn
 """What may be paid for before the estimate is."""
 
 
@@ -85,8 +86,8 @@ def run_analysis(
 ) -> Analysis:
     """Ask the ledger, read the rows once, choose, estimate.
 
-    `keep` is given the choice as soon as it is drawn (and before it the bounds, where they are bought): it is paid for, whatever
-    becomes of the estimate.
+    `keep` is given the choice as soon as it is drawn (before it the bounds, where they are bought; after it the noisy moments):
+    it is paid for, whatever becomes of the rest.
     """
     if plan.scale == "odds":
         require_rows(source)
@@ -96,7 +97,7 @@ def run_analysis(
     tuned = chosen if isinstance(chosen, TunedSelection) else None
     selection = chosen.selection if isinstance(chosen, TunedSelection) else chosen
     try:
-        coefficients = _estimated(source, moments, plan, selection.columns, account)
+        coefficients = _estimated(source, moments, plan, selection.columns, account, keep)
     except BudgetExceeded as refused:  # somebody else has spent in between
         refused.add_note(f"The choice was drawn and is paid for: {chosen}.")
         raise
@@ -116,7 +117,12 @@ def _chosen(
 
 
 def _estimated(
-    source: Any, moments: Moments | None, plan: AnalysisPlan, columns: tuple[int, ...], account: Account
+    source: Any,
+    moments: Moments | None,
+    plan: AnalysisPlan,
+    columns: tuple[int, ...],
+    account: Account,
+    keep: Callable[[Drawn], None],
 ) -> Coefficients | OddsRatios:
     """The second half, under the stated bounds."""
     asked: dict[str, Any] = {
@@ -128,4 +134,4 @@ def _estimated(
     if plan.scale == "odds":
         return release_odds(source, plan_odds(plan.assumptions, columns, **asked), account)
     found = gather_table(source, plan.assumptions) if moments is None else moments
-    return release_estimate(found, plan_estimate(plan.assumptions, columns, **asked), account)
+    return release_estimate(found, plan_estimate(plan.assumptions, columns, **asked), account, keep)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,14 @@ from dpselect.gather.logistic_sums import require_rows
 from dpselect.release.account import Account
 from dpselect.release.coefficients.intervals import INTERVALS, Intervals
 from dpselect.release.odds.release import SCALES
-from dpselect.release.tune import Tuned
-from dpselect.release.tuned_selection import TunedSelection
 from dpselect.report.board.board import board_page
-from dpselect.report.public.document import Document, today
+from dpselect.report.public.document import Document
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import analysis_lines, coefficient_columns, coefficient_rows, estimate_remarks
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
-from dpselect.use.analyze import Paid, run_analysis
-from dpselect.use.shell.delivery import deliver, names
+from dpselect.use.analyze import run_analysis
+from dpselect.use.shell.delivery import File, deliver, names
 from dpselect.use.shell.files import require_writable
 from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
 from dpselect.use.shell.options import (
@@ -39,6 +37,7 @@ from dpselect.use.shell.options import (
     TUNE,
     YES,
 )
+from dpselect.use.shell.paid import Draft
 from dpselect.use.shell.settings import Settings
 from dpselect.use.shell.signals import held
 from dpselect.use.shell.sources import Rows
@@ -127,21 +126,17 @@ def command(
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
     require_writable(page, page.with_suffix(".json"), *([] if board is None else [board]))
+    draft = Draft(page, title)
+    if draft.read():
+        _finish(draft, board, lambda document: _show(document, till, as_json, quiet, page))
+        return
     rows.check(assumptions)
     if scale == "odds":
         require_rows(rows.table(assumptions))
     till.confirm(plan.budget, yes, *plan.charges)
-    files = page.with_suffix(".json"), page
-    with held(lambda: f"Stopped; what was paid for is in {names(files)}.") as hold:
-        account = HeldAccount(till.open(), rows.label, analyst(), hold)
-        document = _run(rows, plan, account, title, quiet, files[0])
-        sheet = [] if board is None else [(Path(board), lambda: board_page(document))]
-        deliver(
-            [(files[0], document.to_json), (files[1], lambda: report_page(document)), *sheet],
-            lambda: _show(document, till, as_json, quiet, page),
-            document.to_json,
-            spare=files[0],
-        )
+    with held(lambda: f"Stopped; what was paid for is in {names((draft.report, page))}.") as hold:
+        document = _run(rows, plan, HeldAccount(till.open(), rows.label, analyst(), hold), draft, title, quiet)
+        _hand_over(document, draft, board, lambda: _show(document, till, as_json, quiet, page))
 
 
 def parse_split(text: str | None) -> tuple[str, str] | None:
@@ -154,31 +149,51 @@ def parse_split(text: str | None) -> tuple[str, str] | None:
     return first, second
 
 
-def _run(rows: Rows, plan: AnalysisPlan, account: Account, title: str, quiet: bool, file: Path) -> Document:
-    """Choose and estimate. A choice that is paid for is delivered alone if the estimate fails after it."""
-    paid: list[Paid] = []
+def _run(rows: Rows, plan: AnalysisPlan, account: Account, draft: Draft, title: str, quiet: bool) -> Document:
+    """Choose and estimate. What is paid for is delivered alone if the rest fails after it."""
     try:
         with rows.reading(plan.assumptions, quiet) as progress:
-            result = run_analysis(rows.table(plan.assumptions), plan, account, progress, keep=paid.append)
+            result = run_analysis(rows.table(plan.assumptions), plan, account, progress, keep=draft.keep)
     except BaseException:
-        if paid:
-            _keep(paid[-1], title, file)
+        if not _leave(draft) and draft.file.exists():
+            tell(f"What was paid for is kept in {draft.file}: the same command finishes the report from it.")
         raise
     return result.document(title)
 
 
-def _keep(paid: Paid, title: str, file: Path) -> None:
-    """Deliver what is paid for by itself, and say so."""
-    if isinstance(paid, Tuned):
-        text = json.dumps(paid.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        deliver([(file, lambda: text)], lambda: None, lambda: text, spare=file)
-        tell(f"The bounds were bought and are paid for: {paid}, in {file}; no model was chosen.")
-        return
-    tuned = paid if isinstance(paid, TunedSelection) else None
-    selection = paid.selection if isinstance(paid, TunedSelection) else paid
-    alone = Document(title=title, made=today(), selection=selection, tuned=tuned)
-    deliver([(file, alone.to_json)], lambda: None, alone.to_json, spare=file)
-    tell(f"The model was chosen and is paid for: {selection.formula}, in {file}; its coefficients are not.")
+def _finish(draft: Draft, board: str | None, show: Callable[[Document], None]) -> None:
+    """Hand over what an earlier run had drawn when it was killed."""
+    document = draft.document()
+    if document is not None:
+        _hand_over(document, draft, board, lambda: show(document))
+    else:
+        _leave(draft)
+    tell(
+        "An earlier run had paid for this and was stopped: it is finished now, and nothing was charged. For another, run again."
+    )
+
+
+def _leave(draft: Draft) -> bool:
+    """Deliver by itself what is paid for and is not all, and say so."""
+    alone = draft.alone()
+    if alone is None:
+        return False
+    deliver([(draft.report, lambda: alone[0])], draft.forget, lambda: alone[0], spare=draft.report)
+    tell(alone[1])
+    return True
+
+
+def _hand_over(document: Document, draft: Draft, board: str | None, show: Callable[[], None]) -> None:
+    """Write the files, then show the answer."""
+    files: list[File] = [(draft.report, document.to_json), (draft.page, lambda: report_page(document))]
+    if board is not None:
+        files.append((Path(board), lambda: board_page(document)))
+
+    def shown() -> None:
+        draft.forget()  # now that the files are written
+        show()
+
+    deliver(files, shown, document.to_json, spare=draft.report)
 
 
 def _show(document: Document, till: Till, as_json: bool, quiet: bool, page: Path) -> None:

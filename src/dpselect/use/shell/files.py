@@ -29,8 +29,10 @@ def write_text(path: Place, text: str, *, mode: int = 0o644) -> None:
 
 
 def write_aside(path: Place, text: str) -> Path | None:
-    """Write a file that was paid for: one that is there already is kept under another name, which is returned."""
+    """Write a file that was paid for: another that is there already is kept under another name, which is returned."""
     target, earlier = Path(path), None
+    if target.is_file() and target.read_bytes() == text.encode():
+        return None
     with _partial(target) as partial:
         _fill(partial, text, 0o644)
         while not _placed(partial, target):
