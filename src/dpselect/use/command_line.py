@@ -14,6 +14,7 @@ import click
 from dpselect.errors import Interrupted
 from dpselect.use.shell.failures import STOPPED, explain, say_warning
 from dpselect.use.shell.signals import ignore, stoppable
+from dpselect.use.shell.terminal import tell
 
 COMMANDS = {
     "demo": "One real data set, end to end, ending in a report to open.",
@@ -138,7 +139,7 @@ def _failed(problem: BaseException) -> int:
     failure = explain(problem)
     if failure.sentence:
         try:
-            click.echo(failure.sentence, err=True)
+            tell(failure.sentence)
         except (OSError, ValueError):
             pass  # nobody reads; the exit code says it
     return failure.code

@@ -40,6 +40,7 @@ def deliver(files: Sequence[File], show: Callable[[], None], whole: Callable[[],
             _print_somewhere(whole())
         raise
     try:
+        _flushed()  # an output that was closed is found here, whatever click's version makes of it
         show()
         _flushed()
     except (OSError, ValueError, SystemExit):  # rich makes a SystemExit of a broken pipe
@@ -82,8 +83,9 @@ def _unseen(written: Sequence[Path], whole: Callable[[], str], spare: Path) -> s
 def _print_somewhere(text: str) -> None:
     """On standard output; if that fails, on standard error."""
     try:
+        _flushed()
         click.echo(text)
         _flushed()
     except (OSError, ValueError):
         silence()
-        click.echo(text, err=True)
+        tell(text)

@@ -27,8 +27,9 @@ def _shows(stream: TextIO | None) -> bool:
 
 
 def tell(message: str) -> None:
-    """A remark that is no part of the answer."""
-    click.echo(message, err=True)
+    """A remark that is no part of the answer; where stderr was closed, it is for nobody."""
+    if sys.stderr is not None:
+        click.echo(message, err=True)
 
 
 def answer_json(values: Any) -> None:
