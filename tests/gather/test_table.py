@@ -36,9 +36,15 @@ def arrow(listed: list[dict]) -> pa.Table:
     return pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in kinds.items()})
 
 
+def nullable(frame):
+    """With pandas' own types; older versions try a cast that NumPy warns of."""
+    with np.errstate(invalid="ignore"):
+        return frame.convert_dtypes()
+
+
 CONTAINERS = {
     "pandas": lambda table: table.to_pandas(),
-    "pandas nullable": lambda table: table.to_pandas().convert_dtypes(),
+    "pandas nullable": lambda table: nullable(table.to_pandas()),
     "pandas arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     "pandas category": lambda table: table.to_pandas().astype({"c": "category"}),
     "polars": pl.from_arrow,

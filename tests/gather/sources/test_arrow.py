@@ -40,7 +40,8 @@ def test_decimals_become_the_nearest_double(digits, scale):
     "kind", [pa.int8(), pa.uint16(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.decimal128(9, 3)]
 )
 def test_numbers_of_every_type_are_read_and_null_is_missing(kind):
-    number = {pa.float16(): np.float16, pa.decimal128(9, 3): Decimal}.get(kind, int)  # as older versions of pyarrow want them
+    # As older versions of pyarrow want them.
+    number = {pa.float16(): np.float16, pa.decimal128(9, 3): Decimal}.get(kind, int)
     values = [number(1), None, number(3)]
     one, gone, three = cells(pa.array(values, kind))
     assert (one, three) == (1.0, 3.0) and np.isnan(gone)
