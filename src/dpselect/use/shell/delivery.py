@@ -11,7 +11,7 @@ import click
 
 from dpselect.errors import DpselectError, NotShown
 from dpselect.use.shell.files import write_aside
-from dpselect.use.shell.terminal import tell
+from dpselect.use.shell.terminal import in_this_encoding, tell
 
 File = tuple[Path, Callable[[], str]]
 """Where, and how its text is made."""
@@ -84,7 +84,7 @@ def _print_somewhere(text: str) -> None:
     """On standard output; if that fails, on standard error."""
     try:
         _flushed()
-        click.echo(text)
+        click.echo(in_this_encoding(text))
         _flushed()
     except (OSError, ValueError):
         silence()

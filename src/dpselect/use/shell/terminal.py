@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +36,30 @@ def tell(message: str) -> None:
 
 def answer_json(values: Any) -> None:
     """The whole answer as JSON."""
-    click.echo(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
+    click.echo(in_this_encoding(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)))
+
+
+def in_this_encoding(text: str) -> str:
+    """JSON as the output can take it: a letter that its encoding lacks is written as JSON writes it in ASCII."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return "".join(each if each.isascii() else json.dumps(each)[1:-1] for each in text)
+    return text
+
+
+def forgive_encodings() -> None:
+    """In an old locale a letter that cannot be shown is shown as its code, a minus as a hyphen, and no answer is lost for it."""
+    codecs.register_error("dpselect", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="dpselect")
+
+
+def _spelled(problem: UnicodeError) -> tuple[str | bytes, int]:
+    assert isinstance(problem, UnicodeEncodeError)
+    letters = problem.object[problem.start : problem.end].replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
+    return letters.encode("ascii", "backslashreplace").decode("ascii"), problem.end
 
 
 def visible(text: str) -> str:
