@@ -10,16 +10,13 @@ from statistics import NormalDist
 import numpy as np
 
 from dpselect.release.equations.descent import Lowest, descend
-from dpselect.release.equations.inversion import kept_sets
-from dpselect.release.equations.marginals import Marginals, marginals
+from dpselect.release.equations.inversion import kept_sets, public_bounds
+from dpselect.release.equations.marginals import marginals
 from dpselect.release.equations.pivot import Floats, Pivot
 from dpselect.release.equations.problem import Problem
 
-KNOWN_BETTER = 0.25
-"""A number is determined if its interval is at most this share of the one that was known beforehand."""
-
-ALLOWANCE = 2.0
-"""An interval that is a share s of what was known beforehand is made 1 + ALLOWANCE s times as long: a prior then still shows."""
+KNOWN_BETTER = 0.5
+"""A number is determined if its interval is closed and at most this share of the one that was known beforehand."""
 
 LEAST_ROWS = 6.0
 """Below so many rows for each deviation of a cell's noise times the root of the model's width, nothing is determined."""
@@ -91,54 +88,41 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
     With `choice`, intervals count that the model was chosen among so many columns: they contain the plain ones.
     """
     turned = directions @ fit.problem.change
-    plain = _intervals(fit, fit.pivot, turned, level)
-    beforehand = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt((turned**2 / fit.problem.precision).sum(axis=1))
-    length = (plain[:, 2] - plain[:, 0]) / 2
-    known = np.asarray(fit.quiet & (length <= KNOWN_BETTER * beforehand))
-    longer = 1 + ALLOWANCE * np.minimum(length / beforehand, KNOWN_BETTER)
-    ends = _around(plain, longer)
-    ends[~known] = _sets(fit, fit.pivot, turned[~known], level)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    ends, medians = _intervals(fit, fit.pivot, turned, level)
+    beforehand = z * np.sqrt((turned**2 / fit.problem.precision).sum(axis=1))
+    known = np.asarray(fit.quiet & (ends[:, 1] - ends[:, 0] <= 2 * KNOWN_BETTER * beforehand))
+    least, most = public_bounds(fit.problem, turned)
+    visible = (np.minimum(ends[:, 1], most) - np.maximum(ends[:, 0], least)) / 2
     if choice is not None:
-        wide = _counting(fit, choice, level)
-        outer = _around(_intervals(fit, wide, turned, level), longer)
-        outer[~known] = _sets(fit, wide, turned[~known], level)
+        outer, _ = _intervals(fit, _counting(fit, choice, level), turned, level)
         ends = np.stack([np.minimum(ends[:, 0], outer[:, 0]), np.maximum(ends[:, 1], outer[:, 1])], axis=1)
     shares = _privacy_shares(fit, turned)
-    z = NormalDist().inv_cdf((1 + level) / 2)
     return [
         Finding(
-            value=float(plain[k, 1]) if known[k] else None,
-            error=float(longer[k] * length[k] / z) if known[k] else None,
+            value=float(medians[k]) if known[k] else None,
+            error=float(visible[k] / z) if known[k] else None,
             lower=float(ends[k, 0]),
             upper=float(ends[k, 1]),
             privacy_share=float(shares[k]) if known[k] else None,
-            visible=float(longer[k] * length[k]),
+            visible=float(visible[k]),
         )
         for k in range(len(directions))
     ]
 
 
-def _intervals(fit: Fit, pivot: Pivot, turned: Floats, level: float) -> Floats:
-    """Lower end, median and upper end of each marginal."""
-    chances = np.array([(1 - level) / 2, 0.5, (1 + level) / 2])
-    return seen(fit, pivot, fit.top, turned).quantiles(chances)
+def _intervals(fit: Fit, pivot: Pivot, turned: Floats, level: float) -> tuple[Floats, Floats]:
+    """Ends and median of each marginal; the ends are moved out to those of the test, and are open at a public bound.
 
-
-def seen(fit: Fit, pivot: Pivot, near: Lowest, turned: Floats) -> Marginals:
-    """The marginals of combinations of the unknowns under a pivot, whose top is searched from a point nearby."""
+    A marginal is short, but pulled towards what was expected where much of it is expectation; a test is not pulled.
+    """
     function = partial(fit.problem.likely, pivot)
-    return marginals(function, descend(function, near.unknowns), turned)
-
-
-def _around(interval: Floats, longer: Floats) -> Floats:
-    middle = interval[:, 1]
-    return np.stack([middle - longer * (middle - interval[:, 0]), middle + longer * (interval[:, 2] - middle)], axis=1)
-
-
-def _sets(fit: Fit, pivot: Pivot, turned: Floats, level: float) -> Floats:
-    if not len(turned):
-        return np.empty((0, 2))
-    return kept_sets(fit.problem, pivot, fit.top.unknowns[0], turned, NormalDist().inv_cdf((1 + level) / 2))
+    chances = np.array([(1 - level) / 2, 0.5, (1 + level) / 2])
+    low, medians, high = marginals(function, descend(function, fit.top.unknowns), turned).quantiles(chances).T
+    tested = kept_sets(fit.problem, pivot, fit.top, turned, NormalDist().inv_cdf((1 + level) / 2))
+    least, most = public_bounds(fit.problem, turned)
+    low, high = np.minimum(low, tested[:, 0]), np.maximum(high, tested[:, 1])
+    return np.stack([np.where(low > least, low, -np.inf), np.where(high < most, high, np.inf)], axis=1), medians
 
 
 def _counting(fit: Fit, columns: int, level: float) -> Pivot:

@@ -62,19 +62,22 @@ class Problem:
         shape.convex[:, places, places] += 2 * self.precision
         return Shape(shape.values + (b * b) @ self.precision, shape.gradient, shape.hessian, shape.convex)
 
-    def within_bounds(self, pivot: Pivot, unknowns: Floats, share: Floats) -> Shape:
-        """The misfit, and walls around the public bounds; `share` has one row a problem, 0 for what it does not count."""
+    def within_bounds(self, pivot: Pivot, unknowns: Floats, counted: Floats) -> Shape:
+        """The misfit, walls around the public bounds, and what unknowns pay; rows of `counted` have 0 for what is left out."""
         shape = misfit(pivot, unknowns, with_determinant=False)
-        places = np.arange(unknowns.shape[1])
-        away = unknowns - self.center
+        width = len(self.precision)
+        places, away = np.arange(width), unknowns[:, :width] - self.center
+        share, precision = counted * self.share, counted * self.precision
         over = np.maximum(np.abs(away) / self.reach - 1, 0.0)
         beyond = np.maximum((away**2 * share).sum(axis=1) - 1, 0.0)
         pull = 2 * away * share
-        gradient = shape.gradient + 2 * WALL * (over * np.sign(away) / self.reach + beyond[:, None] * pull)
-        hessian = shape.hessian + 2 * WALL * (beyond > 0)[:, None, None] * pull[:, :, None] * pull[:, None, :]
-        hessian[:, places, places] += 2 * WALL * ((over > 0) / self.reach**2 + 2 * beyond[:, None] * share)
-        values = shape.values + WALL * ((over**2).sum(axis=1) + beyond**2)
-        return Shape(values, gradient, hessian, shape.convex)
+        steep = WALL * (over * np.sign(away) / self.reach + beyond[:, None] * pull)
+        shape.gradient[:, :width] += 2 * (steep + precision * away)
+        shape.hessian[:, :width, :width] += 2 * WALL * (beyond > 0)[:, None, None] * pull[:, :, None] * pull[:, None, :]
+        curve = WALL * ((over > 0) / self.reach**2 + 2 * beyond[:, None] * share)
+        shape.hessian[:, places, places] += 2 * (curve + precision)
+        values = shape.values + WALL * ((over**2).sum(axis=1) + beyond**2) + (away**2 * precision).sum(axis=1)
+        return Shape(values, shape.gradient, shape.hessian, shape.convex)
 
 
 def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
