@@ -93,3 +93,13 @@ def test_the_ball_holds_in_exact_arithmetic(b, radius):
     assert sum(abs(Fraction(value)) for value in shrunk.tolist()) <= Fraction(radius)
     if sum(map(abs, b)) <= radius * (1 - 1e-12) and radius > 1e-250:
         assert shrunk.tolist() == b
+
+
+@pytest.mark.parametrize("d", [2, 12, 60])
+def test_the_ball_holds_to_the_last_bit_where_coefficients_are_shrunk(d):
+    """Without the room for roundings about half of these would lie outside, by a bit."""
+    rng = np.random.default_rng(d)
+    for radius in (1.0, 0.7, 3e5):
+        shrunk = into_ball(rng.uniform(1, 2, (200, d)) * rng.choice([-radius, radius], (200, d)), radius)
+        norms = [sum(abs(Fraction(value)) for value in row) for row in shrunk.tolist()]
+        assert all(Fraction(radius) * (1 - Fraction(4 * d + 16, 2**53)) <= norm <= Fraction(radius) for norm in norms)

@@ -174,6 +174,16 @@ def test_ties_are_broken_as_if_earlier_columns_cost_a_little_more(x, order, monk
     assert joined == order
 
 
+def test_of_two_columns_that_tie_the_earlier_one_joins_where_the_support_says_so(monkeypatch):
+    """What a column costs more is also weighed by those that are in already: here the third joins before the fourth."""
+    joined = []
+    exchange = exact._Path.exchange
+    monkeypatch.setattr(exact._Path, "exchange", lambda path, p: (joined.append(p), exchange(path, p)))
+    x = [[-1, -1, 0, 0], [-1, 1, 0, 1], [1, -1, 1, 1], [0, 0, 0, 1]]
+    loss, _ = exact_loss(integers_of(x, [-2, 0, -2, 1]), 15, 2)
+    assert joined == [1, 2, 0] and loss == Fraction(7, 3) / UNIT
+
+
 def test_no_response_no_columns_no_radius():
     x, y = [[3, 1], [2, 2], [1, 0]], [4, 5, 6]
     integers = integers_of(x, y)

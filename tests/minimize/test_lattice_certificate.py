@@ -9,7 +9,7 @@ from dpselect.gather.sums.moments import Moments
 from dpselect.minimize import lattice_compiled, lattice_numpy
 from dpselect.minimize.exact import exact_loss
 from dpselect.minimize.lattice import lattice_losses
-from dpselect.minimize.lattice_certificate import certify, scales_of
+from dpselect.minimize.lattice_certificate import certify, rounding_shares, scales_of
 
 no_compiler = pytest.mark.skipif(not lattice_compiled.is_available(), reason="the C kernel was not built here")
 backends = pytest.mark.parametrize("backend", [pytest.param("c", marks=no_compiler), "numpy"])
@@ -169,3 +169,23 @@ def test_what_is_no_number_is_certified_for_nobody(backend):
     _, bounds = lattice_losses(products, 1.0, backend=backend)
     masks = np.arange(32)
     assert np.isinf(bounds[masks & 3 == 3]).all()
+
+
+@pytest.mark.parametrize("error", [2.0**-53, 0.0])
+def test_the_share_for_rounding_is_that_of_the_proof(error):
+    """(k + 4) roundings of 2^-53 for k coefficients, and twice the error of an entry: no less, and nothing to speak of more."""
+    shares = rounding_shares(20, error)
+    assert len(shares) == 21
+    for k, share in enumerate(shares.tolist()):
+        u = Fraction(k + 4, 2**53)
+        needed = u / (1 - u) + 2 * Fraction(error)
+        assert needed < Fraction(share) < needed * (1 + Fraction(1, 2**39))
+
+
+@pytest.mark.parametrize("b", [0.5, 0.5000001, 0.75, 1.0])
+def test_coefficients_outside_the_ball_are_paid_for(b):
+    """x = y in one row and |b| at most 1/2: the loss is 1/4, whatever coefficients are evaluated."""
+    products = np.ones((1, 2, 2))
+    certificate = certify(products, scales_of(products, 0.0), np.full((1, 1, 1, 1), b), np.array([0.5]), 0.0)
+    value, bound = certificate.bound(np.ones((1, 1, 1, 1), bool))
+    assert abs(Fraction(value.item()) - Fraction(1, 4)) <= Fraction(bound.item())

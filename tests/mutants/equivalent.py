@@ -1,15 +1,44 @@
 """Faults that no test can notice, or that make nothing less private or less right; each with its reason."""
 
 BRACKET = "a bisection starts from a wider bracket and ends at the same place"
+LAST_BIT = "a bisection does one step more where the bracket is exactly as narrow as asked, and returns its lower end all the same"
 BOUNDARY = "only a count of exactly 2^24 candidates is treated otherwise, and both ways to draw are exact"
+BALL = (
+    "d + 2 roundings must fit, by the sum, the product, the division and the shrinking; room for 2d + 4 holds them too"
+)
+CLIP = "a chance is cut off only where |eta| exceeds 13, and no round is evaluated where it can exceed 12"
 
 EQUIVALENT: dict[str, str] = {
-    "dpselect/assume/lemmas/gaussian_price.py: low, high = high, 2 * high [one more]": BRACKET,
-    "dpselect/assume/models/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more]": "one byte more of memory, no other blocks",
-    'dpselect/assume/models/recipe.py: if models.count <= LISTED_AT_MOST or mechanism == "exponential": [LtE -> Lt]': BOUNDARY,
-    "dpselect/release/select.py: if recipe.candidates.count <= LISTED_AT_MOST: [LtE -> Lt]": BOUNDARY,
+    "dpselect/assume/lemmas/gaussian_price.py: low, high = high, 2 * high [one more] at 18": BRACKET,
+    "dpselect/assume/lemmas/gaussian_price.py: while high - low > 2.0**-45 * high and high > 1e-300: [Gt -> GtE] at 6": LAST_BIT,
+    (
+        "dpselect/assume/lemmas/moment_sensitivity.py: bits = 62 - MAXIMUM_ROWS.bit_length() - (largest + 1).bit_length() "
+        "[one more] at 7"
+    ): "one bit finer; 2^32 rows of weights below largest + 1 still stay below 2^62, as the docstring claims",
+    (
+        "dpselect/assume/lemmas/logistic.py: chances = np.clip(np.floor(GRID / (1 + np.exp(-eta)) + 0.5), 1, GRID - 1)"
+        ".astype(np.int64) [half the number] at 71"
+    ): CLIP,
+    "dpselect/assume/models/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more] at 17": "a byte more of memory, no other blocks",
+    (
+        "dpselect/assume/models/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [one more] at 51"
+    ): "room for one block or for two: there is one block and there are two partitions either way",
+    'dpselect/assume/models/recipe.py: if models.count <= LISTED_AT_MOST or mechanism == "exponential": [LtE -> Lt] at 3': BOUNDARY,
+    "dpselect/release/select.py: if recipe.candidates.count <= LISTED_AT_MOST: [LtE -> Lt] at 3": BOUNDARY,
     (
         'dpselect/assume/models/budget.py: if not 0 <= delta < Decimal("0.5") or (positive and not delta >= Decimal("1e-100")): '
-        "[GtE -> Gt]"
+        "[GtE -> Gt] at 56"
     ): "a delta of exactly 1e-100 is refused; no proof rests on the limit, which keeps numbers printable",
+    "dpselect/minimize/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [half the number] at 43": BALL,
+    "dpselect/minimize/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [one more] at 43": BALL,
+    (
+        "dpselect/minimize/lattice_certificate.py: norm = absolute.sum(axis=-1) * (1 + 2 * width * UNIT) [half the number] at 36"
+    ): "a sum of `width` terms is off by less than `width` roundings; twice as many are allowed for",
+    (
+        "dpselect/minimize/lattice_certificate.py: return (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP "
+        "[Sub -> Add] at 29"
+    ): "a relative difference below 2^-45 for all widths that a lattice can have; ROUND_UP adds 2^-40",
+    (
+        "dpselect/minimize/exact.py: if not (rate > 0 and start < 0): [Gt -> GtE] at 8"
+    ): "a condition that does not move with theta holds on the whole piece, so that its start is never below 0",
 }

@@ -29,10 +29,16 @@ class Fault:
     column: int
     what: str
     text: str
+    indent: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.module}: {self.text} [{self.what}]"
 
     @property
     def key(self) -> str:
-        return f"{self.module}: {self.text} [{self.what}]"
+        """The name, and the letter of the line where it is: one line may offer the same change twice."""
+        return f"{self.name} at {self.column - self.indent}"
 
 
 Change = tuple[str, Callable[[ast.AST], ast.AST | None]]
@@ -80,7 +86,8 @@ def faults_in(module: str) -> Iterator[Fault]:
     lines, tree = text.splitlines(), ast.parse(text)
     for node in _meant(tree):
         for what, _ in _changes(node):
-            yield Fault(module, node.lineno, node.col_offset, what, lines[node.lineno - 1].strip())
+            line = lines[node.lineno - 1]
+            yield Fault(module, node.lineno, node.col_offset, what, line.strip(), len(line) - len(line.lstrip()))
 
 
 def _meant(tree: ast.AST) -> Iterator[ast.AST]:
@@ -144,6 +151,6 @@ def sample(modules: list[str], count: int, seed: int) -> list[Fault]:
     whole = sum(map(len, offered.values()))
     picked: list[Fault] = []
     for faults in offered.values():
-        ranked = sorted(faults, key=lambda f: hashlib.sha256(f"{seed} {f.key} {f.column}".encode()).digest())
+        ranked = sorted(faults, key=lambda f: hashlib.sha256(f"{seed} {f.name} {f.column}".encode()).digest())
         picked += ranked[: max(1, round(count * len(faults) / whole))]
     return picked

@@ -13,7 +13,7 @@ from faults import SOURCE, Fault
 def identity(fault: Fault) -> str:
     """A fault of a module as it stands: after an edit it is another one."""
     source = (SOURCE / fault.module).read_bytes()
-    return hashlib.sha256(source + f"{fault.key} {fault.line} {fault.column}".encode()).hexdigest()[:16]
+    return hashlib.sha256(source + f"{fault.name} {fault.line} {fault.column}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

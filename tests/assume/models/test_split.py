@@ -9,6 +9,9 @@ def test_votes_get_as_much_as_makes_them_nearly_certain():
     assert default_split("votes", rows=100_000, columns=6, epsilon=1) == (15, 85)
     share, rest = default_split("votes", rows=10_000, columns=10, epsilon=1)
     assert 15 < share < 35 and share + rest == 100
+    # 300 times .69 columns + 1, over rows times epsilon, in hundredths.
+    assert share == 24 and default_split("votes", rows=20_000, columns=10, epsilon="0.5") == (24, 76)
+    assert default_split("votes", rows=0, columns=10, epsilon=1) == (35, 65)
 
 
 @pytest.mark.parametrize("method", ["pcls", "pcpl"])

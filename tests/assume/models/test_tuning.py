@@ -29,6 +29,10 @@ def test_the_parts_add_up_to_the_whole_exactly(epsilon, rows, share):
     assert bounds + choice == Decimal(str(epsilon))
 
 
+def test_a_share_of_its_own_has_four_digits():
+    assert split_for_tuning(1, 1100) == (Decimal("0.1364"), Decimal("0.8636"))
+
+
 @pytest.mark.parametrize("precision", [1, 3])
 def test_the_share_is_as_stated_whatever_decimal_context_a_program_has_set(precision):
     expected = split_for_tuning(1, 1000, "0.2345")

@@ -5,7 +5,16 @@ import math
 
 import pytest
 
-from dpselect.assume.models.vote_rule import VoteRule, expected_nats, ridge_for, spread, vote_rule, wanted_size
+from dpselect.assume.models import vote_rule as module
+from dpselect.assume.models.vote_rule import (
+    VoteRule,
+    expected_nats,
+    ridge_for,
+    spread,
+    threshold_share,
+    vote_rule,
+    wanted_size,
+)
 from dpselect.errors import AssumptionError
 
 
@@ -103,3 +112,52 @@ def test_a_choice_that_cannot_tell_terms_apart_takes_few_of_them() -> None:
     assert vote_rule(1000, 7, 6, 1.0).price == plain
     assert vote_rule(60, 7, 6, 0.35).price > plain + 1
     assert vote_rule(60, 7, 6, 0.01).price < plain + 4
+
+
+def test_what_is_short_of_the_threshold_is_paid_by_the_terms_that_are_expected() -> None:
+    for terms, few in ((2, 1.0), (3, 1.5), (6, math.sqrt(6))):
+        rule = vote_rule(40, 7, terms, 0.2)
+        price, nats = expected_nats(terms)
+        shape = (40, 7, rule.blocks, rule.partitions, nats)
+        share, short = threshold_share(*shape, 0.2)
+        assert share == 0.4 and short > 0 and rule.price == pytest.approx(price + short / few)
+        # A vote more or less in the mean is worth half of epsilon times the blocks, whatever the noise adds.
+        votes = 0.4 - spread(*shape[:4]) / 2
+        assert threshold_share(*shape, 0.1)[1] - short == pytest.approx(votes * rule.blocks * (0.2 - 0.1) / 2)
+
+
+def test_blocks_are_not_smaller_than_two_and_a_half_rows_and_some_are_as_small() -> None:
+    assert vote_rule(100, 50, 49, 0.01).blocks == 40
+    assert vote_rule(100, 50, 49, 0.01, smallest=10).blocks == 10
+
+
+def test_memory_is_saved_by_partitions_first_and_none_is_left_unused(monkeypatch: pytest.MonkeyPatch) -> None:
+    tight = vote_rule(5_000, 101, 100, 1.0)
+    much = vote_rule(10**6, 201, 200, 1.0)
+    for rule, columns in ((tight, 101), (much, 201)):
+        used = rule.blocks * rule.partitions * (columns + 1) * (columns + 2) // 2 * 25
+        assert 0.8 * 400_000_000 < used <= 400_000_000
+    monkeypatch.setattr(module, "BYTES_FOR_SUMS", 10**15)
+    free = vote_rule(5_000, 101, 100, 1.0)
+    assert free.blocks == tight.blocks and free.partitions > tight.partitions > 2
+    assert vote_rule(10**6, 201, 200, 1.0).blocks > much.blocks and much.partitions == 2
+
+
+GOOD = {"blocks": 10, "partitions": 2, "dead_zone": 0.0, "ridge": 0.1, "threshold": 5, "price": 1.0}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({name: value} for name in ("blocks", "partitions", "threshold") for value in (0, -1, True, 1.5, "1", 2**31)),
+        *({name: value} for name in ("dead_zone", "ridge", "price") for value in (-0.1, math.nan, 1.1e6, True, "1")),
+        {"statistic": 3},
+        {"statistic": None},
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
+    """Rules come from reports too, which anybody may have edited."""
+    with pytest.raises(AssumptionError, match="of a rule for votes"):
+        VoteRule(**{**GOOD, **wrong})
+    assert VoteRule(**GOOD).to_dict() == GOOD
+    assert VoteRule(**GOOD, statistic="signs of X'y").to_dict() == {**GOOD, "statistic": "signs of X'y"}
