@@ -7,7 +7,7 @@ from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.vote_rule import vote_rule
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study.variables import Binary, Categorical, Numeric
 from dpselect.gather.block_table import gather_blocks
 from dpselect.minimize.votes import count_votes
 from dpselect.penalize.margins import margins
@@ -51,3 +51,15 @@ def test_a_category_is_one_term_of_several_columns():
     columns, signal = worlds_of(layout)[0].pool
     assert columns.shape[1] == 4
     assert signal.var() == pytest.approx(0.05 / 0.95)
+
+
+def test_two_levels_are_zeros_and_ones():
+    study = Assumptions(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v"]), Numeric("b"), Binary("d", [0, 1])])
+    layout = layout_of(study)
+    assert (layout.widths, layout.two_levels) == ((1, 1, 1, 1), frozenset({1, 3}))
+    plain, _, skewed, _ = worlds_of(layout, 0.2)
+    for world, share in ((plain, 1 / 3), (skewed, 0.15)):
+        columns, _ = world.pool
+        assert len(np.unique(columns[:, 1])) == 2
+        assert (columns[:, 1] > 0).mean() == pytest.approx(share, abs=0.02)
+        assert len(np.unique(columns[:, 0])) > 1000

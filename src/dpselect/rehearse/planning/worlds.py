@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from dpselect.assume.models.candidates import columns_of, vote_units
 from dpselect.assume.models.subsets import candidates_for
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.columns import Column
+from dpselect.assume.study.variables import Binary
 
 Floats = NDArray[np.float64]
 Effects = Literal["few", "many", "one"]
@@ -22,6 +24,8 @@ USUAL_R2 = (0.05, 0.1, 0.3)
 """Of fifteen real studies R^2 was .08 to .39."""
 CORRELATION = 0.5
 SKEW = 0.7
+SECOND, RARE = 1 / 3, 0.15
+"""The share of the second of two levels, usually and in skewed columns."""
 FALL: dict[Effects, float] = {"few": 0.0, "many": 2.0, "one": 2.0}
 """The smallest effect is e to minus this of the largest."""
 POOL = 12_000
@@ -35,6 +39,8 @@ class Layout:
     names: tuple[str, ...]
     widths: tuple[int, ...]
     columns: int
+    two_levels: frozenset[int] = frozenset()
+    """Terms that are one column of zeros and ones."""
 
     @property
     def first(self) -> NDArray[np.int64]:
@@ -47,7 +53,14 @@ def layout_of(assumptions: Assumptions) -> Layout:
     columns = assumptions.columns
     units = [columns_of(unit) for unit in vote_units(candidates_for(assumptions, None))]
     names = (":".join(factor.variable for factor in columns[unit[0]].factors) or "intercept" for unit in units)
-    return Layout(tuple(names), tuple(map(len, units)), len(columns))
+    binary = {variable.name for variable in assumptions.predictors if isinstance(variable, Binary)}
+    two = (place for place, unit in enumerate(units) if len(unit) == 1 and _two_levels(columns[unit[0]], binary))
+    return Layout(tuple(names), tuple(map(len, units)), len(columns), frozenset(two))
+
+
+def _two_levels(column: Column, binary: set[str]) -> bool:
+    factors = column.factors
+    return bool(factors) and all(factor.level is not None or factor.variable in binary for factor in factors)
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,8 @@ class World:
     """Public. Supposed rows: `r2` of the response is explained, by few equal effects, by many of falling size, or mostly by one.
 
     Plain columns are normal and independent; others are correlated (0.5), every second number is skewed. A category's
-    levels have shares that fall as 1, 1/2, 1/3. The noise is normal with standard deviation 1.
+    levels have shares that fall as 1, 1/2, 1/3; of two levels in skewed columns the second has 0.15. The noise is normal
+    with standard deviation 1.
     """
 
     layout: Layout
@@ -117,10 +131,20 @@ class World:
             latent = math.sqrt(1 - CORRELATION) * latent + math.sqrt(CORRELATION) * shared
         made, signal = [], np.zeros(count)
         for term, (width, weight) in enumerate(zip(self.layout.widths, self.weights, strict=True)):
-            columns, one = _term(latent[:, term], width, skewed=not self.plain and term % 2 == 1)
+            skewed = not self.plain and term % 2 == 1
+            if term in self.layout.two_levels:
+                columns, one = _dummy(latent[:, term], RARE if skewed else SECOND)
+            else:
+                columns, one = _term(latent[:, term], width, skewed=skewed)
             made.append(columns)
             signal += weight * one
         return np.concatenate(made, axis=1), signal
+
+
+def _dummy(latent: Floats, share: float) -> tuple[Floats, Floats]:
+    """Zeros and ones, and the same standardized."""
+    ones = np.asarray(latent > NormalDist().inv_cdf(1 - share), dtype=np.float64)
+    return ones[:, None], (ones - share) / math.sqrt(share * (1 - share))
 
 
 def _term(latent: Floats, width: int, *, skewed: bool) -> tuple[Floats, Floats]:
