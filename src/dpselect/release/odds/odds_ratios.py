@@ -24,7 +24,7 @@ from dpselect.release.coefficients.units import design_matrix
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.odds.odds_terms import constant_of, directions, exponential, likeliest, odds_terms
-from dpselect.release.odds.rounds import Round
+from dpselect.release.odds.rounds import Round, about_rows
 
 FORMAT = "dpselect odds ratios 1"
 ALIKE = (
@@ -77,7 +77,7 @@ class OddsRatios:
     @property
     def rows(self) -> float:
         """About how many rows there are, from the noisy numbers of yes and no."""
-        return max(sum(self.counts.values) / 2, 0.0)
+        return about_rows(self.counts)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class OddsRatios:
     def with_intervals(self, level: float | None = None, intervals: IntervalKind | None = None) -> OddsRatios:
         """The same release with intervals of another level or kind. It costs nothing."""
         asked = Intervals(level or self.intervals.level, intervals or self.intervals.kind)
-        terms = odds_terms(self.rounds[-1], self.assumptions, self.columns, asked)
+        terms = odds_terms(self.rounds[-1], self.rows, self.assumptions, self.columns, asked)
         return replace(self, intervals=asked, terms=terms)
 
     def tidy(self, frame: FrameKind = "plain", *, exponentiate: bool = True) -> Any:
@@ -128,7 +128,7 @@ class OddsRatios:
     def predict(self, table: Any) -> NDArray[np.float64]:
         """The chance of a yes of new rows; `table` as in `Coefficients.predict`."""
         matrix, scale = design_matrix(table, self.assumptions, self.columns), directions(self.assumptions, self.columns)
-        values = scale[1] @ likeliest(self.rounds[-1], constant_of(self.assumptions, self.columns))
+        values = scale[1] @ likeliest(self.rounds[-1], self.rows, constant_of(self.assumptions, self.columns))
         slopes = [value for name, value in zip(scale[0], values, strict=True) if name != INTERCEPT]
         base = sum(value for name, value in zip(scale[0], values, strict=True) if name == INTERCEPT)
         return np.asarray(1 / (1 + np.exp(-(matrix @ np.array(slopes).reshape(matrix.shape[1]) + base))))

@@ -16,10 +16,10 @@ from dpselect.release.odds.rounds import Round, last_fit
 
 
 def odds_terms(
-    last: Round, assumptions: Assumptions, columns: tuple[int, ...], intervals: Intervals
+    last: Round, rows: float, assumptions: Assumptions, columns: tuple[int, ...], intervals: Intervals
 ) -> tuple[Term, ...]:
-    """Log odds ratios in the user's units, from the last round."""
-    fitted = last_fit(last, constant_of(assumptions, columns))
+    """Log odds ratios in the user's units, from the last round and about how many rows there are."""
+    fitted = last_fit(last, constant_of(assumptions, columns), rows)
     names, matrix = directions(assumptions, columns)
     choice = len(assumptions.columns) if intervals.kind == "after-selection" else None
     found = findings(fitted, matrix, level=intervals.level, choice=choice)
@@ -32,9 +32,9 @@ def odds_terms(
     return tuple(terms)
 
 
-def likeliest(last: Round, constant: int | None) -> NDArray[np.float64]:
+def likeliest(last: Round, rows: float, constant: int | None) -> NDArray[np.float64]:
     """The likeliest coefficients of the scaled columns."""
-    return np.asarray(last.at + last_fit(last, constant).scaled)
+    return np.asarray(last.at + last_fit(last, constant, rows).scaled)
 
 
 def directions(assumptions: Assumptions, columns: tuple[int, ...]) -> tuple[list[str], NDArray[np.float64]]:

@@ -20,7 +20,7 @@ from dpselect.release.coefficients.intervals import USUAL, Intervals
 from dpselect.release.ledger.records import Charge
 from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.odds.odds_terms import constant_of, odds_terms
-from dpselect.release.odds.rounds import Round, first_center, next_center
+from dpselect.release.odds.rounds import Round, about_rows, first_center, next_center
 
 Scale = Literal["response", "odds"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -102,7 +102,7 @@ def release_odds(source: Any, plan: OddsPlan, account: Account = NO_ACCOUNT) -> 
         rounds.append(Round(center, gradient, gaussian_draw(rounded_gram(sums), *gram)))
     return OddsRatios(
         columns=plan.columns,
-        terms=odds_terms(rounds[-1], plan.assumptions, plan.columns, plan.intervals),
+        terms=odds_terms(rounds[-1], about_rows(counts), plan.assumptions, plan.columns, plan.intervals),
         intervals=plan.intervals,
         selected=plan.selected,
         counts=counts,

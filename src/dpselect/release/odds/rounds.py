@@ -15,11 +15,14 @@ from dpselect.release.equations.findings import Fit
 from dpselect.release.equations.pivot import Floats, Noise, Pivot
 from dpselect.release.equations.problem import Problem
 
-LOUDEST = 2.0
+LOUDEST = 0.5
 """Nothing is said unless the least eigenvalue of the noisy Gram is above so many deviations of its cells, times sqrt(width)."""
 
 SLOPE, BASE = 2.5, 5.0
 """Deviations of log odds ratios over half a column's range, and of the log odds in the middle, before any row is read."""
+
+CURVE = 3 / 8
+"""Of the fourth power of a step's length in errors over the sum of weights, for chances far from a half: see `curved`."""
 
 MOST = 6.0
 """The largest sum of |log odds ratios|, and the largest log odds in the middle, at which a round is evaluated."""
@@ -49,6 +52,11 @@ class Round:
     def deviations(self) -> tuple[float, float]:
         """Of the noise on a cell of each."""
         return self.gradient.spread / 2**BITS, self.gram.spread / 2**BITS
+
+
+def about_rows(counts: Draw) -> float:
+    """About how many rows there are, from the noisy numbers of yes and no."""
+    return max(sum(counts.values) / 2, 0.0)
 
 
 def base_rate(counts: Draw) -> float:
@@ -91,11 +99,27 @@ def stepped(one: Round) -> Floats:
     return np.asarray(one.at + (vectors / np.maximum(values, least)) @ (vectors.T @ gradient))
 
 
-def last_fit(one: Round, constant: int | None) -> Fit:
+def curved(step: Floats, gram: Floats, rows: float) -> float:
+    """By how much the sampling covariance is multiplied, so that intervals hold the curve of the gradient over a step d too.
+
+    The gradient at center + d is that at center less H d plus r, r = sum w (1-2p) (x.d)^2 x / 2 to second order. So r = X'W u with
+    u = (1-2p) (x.d)^2/2, and r'H^-1 r, the square of what r may be of any coefficient's error, is at most sum w u^2. Were x.d
+    normal and had it nothing to do with p, that would be 3 k (d'Hd)^2/(4 sum w), where k, the mean of (1-2p)^2, is
+    1 - 4 sum w / rows; sum w is about the largest cell of H, for no |x| is above 1. A bias of so many errors is covered by half
+    its square as variance.
+
+    Source: ours; measured in docs/ESTIMATES.md.
+    """
+    weights = max(float(np.diag(gram).max()), 1.0)
+    lean = min(max(1 - 4 * weights / max(rows, 1.0), 0.05), 1.0)
+    return 1.0 + CURVE * lean * float(step @ gram @ step) ** 2 / weights
+
+
+def last_fit(one: Round, constant: int | None, rows: float) -> Fit:
     """The pivot of the last round: g - H (b - center) is noise at the true b, as `release.equations` wants it.
 
-    Its covariance is that of the gradient's noise, of the Gram's noise times b - center, and H itself for sampling. What it leaves
-    out is the curve of the gradient between center and b, which the rounds before have made short.
+    Its covariance is that of the gradient's noise, of the Gram's noise times b - center, and H itself for sampling, made larger by
+    what the curve of the gradient between center and b may add (`curved`).
     """
     gradient, gram = one.sums()
     width = len(gradient)
@@ -112,7 +136,8 @@ def last_fit(one: Round, constant: int | None) -> Fit:
     both = np.append(scale, 1.0)
     values, vectors = np.linalg.eigh(gram)
     positive = (vectors * np.maximum(values, one.deviations[1])) @ vectors.T
-    pivot = Pivot(moments * np.outer(both, both), noise.scaled(both), positive * np.outer(scale, scale), 1.0)
+    sampling = positive * curved(stepped(one) - one.at, positive, rows)
+    pivot = Pivot(moments * np.outer(both, both), noise.scaled(both), sampling * np.outer(scale, scale), 1.0)
     problem = Problem(
         pivot,
         precision=np.ones(width),
@@ -128,5 +153,5 @@ def last_fit(one: Round, constant: int | None) -> Fit:
     top = descend(partial(problem.likely, pivot), np.stack([start, np.zeros(width)]), steps=60)
     best = int(np.argmin(top.shape.values))
     top = replace(descend(partial(problem.likely, pivot), top.unknowns[best : best + 1]))
-    quiet = float(values[0]) > LOUDEST * one.deviations[1] * np.sqrt(width)
+    quiet = bool(values[0] > LOUDEST * one.deviations[1] * np.sqrt(width))
     return Fit(problem, pivot, top, 1.0, quiet)

@@ -34,6 +34,9 @@ missing = "error"          # or "midpoint" (the middle of the bounds), or "zero-
 """
 
 
+NO_AND_YES = '# lower and upper of a number; or, of no and yes: kind = "binary" and levels = [0, 1] (or ["no", "yes"])'
+
+
 def new_study(columns: Iterable[ColumnType], response: str | None, book: Book | None = None) -> str:
     """The text of a study file for some columns. Bounds come from the code book or stay open; none is ever read from rows."""
     listed, book = list(columns), book or {}
@@ -43,7 +46,7 @@ def new_study(columns: Iterable[ColumnType], response: str | None, book: Book | 
     lines = [_HEAD, "[response]"]
     if response is None:
         which = f"  # one of {_some(names)}; then delete its [[predictors]] table below"
-        lines += [f'name = "{OPEN}"{which}', f'lower = "{OPEN}"', f'upper = "{OPEN}"']
+        lines += [f'name = "{OPEN}"{which}', NO_AND_YES, f'lower = "{OPEN}"', f'upper = "{OPEN}"']
     for column in listed:
         if column.name == response:
             lines += _response(column, book.get(column.name, {}))
@@ -56,7 +59,13 @@ def new_study(columns: Iterable[ColumnType], response: str | None, book: Book | 
 def _response(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
     if len(said.get("levels", ())) == 2:
         return _entries({"name": column.name, "kind": "binary", **said})
-    return _entries({"name": column.name, **_labelled(column), "lower": OPEN, "upper": OPEN, **said})
+    known = {"name": column.name, **_labelled(column)}
+    if column.kind == "text" and "lower" not in said:
+        lines = _entries({**known, **said, "kind": "binary", "levels": [OPEN, OPEN]})
+        lines[-1] += '  # no first, then yes: ["no", "yes"]'
+        return lines
+    lines = _entries({**known, "lower": OPEN, "upper": OPEN, **said})
+    return lines if "lower" in said else [lines[0], NO_AND_YES, *lines[1:]]
 
 
 def _predictor(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
