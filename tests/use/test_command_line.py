@@ -409,6 +409,9 @@ def test_plan_says_how_long_intervals_will_be(place, capsys):
     facts = ("plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2")
     code, out, _ = run(capsys, *facts, "-o", "picture")
     assert code == 0 and "How long 95% intervals" in out and "interval of age" in out and "delta 0" in out
+    assert "counts on rows = 20000 at the top of study.toml" in out
+    (place / "stated.toml").write_text("rows = 20000\n" + STUDY)
+    assert "counts on rows" not in run(capsys, "plan", "stated.toml", *facts[2:])[1]
     assert (place / "picture.png").stat().st_size > 10_000
     values = json.loads(run(capsys, *facts, "--delta", "1e-6", "--json")[1])["intervals"]
     assert values["delta"] == 1e-6 and {each["term"] for each in values["terms"]} == {"age", "region[south]"}
@@ -451,6 +454,15 @@ def ill(tmp_path, monkeypatch):
 
 
 ASK_ODDS = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--yes", "--scale", "odds"]
+
+
+def test_an_empty_model_is_spoken_of_as_one(ill, capsys):
+    rows = (ill / "people.csv").read_text().splitlines()[:60]
+    (ill / "people.csv").write_text("\n".join(rows) + "\n")
+    code, out, _ = run(capsys, *ASK_ODDS[:4], "0.05", *ASK_ODDS[5:], "--delta", "1e-6", "--max-size", "0")
+    page = (ill / "report.html").read_text()
+    assert code == 0 and "not seen" in out and "visible from" not in out and "A smaller model" not in out
+    assert "The odds of ill = yes in all rows together." in page and "What is left" in page and "one unit" not in page
 
 
 def test_analyze_on_the_scale_of_odds(ill, capsys):
@@ -519,7 +531,7 @@ def test_bounds_are_bought_for_an_analysis_and_verify(place, capsys):
     assert code == 2 and "for the method 'pcls'" in err and not (place / "study.budget.db").exists()
     code, out, err = run(capsys, *TUNED, "--method", "pcls", "--board", "board.html")
     assert code == 0, err
-    assert "bought" in out and "for bounds" in out
+    assert "bought" in out and "of it for bounds" in out and out.count("record ") == 3
     for name in ("report.json", "report.html"):
         code, out, _ = run(capsys, "verify", name, "--ledger", "study.budget.db")
         assert code == 0, out

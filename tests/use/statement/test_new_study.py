@@ -157,3 +157,12 @@ def test_whatever_a_name_holds_it_writes_nothing_into_the_study_file_but_itself(
     values = tomllib.loads(new_study(columns, response))
     assert values["predictors"][-1]["name"] == hostile
     assert set(values) == {"intercept", "neighbors", "missing", "response", "predictors"}
+
+
+def test_a_response_of_words_is_no_or_yes_and_one_of_numbers_may_be():
+    words, numbers = ColumnType("died", "text", "string"), ColumnType("ill", "number", "int64")
+    study = tomllib.loads(new_study([words, numbers], "died"))
+    assert study["response"] == {"name": "died", "kind": "binary", "levels": ["?", "?"]}
+    text = new_study([words, numbers], "ill")
+    assert 'kind = "binary" and levels = [0, 1]' in text
+    assert tomllib.loads(text)["response"] == {"name": "ill", "lower": "?", "upper": "?"}

@@ -27,6 +27,7 @@ from dpselect.release.odds.odds_terms import constant_of, directions, exponentia
 from dpselect.release.odds.rounds import Round, about_rows
 
 FORMAT = "dpselect odds ratios 1"
+ALONE = "A larger epsilon or more rows would help."
 ALIKE = (
     "The rows of a person count as if they had nothing in common: where they are alike, the intervals are too short."
 )
@@ -91,7 +92,9 @@ class OddsRatios:
         if unseen_terms:
             which = f"{unseen_terms} of {len(self.terms)} odds ratios could not"
             which = "None of the odds ratios could" if unseen_terms == len(self.terms) else which
-            said.append(f"{which} be estimated at this price: privacy noise hides them. {UNSEEN}")
+            said.append(
+                f"{which} be estimated at this price: privacy noise hides them. {UNSEEN if len(self.terms) > 1 else ALONE}"
+            )
         return tuple(said)
 
     def __str__(self) -> str:

@@ -15,6 +15,8 @@ from dpselect.report.public.facts import CoefficientFact, EstimateFact, Interval
 from dpselect.report.public.numbers import number
 from dpselect.report.public.titles import column_titles, level_title, variable_title
 
+UNLIKELY = 7.0
+"""A logarithm of an odds ratio (about 1,100) that nobody has to be told could have been seen."""
 LARGEST = 700.0
 """Of a logarithm whose ratio is still a number."""
 
@@ -92,7 +94,7 @@ def _interval(term: Term, outer: Term | None, width: float, odds: bool) -> Inter
         upper=times(term.upper),
         wide_lower=None if outer is None else times(outer.lower),
         wide_upper=None if outer is None else times(outer.upper),
-        visible=times(term.visible) or 0.0,
+        visible=0.0 if odds and term.visible * width > UNLIKELY else times(term.visible) or 0.0,
     )
 
 

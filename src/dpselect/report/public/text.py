@@ -37,14 +37,18 @@ def analysis_lines(
     """The same for an analysis: the whole price first, then its parts."""
     first, second = plain(selection.guarantee.epsilon), plain(coefficients.guarantee.epsilon)
     bought = "odds ratios" if isinstance(coefficients, OddsRatios) else "coefficients"
-    paid = "" if bounds is None else f"{plain(bounds.guarantee.epsilon)} for bounds, "
+    parts = [f"{first} for the choice", f"{second} for the {bought}"]
+    if bounds is not None:
+        parts = [f"{plain(bounds.guarantee.epsilon)} for bounds", *parts]
+    parts[0] = parts[0].replace(" for", " of it for", 1)
     lines = [
         ("guarantee", f"{whole} in all (odds change by a factor of at most {factor_text(whole.epsilon)})"),
-        ("", f"epsilon {paid}{first} of it for the choice, {second} for the {bought}"),
-        *([] if bounds is None else [("bought", str(bounds).split("  (")[0])]),
-        *selection_lines(selection)[1:],
+        ("", f"epsilon {', '.join(parts)}"),
+        *([] if bounds is None else [("bought", f"bounds {' to '.join(map(number, bounds.values))}")]),
+        *[line for line in selection_lines(selection)[1:] if line[0] != "charged"],
     ]
-    return lines if coefficients.receipt is None else [*lines, ("", charge_line(coefficients.receipt))]
+    receipts = [each.receipt for each in (bounds, selection, coefficients) if each is not None and each.receipt]
+    return [*lines, *(("" if k else "charged", charge_line(receipt)) for k, receipt in enumerate(receipts))]
 
 
 def coefficient_rows(facts: EstimateFact) -> list[list[str]]:
@@ -52,7 +56,8 @@ def coefficient_rows(facts: EstimateFact) -> list[list[str]]:
     rows = []
     for each in facts.coefficients:
         one = each.coefficient
-        shown = number(one.value) if one.value is not None else f"not seen (visible from {number(one.visible, 2)})"
+        from_size = f" (visible from {number(one.visible, 2)})" if one.visible else ""
+        shown = number(one.value) if one.value is not None else f"not seen{from_size}"
         row = [each.name, shown, span(one.lower, one.upper)]
         rows.append([*row, span(one.wide_lower, one.wide_upper)] if facts.wide else row)
     return rows

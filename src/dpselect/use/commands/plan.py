@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from dpselect.assume.models.budget import exact_delta, exact_epsilon
+from dpselect.assume.models.split import default_split
 from dpselect.errors import AssumptionError
 from dpselect.rehearse.planning.outlook import Outlook, outlook_study, percent
 from dpselect.rehearse.planning.plan import Plan, plan_study
@@ -156,11 +157,26 @@ def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str)
                 row.append("not seen" if length is None else two_digits(length))
     show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
     click.echo(f"Both tables and the verdict's first number suppose: {found.supposed}.")
+    if lengths is not None and (share := _unplanned(found, study)) is not None:
+        click.echo(
+            f"This counts on rows = {found.rows} at the top of {study}: as it stands, analyze would give the choice {share:.3g} of "
+            f"epsilon instead of {found.choice_epsilon:.3g}."
+        )
     if found.recommended != "votes":
         click.echo(
             f"In all worlds {found.recommended} keeps more: dpselect analyze {study} DATA --epsilon {found.epsilon:g} "
             f"--method {found.recommended}"
         )
+
+
+def _unplanned(found: Outlook, study: str) -> float | None:
+    """What `analyze` would give to the choice with the rows that the study states, if that is not what was planned."""
+    assumptions = read_study(study)
+    choice, rest = default_split(
+        "votes", rows=assumptions.rows, columns=len(assumptions.columns), epsilon=str(found.epsilon)
+    )
+    share = found.epsilon * choice / (choice + rest)
+    return None if abs(share - found.choice_epsilon) < 1e-6 * found.epsilon else share
 
 
 def _show_lengths(lengths: ExpectedIntervals, study: str) -> None:
