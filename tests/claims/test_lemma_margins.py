@@ -18,7 +18,7 @@ from dpselect.assume.lemmas.gaussian_price import (
     gaussian_delta,
     largest_mu,
 )
-from dpselect.assume.lemmas.logistic import BITS, gradient_sensitivity, gram_sensitivity
+from dpselect.assume.lemmas.logistic import BITS, Extent, gradient_sensitivity, gram_sensitivity
 from dpselect.assume.lemmas.moment_layout import moment_layout
 from dpselect.assume.lemmas.moment_sensitivity import (
     GRID_BITS,
@@ -166,14 +166,14 @@ def test_each_part_of_a_rounds_sensitivity_is_rounded_up_and_none_is_paid_twice(
     cells, unit = width * (width + 1) // 2, 2**BITS
     # Each sum is rounded by less than 1 in all, and before that each product of two versions by 2^-21.
     rounding = (math.isqrt(cells - 1) + 1) * (1 + 2 * unit // 2**21)
-    replaced, added = (gram_sensitivity(width, each, records) for each in NEIGHBORS)
+    replaced, added = (gram_sensitivity(Extent(width, width, 0), each, records) for each in NEIGHBORS)
     assert records * (width * unit / 4 + rounding) < replaced <= records * (width * unit / 4 + 1 + rounding)
     moved = exact(lambda: Decimal(cells).sqrt() * unit / 4)
     assert records * (moved + rounding) < added <= records * (moved + 1 + rounding)
     residual = 2**20 + 12345  # of 2^21
     for times, each in ((2, "replace-one"), (1, "add-remove-one")):
         moved = exact(lambda times=times: Decimal(width).sqrt() * times * residual * unit / 2**21)
-        paid = gradient_sensitivity(width, residual, each, records)
+        paid = gradient_sensitivity(Extent(width, width, 0), residual, each, records)
         assert records * (moved + exact(Decimal(width).sqrt)) < paid <= records * (moved + math.isqrt(width) + 2)
 
 

@@ -15,7 +15,9 @@ from dpselect.assume.lemmas.gaussian_price import composed_is_within
 from dpselect.assume.lemmas.logistic import (
     BITS,
     FARTHEST,
+    Extent,
     count_sensitivity,
+    extent_of,
     gradient_sensitivity,
     gram_sensitivity,
     links,
@@ -32,6 +34,9 @@ def study(neighbors="replace-one", missing="error"):
     predictors = [Numeric("u", -1, 1), Numeric("v", -1, 1), Categorical("kind", [0, 1, 2])]
     return Assumptions(Binary("y", [0, 1]), predictors, neighbors=neighbors, missing=missing)
 
+
+FIVE = extent_of(study().columns)
+"""Intercept, two numbers, and a category whose two dummies are one term."""
 
 CENTERS = [(0, 0, 0, 0, 0), (GRID, -GRID // 2, 3, GRID // 3, -GRID), (-3 * GRID, GRID, -GRID, 0, 2 * GRID)]
 
@@ -63,8 +68,8 @@ def test_no_record_moves_the_sums_farther(center, neighbors):
     with_one = [numbers([*BASE_ROWS, record], center, assumptions) for record in RECORDS]
     limits = (
         count_sensitivity(neighbors),
-        gradient_sensitivity(5, links(center).residual, neighbors),
-        gram_sensitivity(5, neighbors),
+        gradient_sensitivity(FIVE, links(center).residual, neighbors),
+        gram_sensitivity(FIVE, neighbors),
     )
     pairs = [(alone, one) for one in with_one]
     if neighbors == "replace-one":
@@ -74,10 +79,25 @@ def test_no_record_moves_the_sums_farther(center, neighbors):
         for k in range(3):
             worst[k] = max(worst[k], float(np.linalg.norm((first[k] - second[k]).astype(float))))
     assert all(found <= limit for found, limit in zip(worst, limits, strict=True))
-    # Two levels are never both 1, so a row has at most four of the five columns; and far from 0 not every answer is a surprise.
-    assert worst[1] > (0.99 if center == CENTERS[0] else 0.6) * limits[1] * math.sqrt(4 / 5)
+    # Far from 0 not every answer is a surprise, and not every weight is 1/4.
+    assert worst[1] > (0.99 if center == CENTERS[0] else 0.6) * limits[1]
     if center == CENTERS[0]:
-        assert worst[2] > 0.8 * limits[2] * (4 / 5)
+        assert worst[2] > 0.8 * limits[2]
+
+
+def test_a_category_counts_once():
+    assert FIVE == Extent(5, 4, 1)
+    crossed = Assumptions(
+        Binary("y", [0, 1]),
+        [Numeric("u", -1, 1), Categorical("kind", list("abcde"))],
+        terms=["u", "kind", ["u", "kind"]],
+    )
+    assert extent_of(crossed.columns) == Extent(10, 4, 2)
+    wide = Assumptions(Binary("y", [0, 1]), [Categorical("town", [f"t{j}" for j in range(60)])])
+    extent = extent_of(wide.columns)
+    assert gradient_sensitivity(extent, 2**20, "replace-one") < 1.5 * gradient_sensitivity(
+        Extent(2, 1, 0), 2**20, "replace-one"
+    )
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
@@ -100,8 +120,8 @@ def test_no_person_moves_the_sums_farther(neighbors):
     made, alone = [sums(version) for version in versions], sums([])
     limits = (
         count_sensitivity(neighbors, most),
-        gradient_sensitivity(5, links(center).residual, neighbors, most),
-        gram_sensitivity(5, neighbors, most),
+        gradient_sensitivity(FIVE, links(center).residual, neighbors, most),
+        gram_sensitivity(FIVE, neighbors, most),
     )
     pairs = list(itertools.combinations(made, 2)) if neighbors == "replace-one" else [(alone, each) for each in made]
     worst = [
@@ -109,7 +129,7 @@ def test_no_person_moves_the_sums_farther(neighbors):
     ]
     assert all(found <= limit for found, limit in zip(worst, limits, strict=True))
     assert worst[0] > 0.9 * limits[0] and worst[1] > 0.5 * limits[1]  # and no smaller factor would do
-    assert worst[1] > gradient_sensitivity(5, links(center).residual, neighbors)
+    assert worst[1] > gradient_sensitivity(FIVE, links(center).residual, neighbors)
 
 
 def test_the_lemmas_are_attained_where_every_column_can_be_one():
@@ -121,9 +141,9 @@ def test_the_lemmas_are_attained_where_every_column_can_be_one():
         sums = logistic_sums((np.array([[u]]), np.array([y])), assumptions, (0, 1), center, table)
         found.append((np.array(rounded_gradient(sums)), np.array(rounded_gram(sums))))
     moved = np.linalg.norm((found[0][0] - found[1][0]).astype(float))
-    assert moved == pytest.approx(gradient_sensitivity(2, table.residual, "replace-one"), rel=1e-3)
+    assert moved == pytest.approx(gradient_sensitivity(Extent(2, 2, 0), table.residual, "replace-one"), rel=1e-3)
     grown = np.linalg.norm(found[0][1].astype(float))
-    assert grown == pytest.approx(gram_sensitivity(2, "add-remove-one"), rel=1e-4)
+    assert grown == pytest.approx(gram_sensitivity(Extent(2, 2, 0), "add-remove-one"), rel=1e-4)
 
 
 def test_the_table_of_chances_is_the_logistic_function():
@@ -147,8 +167,8 @@ def test_missing_cells_stay_within_the_lemmas(missing):
     for first, second in itertools.combinations(made, 2):
         assert np.linalg.norm(first[0] - second[0]) <= count_sensitivity("replace-one")
         moved = np.linalg.norm((first[1] - second[1]).astype(float))
-        assert moved <= gradient_sensitivity(5, links(CENTERS[1]).residual, "replace-one")
-        assert np.linalg.norm((first[2] - second[2]).astype(float)) <= gram_sensitivity(5, "replace-one")
+        assert moved <= gradient_sensitivity(FIVE, links(CENTERS[1]).residual, "replace-one")
+        assert np.linalg.norm((first[2] - second[2]).astype(float)) <= gram_sensitivity(FIVE, "replace-one")
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1, 1e-6), (4, 1e-9)])
@@ -162,7 +182,9 @@ def test_all_draws_together_are_worth_their_price_and_waste_little(epsilon, delt
     assert composed_is_within(parts, epsilon, delta)
     assert not composed_is_within([(1.01 * rho, each) for rho, each in parts], epsilon, delta)
     for one in got.rounds:
-        assert one.gradient.sensitivity == gradient_sensitivity(3, links(one.center).residual, "replace-one")
+        assert one.gradient.sensitivity == gradient_sensitivity(
+            Extent(3, 3, 0), links(one.center).residual, "replace-one"
+        )
 
 
 def test_an_audit_of_one_round():
@@ -177,7 +199,7 @@ def test_an_audit_of_one_round():
         logistic_sums((np.array([[1.0]]), np.array([y])), assumptions, (0, 1), center, links(center))
         for y in (0.0, 1.0)
     ]
-    paid = gradient_sensitivity(2, links(center).residual, "replace-one")
+    paid = gradient_sensitivity(Extent(2, 2, 0), links(center).residual, "replace-one")
 
     def least_mu(sensitivity):
         heads = [rounded_gradient(sums) for sums in tables]

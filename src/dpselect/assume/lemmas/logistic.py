@@ -8,6 +8,7 @@ So every row gives the same whole numbers wherever it was read.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
+from dpselect.assume.study.columns import Column
 from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.variables import GRID
 from dpselect.errors import AssumptionError
@@ -55,43 +57,63 @@ def links(center: Sequence[int]) -> Links:
     return Links(steps, chances, weights)
 
 
-def gradient_sensitivity(width: int, residual: int, neighbors: Neighbors, rows_per_person: int = 1) -> int:
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Public. A model's columns, the terms they belong to, and how many of these have several columns.
+
+    Of a term with several columns (the levels of a category) at most one is not zero in a row, so |x|^2 <= terms.
+    """
+
+    columns: int
+    terms: int
+    several: int
+
+
+def extent_of(columns: Sequence[Column]) -> Extent:
+    """The extent of a model; a constant is a term of its own."""
+    counts = Counter(column.term for column in columns)
+    return Extent(len(columns), len(counts), sum(count > 1 for count in counts.values()))
+
+
+def gradient_sensitivity(extent: Extent, residual: int, neighbors: Neighbors, rows_per_person: int = 1) -> int:
     """How far one record moves the released sum of (y - p) x, in l2 and whole numbers of 2^-BITS.
 
-        replace-one: 2 sqrt(width) s;     add-remove-one: sqrt(width) s,
+        replace-one: 2 sqrt(terms) s;     add-remove-one: sqrt(terms) s,
 
     s being the largest |y - p| (`residual`, in units of 2^-21): the logistic function of the largest |eta|.
 
-    Why: each of at most two versions of the record adds a vector of length |y - p| |x| <= s sqrt(width). Rounding a sum to 2^-BITS
-    changes a difference of two by less than 1, so `width` of them by less than sqrt(width).
+    Why: each of at most two versions of the record adds a vector of length |y - p| |x| <= s sqrt(terms). Rounding a sum to 2^-BITS
+    changes a difference of two by less than 1, so all columns together by less than the root of their number.
     A person of k rows: k times as far, for the rows of two versions can be exchanged one by one; where one version has fewer,
     for rows of zeros, which add nothing.
 
     Source: ours. Tested: tests/claims/test_logistic_sensitivity.py
     """
     versions = 2 if neighbors == "replace-one" else 1
-    square = (versions * residual) ** 2 * width << (2 * BITS)
-    return rows_per_person * (math.isqrt(-(-square >> (2 * GRID_BITS + 2))) + 1 + math.isqrt(width) + 1)
+    square = (versions * residual) ** 2 * extent.terms << (2 * BITS)
+    return rows_per_person * (math.isqrt(-(-square >> (2 * GRID_BITS + 2))) + 1 + math.isqrt(extent.columns) + 1)
 
 
-def gram_sensitivity(width: int, neighbors: Neighbors, rows_per_person: int = 1) -> int:
+def gram_sensitivity(extent: Extent, neighbors: Neighbors, rows_per_person: int = 1) -> int:
     """How far one record moves the released upper triangle of the sum of w xx', in l2 and whole numbers of 2^-BITS.
 
-        replace-one: width/4;     add-remove-one: sqrt(width (width+1)/2)/4.
+        replace-one: sqrt(terms^2 + several)/4;     add-remove-one: sqrt(terms (terms+1)/2)/4.
 
-    Why: let A = w xx' and B be the two versions, a_i = w x_i^2 and b_i their diagonals, all between 0 and 1/4. The squared distance
-    of the upper triangles is (|A-B|^2 + sum (a_i-b_i)^2)/2, and |A-B|^2 = (sum a)^2 + (sum b)^2 - 2 tr AB, where tr AB >= 0. So it
-    is at most ((sum a)^2 + (sum b)^2 + sum (a_i-b_i)^2)/2, convex, hence largest where each a_i and b_i is 0 or 1/4. With o columns
-    where both are 1/4, d where only a is and e where only b is: ((o+d)^2 + (o+e)^2 + d + e)/32, o+d+e <= width; that is convex
-    again, and at its corners o = width, d = width, e = width it is width^2/16 and twice (width^2+width)/32. Add-remove has b = 0:
-    the last.
-    What is added up is not w x_i x_j but v_i x_j, v_i being w x_i rounded to 2^-20: off by at most 2^-21 in each of the m cells and
-    two versions. Rounding the sums adds sqrt(m) at most. A person of k rows: k times, as for the gradient.
+    Why: let A = w xx' and B be the two versions, a_i = w x_i^2 and b_i their diagonals, between 0 and 1/4, of each term at most
+    one not zero. The squared distance of the upper triangles is (|A-B|^2 + sum (a_i-b_i)^2)/2, and
+    |A-B|^2 = (sum a)^2 + (sum b)^2 - 2 tr AB, where tr AB >= 0. So it is at most ((sum a)^2 + (sum b)^2 + sum (a_i-b_i)^2)/2:
+    convex, hence largest where of each term one a_i is 1/4 or none, and so with b. If p terms have an a, q terms a b, and c columns
+    differ, that is (p^2 + q^2 + c)/32. Terms with several columns may have both and differ twice; if k of the others have an a
+    alone it is (T^2 + (T-k)^2 + 2m + k)/32 with T terms, m of them with several columns: convex in k, so largest at k = 0, where it
+    is (T^2 + m)/16, or at k = T-m, which is no larger because m^2 - m <= T^2 - T. Add-remove has b = 0: (T^2 + T)/32.
+    What is added up is not w x_i x_j but v_i x_j, v_i being w x_i rounded to 2^-20: off by at most 2^-21 in each of the cells and
+    two versions. Rounding the sums adds the root of the number of cells at most. A person of k rows: k times, as for the gradient.
 
     Source: ours. Tested: tests/claims/test_logistic_sensitivity.py
     """
-    cells = width * (width + 1) // 2
-    square = width**2 if neighbors == "replace-one" else cells
+    cells = extent.columns * (extent.columns + 1) // 2
+    moving = extent.terms**2 + extent.several, extent.terms * (extent.terms + 1) // 2
+    square = moving[0] if neighbors == "replace-one" else moving[1]
     moved = math.isqrt(-(-(square << (2 * BITS)) >> 4)) + 1
     rounding = (math.isqrt(cells) + 1) * (1 + (1 << max(BITS - GRID_BITS, 0)))
     return rows_per_person * (moved + rounding)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
-from dpselect.assume.lemmas.logistic import count_sensitivity, gradient_sensitivity, gram_sensitivity, links
+from dpselect.assume.lemmas.logistic import count_sensitivity, extent_of, gradient_sensitivity, gram_sensitivity, links
 from dpselect.assume.models.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary
@@ -121,10 +121,10 @@ def counts_needed(plan: OddsPlan) -> tuple[int, float]:
 
 def round_needed(plan: OddsPlan, place: int, center: tuple[int, ...]) -> tuple[tuple[int, float], tuple[int, float]]:
     """The same for the gradient and the Gram of a round; the sensitivity of the gradient is that at its center."""
-    (share, part), width, neighbors = SHARES[place], len(plan.columns), plan.guarantee.neighbors
-    rows = plan.assumptions.rows_per_person
-    steep = gradient_sensitivity(width, links(center).residual, neighbors, rows), plan.mu * math.sqrt(share * part)
-    return steep, (gram_sensitivity(width, neighbors, rows), plan.mu * math.sqrt(share * (1 - part)))
+    (share, part), neighbors, rows = SHARES[place], plan.guarantee.neighbors, plan.assumptions.rows_per_person
+    extent = extent_of([plan.assumptions.columns[each] for each in plan.columns])
+    steep = gradient_sensitivity(extent, links(center).residual, neighbors, rows), plan.mu * math.sqrt(share * part)
+    return steep, (gram_sensitivity(extent, neighbors, rows), plan.mu * math.sqrt(share * (1 - part)))
 
 
 def _read(source: Any, plan: OddsPlan, center: tuple[int, ...]) -> LogisticSums:
