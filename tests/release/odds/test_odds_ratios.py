@@ -124,8 +124,8 @@ def test_persons_pay_for_all_their_rows_and_only_so_many_count():
         assert abs(got[name].value - true) < 6 * got[name].error
     assert "rows of a person" in str(got) and "rows of a person" not in str(alone)
     one = Assumptions(STUDY.response, STUDY.predictors, person="id", max_rows_per_person=1)
-    assert asked(frame, epsilon=50, assumptions=one).rows == pytest.approx(6000, abs=10)
-    assert got.rows == pytest.approx(12_000, abs=10)
+    assert asked(frame, epsilon=50, assumptions=one).rows == pytest.approx(6000, abs=60)
+    assert got.rows == pytest.approx(12_000, abs=60)
 
 
 def test_scales_that_are_none():

@@ -147,15 +147,7 @@ def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str)
     click.echo()
     if lengths is not None:
         _show_lengths(lengths, study)
-    rows = [[f"{n:,}", percent(kept)] for n, kept in found.by_rows[-len(found.by_epsilon) :]]
-    prices = [[f"{epsilon:.3g}", percent(kept)] for epsilon, kept in found.by_epsilon]
-    head = ["rows", "R² kept", "epsilon", "R² kept"]
-    if lengths is not None:
-        head = ["rows", "R² kept", f"interval of {lengths.shown}", "epsilon", "R² kept", f"interval of {lengths.shown}"]
-        for table, curve in ((rows, lengths.by_rows), (prices, lengths.by_epsilon)):
-            for row, (_, length) in zip(table, curve[-len(table) :], strict=True):
-                row.append("not seen" if length is None else two_digits(length))
-    show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
+    _show_curves(found, lengths)
     click.echo(f"Both tables and the verdict's first number suppose: {found.supposed}.")
     if lengths is not None and (share := _unplanned(found, study)) is not None:
         click.echo(
@@ -167,6 +159,19 @@ def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str)
             f"In all worlds {found.recommended} keeps more: dpselect analyze {study} DATA --epsilon {found.epsilon:g} "
             f"--method {found.recommended}"
         )
+
+
+def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
+    """What more rows or another epsilon would buy."""
+    rows = [[f"{n:,}", percent(kept)] for n, kept in found.by_rows[-len(found.by_epsilon) :]]
+    prices = [[f"{epsilon:.3g}", percent(kept)] for epsilon, kept in found.by_epsilon]
+    head = ["rows", "R² kept", "epsilon", "R² kept"]
+    if lengths is not None:
+        head = ["rows", "R² kept", f"interval of {lengths.shown}", "epsilon", "R² kept", f"interval of {lengths.shown}"]
+        for table, curve in ((rows, lengths.by_rows), (prices, lengths.by_epsilon)):
+            for row, (_, length) in zip(table, curve[-len(table) :], strict=True):
+                row.append("not seen" if length is None else two_digits(length))
+    show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
 
 
 def _unplanned(found: Outlook, study: str) -> float | None:
