@@ -108,7 +108,7 @@ class OddsRatios:
 
     def _head(self) -> tuple[str, ...]:
         labels = head(self.intervals.level)
-        return ("odds ratios", labels[1], "of the log", *labels[3:])
+        return ("odds ratios", labels[1], "error of log", *labels[3:])
 
     def with_intervals(self, level: float | None = None, intervals: IntervalKind | None = None) -> OddsRatios:
         """The same release with intervals of another level or kind. It costs nothing."""
