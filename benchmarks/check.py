@@ -1,6 +1,8 @@
-"""`check` on 14 variables with 27 columns: what a custodian waits for, against what the same looks cost by the list solver.
+"""`check` on 14 variables with 27 columns, and `plan` for up to 30 columns: what a custodian waits for.
 
-python -m benchmarks.check      prints a table, writes benchmarks/results/check.json
+python -m benchmarks.check      prints tables, writes benchmarks/results/check.json
+
+Beside `check` stands what the same looks cost by the list solver, which is what 0.1.0 used.
 """
 
 import os
@@ -21,6 +23,7 @@ from dpselect.assume.models.choice import Choice  # noqa: E402
 from dpselect.gather.table import gather_table, table_cells  # noqa: E402
 from dpselect.minimize.l1_ball import list_losses  # noqa: E402
 from dpselect.rehearse.check.fit import measure_fit, near_twins  # noqa: E402
+from dpselect.rehearse.planning.outlook import outlook_study  # noqa: E402
 from dpselect.use.rehearsal import Rehearsal  # noqa: E402
 
 ROWS = 3000
@@ -50,6 +53,16 @@ def check(rows, assumptions, method):
     return rehearsal.preview(rehearsal.rehearse(rows, rows=fit.rows, moments=moments))
 
 
+def plans():
+    """Processor time of a plan, whole (with the split and the intervals of `analyze`), by the number of columns."""
+    found = {}
+    for width in (6, 12, 20, 30):
+        plain = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(width)])
+        run = (once(lambda s=plain: outlook_study(s, rows=5000, epsilon=1), time.process_time)[0] for _ in range(2))
+        found[f"plan, {width} columns"] = min(run)
+    return found
+
+
 def main():
     rows, assumptions = study()
     moments = gather_table(rows, assumptions)
@@ -62,6 +75,9 @@ def main():
     found[f"the losses of {LOOKS} looks, by the list solver"] = LOOKS * one
     heads = [f"{len(assumptions.columns)} columns, {masks.size:,} models", "processor time"]
     table("check, before anything is spent", heads, [(name, in_words(seconds)) for name, seconds in found.items()])
+    found |= plans()
+    later = [(name, in_words(seconds)) for name, seconds in found.items() if name.startswith("plan")]
+    table("plan, 5,000 rows, epsilon 1, nothing supposed", ["", "processor time"], later)
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)
     (results / "check.json").write_text(json.dumps(found, indent=1) + "\n")
