@@ -23,7 +23,7 @@ WORLD = typical(layout_of(STUDY), R2)
 
 
 def table(n, rng):
-    """Rows of the typical world, made here by hand: normal columns, falling shares of levels, half yes."""
+    """Rows of the typical world, made here by hand: normal columns, falling shares of levels, a third yes."""
     latent, found, parts = rng.standard_normal((n, 5)), {}, []
     for j in range(5):
         found[f"x{j}"] = np.clip(5 + 2.5 * latent[:, j], 0, 10)
@@ -32,9 +32,9 @@ def table(n, rng):
     level = rng.choice(3, n, p=shares / shares.sum())
     found["c"] = np.array(["a", "b", "d"])[level]
     parts.append((level - level.mean()) / level.std())
-    yes = rng.random(n) < 0.5
+    yes = rng.random(n) < 1 / 3
     found["b"] = np.where(yes, "y", "n")
-    parts.append(2.0 * yes - 1)
+    parts.append((yes - 1 / 3) / math.sqrt(2 / 9))
     signal = WORLD.weights @ np.array(parts) * math.sqrt(R2 / float(WORLD.weights @ WORLD.weights))
     found["y"] = 50 + 25 * (signal + math.sqrt(1 - R2) * rng.standard_normal(n))
     return found

@@ -21,6 +21,9 @@ from dpselect.release.equations.findings import Finding, findings, fit
 from dpselect.release.equations.problem import problem
 from dpselect.release.estimate import EstimatePlan, plan_estimate
 
+MANY = 12
+"""Columns beyond which curves have fewer points: a plan is made in seconds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedIntervals:
@@ -85,7 +88,8 @@ def expected_intervals(
     here = _Supposed(assumptions, columns, supposed_products(assumptions, world), delta)
     found = here.found(rows, epsilon)
     if others:
-        found = replace(here, columns=others).found(rows, epsilon) | found
+        idle = {assumptions.columns[place].name for place in others if place not in columns}
+        found |= replace(here, columns=others).found(rows, epsilon, idle)
     places = {column.name: place for place, column in enumerate(assumptions.columns)}
     found = {name: found[name] for name in sorted(found, key=lambda name: places.get(name, -1))}
     terms = tuple(
@@ -95,14 +99,15 @@ def expected_intervals(
     )
     if not terms:
         return None
+    steps = STEPS if len(columns) <= MANY else STEPS[1:-1]
     slopes = [each for each in terms if places[each[0]] in columns]
     shown, now = slopes[0][:2]
 
     def length(count: int, price: float) -> float | None:
         if (count, price) == (rows, epsilon):
             return now
-        one = here.found(count, price, shown).get(shown)
-        return None if one is None or one.value is None else one.upper - one.lower
+        one = here.found(count, price, {shown})[shown]
+        return None if one.value is None else one.upper - one.lower
 
     return ExpectedIntervals(
         epsilon=here.price(rows, epsilon),
@@ -111,8 +116,8 @@ def expected_intervals(
         supposed=world.words,
         terms=terms,
         shown=shown,
-        by_rows=tuple((round(rows * k), length(round(rows * k), epsilon)) for k in STEPS if rows * k >= 2),
-        by_epsilon=tuple((epsilon * k, length(rows, epsilon * k)) for k in STEPS),
+        by_rows=tuple((round(rows * k), length(round(rows * k), epsilon)) for k in steps if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, length(rows, epsilon * k)) for k in steps),
     )
 
 
@@ -135,8 +140,8 @@ class _Supposed:
         price = str(self.price(rows, epsilon))
         return plan_estimate(self.assumptions, self.columns, epsilon=price, delta=str(self.delta))
 
-    def found(self, rows: int, epsilon: float, only: str | None = None) -> dict[str, Finding]:
-        """What would be found of each coefficient, or of one (nothing if that is clear beforehand), in the user's units."""
+    def found(self, rows: int, epsilon: float, only: set[str] | None = None) -> dict[str, Finding]:
+        """What would be found of each coefficient, or of some, in the user's units."""
         plan, columns = self.plan(rows, epsilon), self.columns
         sums = supposed_moments(self.assumptions, self.products, rows)
         noisy = NoisyMoments(
@@ -146,9 +151,6 @@ class _Supposed:
             known_rows=rows if plan.layout.neighbors == "replace-one" else None,
         )
         scale = user_scale(self.assumptions, columns)
-        kept = [k for k, name in enumerate(scale.names) if scale.matrix[k].any() and only in (None, name)]
-        solved = fit(problem(noisy, columns))
-        if only is not None and not solved.quiet:
-            return {}
-        made = findings(solved, scale.matrix[kept], level=0.95)
+        kept = [k for k, name in enumerate(scale.names) if scale.matrix[k].any() and (only is None or name in only)]
+        made = findings(fit(problem(noisy, columns)), scale.matrix[kept], level=0.95)
         return {scale.names[k]: each for k, each in zip(kept, made, strict=True)}

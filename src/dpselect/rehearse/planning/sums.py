@@ -19,7 +19,7 @@ from dpselect.rehearse.planning.worlds import POOL, Floats, World
 def supposed_products(assumptions: Assumptions, world: World) -> Floats:
     """The products that a row of a world has on the average, stated bounds spanning four standard deviations.
 
-    Numbers that are no or yes are half of the time each. Nothing is read and nothing is drawn: only the world's own rows are used.
+    Nothing is read and nothing is drawn: only the world's own rows are used.
     """
     units = [columns_of(unit) for unit in vote_units(candidates_for(assumptions, None))]
     design, signal = np.ones((POOL, len(assumptions.columns))), np.zeros(POOL)

@@ -21,6 +21,9 @@ from dpselect.use.shell.options import EPSILON, JSON, METHOD, QUIET, STUDY
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
 from dpselect.use.statement.study import read_study
 
+NEAR = 0.05
+"""Shares of epsilon that are the same for all that a plan can say."""
+
 
 @click.command(
     "plan",
@@ -168,9 +171,13 @@ def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
     head = ["rows", "R² kept", "epsilon", "R² kept"]
     if lengths is not None:
         head = ["rows", "R² kept", f"interval of {lengths.shown}", "epsilon", "R² kept", f"interval of {lengths.shown}"]
-        for table, curve in ((rows, lengths.by_rows), (prices, lengths.by_epsilon)):
-            for row, (_, length) in zip(table, curve[-len(table) :], strict=True):
-                row.append("not seen" if length is None else two_digits(length))
+        for table, points, curve in (
+            (rows, found.by_rows[-len(found.by_epsilon) :], lengths.by_rows),
+            (prices, found.by_epsilon, lengths.by_epsilon),
+        ):
+            known = {x: "not seen" if length is None else two_digits(length) for x, length in curve}
+            for row, (x, _) in zip(table, points, strict=True):
+                row.append(known.get(x, ""))
     show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
 
 
@@ -181,7 +188,7 @@ def _unplanned(found: Outlook, study: str) -> float | None:
         "votes", rows=assumptions.rows, columns=len(assumptions.columns), epsilon=str(found.epsilon)
     )
     share = found.epsilon * choice / (choice + rest)
-    return None if abs(share - found.choice_epsilon) < 1e-6 * found.epsilon else share
+    return None if abs(share - found.choice_epsilon) < NEAR * found.epsilon else share
 
 
 def _show_lengths(lengths: ExpectedIntervals, study: str) -> None:
