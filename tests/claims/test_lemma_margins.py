@@ -145,6 +145,8 @@ def test_a_profile_score_pays_for_the_solver_twice_and_is_floored_at_its_sensiti
     assert scores.values[0] == 100 * np.log(scores.sensitivity / 100)
     assert scores.least_loss == 0.01
     assert Fraction(scores.rounding) >= Fraction(profile_rounding(100, scores.sensitivity, 0.0))
+    change = Fraction(profile_change(9.0, 100, scores.sensitivity))
+    is_just_above(scores.range_for(9.0), 2 * change + 4 * Fraction(scores.rounding))
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)

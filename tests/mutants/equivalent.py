@@ -41,4 +41,10 @@ EQUIVALENT: dict[str, str] = {
     (
         "dpselect/minimize/exact.py: if not (rate > 0 and start < 0): [Gt -> GtE] at 8"
     ): "a condition that does not move with theta holds on the whole piece, so that its start is never below 0",
+    (
+        "dpselect/penalize/tuning_scores.py: drops = losses.values[1:] - losses.values[0] [half the number] at 22"
+    ): "the full model's own drop, 0, comes in; its distance from a penalty is the penalty, which is in the minimum already",
+    (
+        "dpselect/randomize/choice.py: if not epsilon > 2 * LAPLACE_ROUNDING: [Gt -> GtE] at 7"
+    ): "an epsilon of exactly 2^-40 is let through; half of it is for the rounding and the other half prices the noise",
 }

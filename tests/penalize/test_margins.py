@@ -1,0 +1,48 @@
+"""Margins of models that are named one by one, and of the limits of a rule: against the definition, model by model."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpselect.assume.models.candidates import CandidateList, SubsetRule, columns_of, vote_units
+from dpselect.penalize.margins import Margins
+
+
+def defined(candidates, agreement, threshold, step):
+    """Minus the least of (agreement - threshold) inside and (threshold - agreement) outside, plus the price of the terms."""
+    units = vote_units(candidates)
+    scores = []
+    for mask in candidates:
+        inside = [mask & unit == unit for unit in units]
+        sides = [a - threshold if is_in else threshold - a for a, is_in in zip(agreement, inside, strict=True)]
+        scores.append(float(step) * sum(inside) - (min(sides) if sides else 0))
+    return scores
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        CandidateList(4, (1, 2, 3, 7, 8)),
+        CandidateList(4, (5, 13, 7)),  # the first and third column are in all, and not voted on
+        CandidateList(3, (0b011, 0b101)),
+        CandidateList(3, (0b110,)),  # nothing to vote on
+        SubsetRule(5, (0b1, 0b110, 0b11000), max_size=3, empty=True),
+        SubsetRule(5, (0b1, 0b110, 0b11000), max_size=4),
+        SubsetRule(3, (0b10, 0b100), always=1),
+    ],
+    ids=range(7),
+)
+def test_every_score_is_the_definition(candidates):
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        agreement = rng.integers(0, 30, len(vote_units(candidates)))
+        threshold, step = int(rng.integers(1, 20)), Fraction(int(rng.integers(0, 2**22)), 2**20)
+        scores = Margins(agreement, threshold, step, candidates, 2.0).scores()
+        assert scores.values.tolist() == defined(candidates, agreement, threshold, step)
+        assert len(scores.values) == candidates.count == len({tuple(columns_of(mask)) for mask in candidates})
+
+
+def test_where_there_is_one_candidate_its_score_is_nought():
+    alone = Margins(np.array([], np.int64), 7, Fraction(3), CandidateList(3, (0b110,)), 2.0)
+    assert alone.scores().values.tolist() == [0.0]
