@@ -7,6 +7,7 @@ BALL = (
     "d + 2 roundings must fit, by the sum, the product, the division and the shrinking; room for 2d + 4 holds them too"
 )
 CLIP = "a chance is cut off only where |eta| exceeds 13, and no round is evaluated where it can exceed 12"
+NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
     "dpselect/assume/lemmas/gaussian_price.py: low, high = high, 2 * high [one more] at 18": BRACKET,
@@ -47,4 +48,17 @@ EQUIVALENT: dict[str, str] = {
     (
         "dpselect/randomize/choice.py: if not epsilon > 2 * LAPLACE_ROUNDING: [Gt -> GtE] at 7"
     ): "an epsilon of exactly 2^-40 is let through; half of it is for the rounding and the other half prices the noise",
+    (
+        "dpselect/release/ledger/accounting.py: yield epsilon + guess(rho, delta - used), epsilon, rho, delta - used "
+        "[Add -> Sub] at 6"
+    ): "plans are converted in another order and none is left out; the least is taken all the same, later",
+    "dpselect/release/ledger/accounting.py: number = Fraction(-1) [one more] at 19": NEGATIVE,
+    (
+        "dpselect/release/ledger/accounting.py: number = Fraction(written) if small or not written else Fraction(-1) "
+        "[one more] at 66"
+    ): NEGATIVE,
+    (
+        "dpselect/release/ledger/accounting.py: if bound is None or not bound <= Fraction(charge.epsilon) or not delta < 1: "
+        "[LtE -> Lt] at 24"
+    ): "where the bound has all of epsilon its formula gives no less than `plain`, of which the minimum is taken",
 }

@@ -3,6 +3,7 @@
 import math
 import random
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -110,8 +111,23 @@ def test_a_gaussian_without_rho_is_priced_as_plain():
 def test_everything_is_rounded_up():
     third = price_of(charge("gaussian", 1, "1e-6", parameters={"rho": "1e-25"}))
     assert third.rho == 1
+    assert price_of(charge("gaussian", 1, "1e-6", parameters={"rho": "1e-399"})).rho == 1
     assert price_of(charge("exponential", "1e-12")).rho == 1  # an eighth of a unit
     assert price_of(charge("pcpl/laplace", 1, 1, parameters={"bound_epsilon": 0.5})).delta_beside == DELTA_UNIT
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "divisor"), [("pcpl/laplace", 2), ("pcpl/permute-and-flip", 2), ("pcpl/exponential", 8)]
+)
+@pytest.mark.parametrize("bound", ["0.25", "0.4", "0.9"])
+def test_pcpl_pays_for_its_two_parts_to_the_last_unit(mechanism, divisor, bound):
+    """(e1 + delta/(1-delta))^2/2 for the bound and e2^2/divisor for the choice, rounded up, and never more than as a whole."""
+    delta, first = Fraction(1, 100), Fraction(bound)
+    rho = (first + delta / (1 - delta)) ** 2 / 2 + (1 - first) ** 2 / divisor
+    paid = price_of(charge(mechanism, 1, "0.01", parameters={"bound_epsilon": bound}))
+    assert paid.rho == min(math.ceil(rho * RHO_UNIT), RHO_UNIT // 2)
+    assert (paid.epsilon, paid.delta, paid.delta_beside) == (EPSILON_UNIT, DELTA_UNIT // 100, DELTA_UNIT // 100)
+    assert price_of(charge(mechanism, 1, "0.01")).rho == RHO_UNIT // 2
 
 
 @pytest.mark.parametrize("rho", ["much", -1, float("nan"), [1]])
