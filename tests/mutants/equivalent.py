@@ -61,4 +61,11 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/release/ledger/accounting.py: if bound is None or not bound <= Fraction(charge.epsilon) or not delta < 1: "
         "[LtE -> Lt] at 24"
     ): "where the bound has all of epsilon its formula gives no less than `plain`, of which the minimum is taken",
+    (
+        "dpselect/release/ledger/concentrated.py: low, high, golden = -30.0, 60.0, (math.sqrt(5) - 1) / 2 [one more] at 44"
+    ): "a search that narrows by another factor; no price rests on the guess, which only orders the plans",
+    (
+        "dpselect/release/ledger/prices.py: return number.quantize(Decimal(1), context=_EXACT) if number == "
+        "number.to_integral_value() else number [one more] at 31"
+    ): "only the exponent of that decimal is used, and 2 has the same as 1",
 }

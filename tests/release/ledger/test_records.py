@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpselect.errors import AssumptionError
 from dpselect.release.ledger.prices import decimal_of, units_down, units_up
-from dpselect.release.ledger.records import Charge, Left, Receipt, Spent, canonical
+from dpselect.release.ledger.records import Charge, Left, Receipt, Spent, canonical, total_units
 
 
 def charge(**more):
@@ -27,6 +27,13 @@ def test_prices_are_rounded_up_to_a_unit():
     tiny = charge(epsilon="1e-30", delta="1e-300")
     assert (tiny.epsilon, tiny.delta) == (Decimal("1e-12"), Decimal("1e-18"))
     assert charge(epsilon="0.3333333333333333").epsilon == Decimal("0.333333333334")
+    assert charge().count == 1 and charge(epsilon="1e9").epsilon == 10**9 and charge(delta=1).delta == 1
+
+
+def test_totals_are_rounded_down_to_a_unit():
+    """Rounded up, a ledger would allow more than its owner wrote."""
+    assert total_units("0.3333333333339", "1.9e-18") == (333_333_333_333, 1)
+    assert total_units(1, "1e-6") == (10**12, 10**12)
 
 
 @pytest.mark.parametrize(
