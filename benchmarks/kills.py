@@ -158,17 +158,20 @@ def _forked(number: int, writer: int) -> int:
     child = os.fork()
     if child:
         return child
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    charge = HeldAccount.charge
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        charge = HeldAccount.charge
 
-    def told(account: HeldAccount, asked_for: Charge) -> Receipt | None:
-        os.write(writer, b".")
-        return charge(account, asked_for)
+        def told(account: HeldAccount, asked_for: Charge) -> Receipt | None:
+            os.write(writer, b".")
+            return charge(account, asked_for)
 
-    HeldAccount.charge = told  # type: ignore[method-assign]
-    os._exit(command_line.run(asked(number)))
+        HeldAccount.charge = told  # type: ignore[method-assign]
+        os._exit(command_line.run(asked(number)))
+    finally:  # a signal before the command began: this process must not clear away what belongs to its parent
+        os._exit(1)
 
 
 def _receipts(file: Path) -> set[int]:
