@@ -12,7 +12,7 @@ from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.models.tuning import check_rows_are_persons
 from dpselect.assume.models.visible import visible_share
-from dpselect.assume.models.vote_rule import VoteRule
+from dpselect.assume.models.vote_rule import VoteRule, vote_rule
 from dpselect.assume.study.paper_setting import plain_assumptions
 from dpselect.assume.study.study_file import MOST_CHARACTERS, parse_tables
 from dpselect.assume.study.variables import variable_from_dict
@@ -43,6 +43,14 @@ REFUSALS = {
     "a price of votes that is none": (lambda: VoteRule(**BY_VOTES | {"price": float("nan")}), "between 0 and 1e6"),
     "a statistic that is a number": (lambda: VoteRule(**BY_VOTES, statistic=3), "must be named in words"),
     "delta for a pure method": (lambda: recipe(Choice("pcls"), delta="1e-6"), "delta buys nothing with pcls"),
+    "pcpl where rows are private": (
+        lambda: recipe(Choice("pcpl"), Assumptions(Y, [X], neighbors="add-remove-one"), delta="1e-6"),
+        "it needs neighbors='replace-one'",
+    ),
+    "votes of no rows": (lambda: vote_rule(0, 2, 2, 1.0), "number of rows is 0"),
+    "votes on no columns": (lambda: vote_rule(9, 0, 2, 1.0), "number of columns is 0"),
+    "votes on no terms": (lambda: vote_rule(9, 2, 0, 1.0), "number of terms to choose from is 0"),
+    "votes at no price": (lambda: vote_rule(9, 2, 2, float("nan")), "must be a positive number"),
     "laplace among too many": (
         lambda: recipe(Choice("votes", "laplace"), Assumptions(Y, [Numeric(f"x{j}", 0, 1) for j in range(40)])),
         "too many for the laplace mechanism",

@@ -125,3 +125,8 @@ def test_two_hundred_terms_need_no_list():
     few = draw_set(Margins(agreement, 150, Fraction(2), limited, 2.0), Fraction(5))
     assert few.bit_count() <= 4
     assert limited.count == sum(comb(200, k) for k in range(4))
+
+
+def test_their_text_keeps_the_agreement_private():
+    margins = Margins(np.array([97, 98]), 5, Fraction(0), SubsetRule(2, (1, 2), empty=True), 4.0)
+    assert repr(levels_of(margins)) == "Levels(values=<private>)"

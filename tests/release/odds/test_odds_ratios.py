@@ -16,6 +16,7 @@ from dpselect import (
     OddsRatios,
     estimate,
 )
+from dpselect.release.odds.rounds import MOST
 
 TRUE = {"age": 0.03, "town[b]": 0.8}
 STUDY = Assumptions(Binary("died", ["no", "yes"]), [Numeric("age", 0, 100), Categorical("town", ["a", "b"])])
@@ -140,3 +141,28 @@ def test_differences_of_chances_are_the_plain_estimate():
     expected, *_ = np.linalg.lstsq(design, (frame["died"] == "yes").astype(float), rcond=None)
     for term, value in zip(got.terms, expected, strict=True):
         assert abs(term.value - value) < 6 * term.error
+
+
+def test_what_is_asked_of_a_release_costs_nothing_and_agrees(released):
+    with pytest.raises(KeyError):
+        released["height"]
+    (row,) = released.glance()
+    assert (row["formula"], row["terms"], row["epsilon"]) == (released.formula, 3, 2.0)
+    assert row["nobs"] == released.rows == pytest.approx(20_000, rel=0.01)
+    narrow, wide = released.with_intervals(0.5)["age"], released.with_intervals(0.999)["age"]
+    assert wide.lower < narrow.lower < narrow.upper < wide.upper
+    assert released.with_intervals(0.5).with_intervals(released.intervals.level) == released
+    html = released._repr_html_()
+    assert "odds of died ~ 1 + age + town[b]" in html and "<table" in html
+
+
+def test_without_an_intercept_the_rounds_start_from_even_odds_and_stay_in_reach():
+    none = Assumptions(STUDY.response, [Numeric("age", -1, 1)], intercept="none")
+    ages = np.tile([-1.0, 1.0], 3000)
+    frame = pd.DataFrame({"age": ages, "died": np.where(ages > 0, "yes", "no")})  # no finite slope fits
+    got = estimate(frame, ["age"], assumptions=none, epsilon=20, delta=1e-6, scale="odds")
+    assert got.rounds[0].center == (0,)
+    assert max(abs(one.at).sum() for one in got.rounds) <= MOST
+    assert got.rounds[-1].at[0] > 3
+    with pytest.raises(AssumptionError, match="has no columns"):
+        estimate(frame, [], assumptions=none, epsilon=20, delta=1e-6, scale="odds")
