@@ -1,6 +1,6 @@
 """Whether a plan's chances are kept: made-up studies of many kinds, none of which is a world that plans suppose.
 
-python -m benchmarks.plan_calibration [--times 100]
+python -m benchmarks.plan_calibration [--times 100] [--first 0]
 
 Each study has 4 to 8 columns, some of them skewed or zeros and ones, with one correlation up to .6, effects of falling or equal
 size among them, 300 to 20,000 rows, R^2 of .03 to .6 and a price of .25 to 2. The plan is told rows, epsilon and R^2. What is
@@ -81,8 +81,9 @@ def exact(assumptions: Assumptions, X: np.ndarray, y: np.ndarray, epsilon: float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=100)
-    rows = []
-    for seed in range(parser.parse_args().times):
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first study")
+    given, rows = parser.parse_args(), []
+    for seed in range(given.first, given.first + given.times):
         assumptions, X, y, epsilon, r2 = study(seed)
         right, kept = exact(assumptions, X, y, epsilon)
         plan = outlook_study(assumptions, rows=len(y), epsilon=epsilon, r2=r2, choice_only=True)

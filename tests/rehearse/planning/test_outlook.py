@@ -110,3 +110,11 @@ def test_thirty_columns_take_seconds():
 
 def test_shares_as_people_read_them():
     assert [percent(x) for x in (0.0, 0.934, 0.99, 0.9999)] == ["0%", "93%", "99%", "99% or more"]
+
+
+def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
+    for each in (long, short):
+        assert each.chance == pytest.approx(sum(one.right for _, one in each.worlds) / 12)
+        assert each.to_dict()["chance"] == each.chance
+    assert short.chance < 0.2
+    assert long.chance > 0.4

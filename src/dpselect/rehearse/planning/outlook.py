@@ -64,6 +64,11 @@ class Outlook:
         return self.expected.informed
 
     @property
+    def chance(self) -> float:
+        """The chance of exactly the model that BIC would choose, in the mean of the worlds: about what comes true."""
+        return float(np.mean([each.right for _, each in self.worlds]))
+
+    @property
     def verdict(self) -> str:
         """One sentence, with its supposition."""
         facts = f"At n = {self.rows:,} and epsilon = {self.epsilon:g} ({self.choice_epsilon:.3g} for the choice)"
@@ -82,7 +87,7 @@ class Outlook:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self) | {"verdict": self.verdict, "works": self.works}
+        return asdict(self) | {"verdict": self.verdict, "works": self.works, "chance": self.chance}
 
 
 def percent(share: float) -> str:

@@ -137,6 +137,7 @@ def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str)
         ],
         numbers=(1, 2, 3, 4),
     )
+    click.echo(f"Exactly the best model: a chance of {percent(found.chance)} in the mean of these worlds.")
     click.echo()
     if found.smallest is None:
         click.echo("No effect of a single variable, however large, is found with a chance of 80%.")
