@@ -147,8 +147,10 @@ def _alone(
         if drowned.isdisjoint(design[place].name for place in members):
             continue
         small = (*constants, *members)
-        solved = _terms(fit(problem(noisy, small)), user_scale(assumptions, small), *asked)
-        found += [term for term in solved if term.name != INTERCEPT]
+        solved = fit(problem(noisy, small))
+        if not solved.quiet:
+            continue  # too loud for any slope: nothing would be said
+        found += [one for one in _terms(solved, user_scale(assumptions, small), *asked) if one.name != INTERCEPT]
     return tuple(found)
 
 
