@@ -406,6 +406,7 @@ def test_plan_refuses_what_is_for_another_method(place, capsys):
 
 
 def test_plan_says_how_long_intervals_will_be(place, capsys):
+    pytest.importorskip("matplotlib", reason="install dpselect[paper] for pictures")
     facts = ("plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2")
     code, out, _ = run(capsys, *facts, "-o", "picture")
     assert code == 0 and "How long 95% intervals" in out and "interval of age" in out and "delta 0" in out

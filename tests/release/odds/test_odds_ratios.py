@@ -16,7 +16,8 @@ from dpselect import (
     OddsRatios,
     estimate,
 )
-from dpselect.release.odds.rounds import MOST
+from dpselect.release.odds.release import plan_odds, release_odds
+from dpselect.release.odds.rounds import MOST, whole
 
 TRUE = {"age": 0.03, "town[b]": 0.8}
 STUDY = Assumptions(Binary("died", ["no", "yes"]), [Numeric("age", 0, 100), Categorical("town", ["a", "b"])])
@@ -166,3 +167,17 @@ def test_without_an_intercept_the_rounds_start_from_even_odds_and_stay_in_reach(
     assert got.rounds[-1].at[0] > 3
     with pytest.raises(AssumptionError, match="has no columns"):
         estimate(frame, [], assumptions=none, epsilon=20, delta=1e-6, scale="odds")
+
+
+def test_a_round_is_never_evaluated_out_of_reach():
+    kept = np.array(whole(np.array([9.0, 8.0, -8.0]), 0)) / 2**20
+    assert kept[0] == pytest.approx(MOST - 0.01)
+    assert kept[1:] == pytest.approx([MOST / 2, -MOST / 2])
+    assert whole(np.array([0.5, -0.25]), None) == (2**19, -(2**18))
+
+
+def test_ratios_of_a_model_that_was_chosen_say_so():
+    chosen = plan_odds(STUDY, (0, 1, 2), epsilon=5, delta=1e-6, selected=True)
+    got = release_odds(table(2000), chosen)
+    assert "the same rows" in " ".join(got.caveats)
+    assert "the same rows" not in " ".join(got.with_intervals(intervals="after-selection").caveats)
