@@ -13,7 +13,7 @@ from dpselect.randomize.interval import edges
 from dpselect.rehearse.simulate.settings import Setting, draw
 from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.tune import release_bounds, release_penalty, release_radius
+from dpselect.release.tune import PENALTIES, RADII, release_bounds, release_penalty, release_radius
 
 SETTING = Setting("s", 4000, (1.0, 1.0, 0.0, 0.0))
 X, Y = draw(SETTING, np.random.SeedSequence(8))
@@ -108,3 +108,10 @@ def test_moments_of_another_study_are_refused_before_the_charge(release):
     with pytest.raises(DataError, match="other assumptions"):
         release(gather_table((X, Y), STUDY), other, epsilon=1, choice_epsilon=1, account=Account(ledger))
     assert ledger.records() == ()
+
+
+@pytest.mark.parametrize(("menu", "ends"), [(RADII, (0.25, 4.0)), (PENALTIES, (0.25, 20.0))])
+def test_the_menus_hold_the_default_and_leave_no_wide_gap(menu, ends):
+    """A choice among them can be no better than the nearest: 1 is the default, and none is more than twice the one before."""
+    assert 1.0 in menu and (menu[0], menu[-1]) == ends
+    assert all(here < there <= 2 * here for here, there in zip(menu, menu[1:], strict=False))
