@@ -68,4 +68,8 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/release/ledger/prices.py: return number.quantize(Decimal(1), context=_EXACT) if number == "
         "number.to_integral_value() else number [one more] at 31"
     ): "only the exponent of that decimal is used, and 2 has the same as 1",
+    (
+        "dpselect/release/tune.py: PENALTIES = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0, 13.0, 20.0) [one more] at 39"
+    ): "another public penalty between its neighbours on the menu; neither the range nor a price depends on it",
+    "dpselect/release/account.py: stacklevel=4, [half the number] at 11": "only the line of code that a warning names",
 }

@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import numpy as np
@@ -114,4 +115,4 @@ def test_moments_of_another_study_are_refused_before_the_charge(release):
 def test_the_menus_hold_the_default_and_leave_no_wide_gap(menu, ends):
     """A choice among them can be no better than the nearest: 1 is the default, and none is more than twice the one before."""
     assert 1.0 in menu and (menu[0], menu[-1]) == ends
-    assert all(here < there <= 2 * here for here, there in zip(menu, menu[1:], strict=False))
+    assert all(here < there <= 2 * here for here, there in itertools.pairwise(menu))
