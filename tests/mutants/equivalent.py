@@ -72,4 +72,9 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/release/tune.py: PENALTIES = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0, 13.0, 20.0) [one more] at 39"
     ): "another public penalty between its neighbours on the menu; neither the range nor a price depends on it",
     "dpselect/release/account.py: stacklevel=4, [half the number] at 11": "only the line of code that a warning names",
+    (
+        'dpselect/release/ledger/stores/sqlite.py: raise AssertionError("the attempts end with a return or an error")  '
+        "# pragma: no cover [no refusal] at 0"
+    ): "never reached: the attempts end with a return or an error",
+    "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
 }

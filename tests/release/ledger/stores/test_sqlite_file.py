@@ -1,0 +1,43 @@
+"""How a ledger's file is opened for reading, by what the account may do and what stands beside it."""
+
+import os
+
+import pytest
+
+from dpselect.errors import LedgerError
+from dpselect.release.ledger.stores import sqlite_file
+from dpselect.release.ledger.stores.sqlite_file import IMMUTABLE, exists, reading_mode
+
+
+@pytest.mark.parametrize(
+    ("may_write", "beside", "mode"),
+    [
+        ({"file", "folder"}, ("-wal",), "rw"),
+        ({"file", "folder"}, (), "rw"),
+        ({"folder"}, (), IMMUTABLE),
+        ({"file"}, (), IMMUTABLE),
+        (set(), (), IMMUTABLE),
+        ({"folder"}, ("-wal", "-shm"), "ro"),  # the owner is writing: its own files serve
+        (set(), ("-wal", "-shm"), "ro"),
+        (set(), ("-wal",), "ro"),  # no file of ours can be left where none can be made
+        ({"folder"}, ("-wal",), None),
+    ],
+)
+def test_reading_leaves_nothing_that_the_owner_could_not_use(may_write, beside, mode, tmp_path, monkeypatch):
+    path = tmp_path / "budget.db"
+    path.touch()
+    for ending in beside:
+        (tmp_path / f"budget.db{ending}").touch()
+    allowed = {path: "file" in may_write, tmp_path: "folder" in may_write}
+    monkeypatch.setattr(sqlite_file.os, "access", lambda place, wanted: wanted == os.W_OK and allowed[place])
+    if mode is None:
+        with pytest.raises(LedgerError, match="left in the middle of a charge"):
+            reading_mode(path)
+    else:
+        assert reading_mode(path) == mode
+
+
+def test_what_is_not_there_is_opened_as_usual_and_a_name_too_long_is_one_sentence(tmp_path):
+    assert reading_mode(tmp_path / "none.db") == "rw"
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        exists(tmp_path / ("a" * 300))
