@@ -1,0 +1,62 @@
+"""Which noise is chosen, and what is refused before any is."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+from dpselect.errors import AssumptionError
+from dpselect.gather.table import gather_table
+from dpselect.randomize.moment_noise import moment_noise, quieter_noise
+from dpselect.randomize.noisy_moments import noisy_moments
+
+
+def study(columns, neighbors="replace-one"):
+    return Assumptions(Numeric("y", -1, 1), [Numeric(f"x{j}", -1, 1) for j in range(columns)], neighbors=neighbors)
+
+
+def layout(columns):
+    return moment_layout(study(columns), range(columns + 1))
+
+
+@pytest.mark.parametrize(
+    ("columns", "epsilon", "noise"),
+    [
+        (3, 20, "laplace"),
+        (4, 0.1, "gaussian"),
+        (4, 1, "laplace"),
+        (5, 1, "gaussian"),
+        (5, 5, "laplace"),
+        (6, 5, "gaussian"),
+    ],
+)
+def test_the_noise_that_moves_the_coefficients_less_is_taken(columns, epsilon, noise):
+    """By the variance of both, in the units of the moments."""
+    assert quieter_noise(layout(columns), epsilon, 1e-6) == noise
+    assert quieter_noise(layout(columns), epsilon, 0.0) == "laplace"
+    variances = {}
+    for kind in ("gaussian", "laplace"):
+        made = moment_noise(layout(columns), epsilon, 1e-6, noise=kind)
+        unit = made.deviation * 2.0**-made.scale.bits * 2.0**24
+        entries = dict(zip(layout(columns).entries, made.scale.weights, strict=True))
+        with_response, within = entries[((0, columns + 1),)], entries[((0, 1),)]
+        variances[kind] = unit**2 * (1 / with_response**2 + 0.1 / within**2)
+    assert min(variances, key=variances.get) == noise
+
+
+@pytest.mark.parametrize("delta", [0.5, 1.0, -1e-9, math.nan])
+def test_a_delta_that_is_none_is_refused(delta):
+    with pytest.raises(AssumptionError, match=r"below 0\.5"):
+        moment_noise(layout(2), 1.0, delta)
+
+
+def test_the_number_of_rows_is_known_where_neighbours_have_the_same():
+    rng = np.random.default_rng(1)
+    for neighbors, known in (("replace-one", 50), ("add-remove-one", None)):
+        assumptions = study(1, neighbors)
+        moments = gather_table((rng.uniform(-1, 1, (50, 1)), rng.uniform(-1, 1, 50)), assumptions)
+        places = moment_layout(assumptions, range(2))
+        assert noisy_moments(moments, places, moment_noise(places, 1.0, 0.0)).known_rows == known
