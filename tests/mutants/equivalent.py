@@ -77,4 +77,8 @@ EQUIVALENT: dict[str, str] = {
         "# pragma: no cover [no refusal] at 0"
     ): "never reached: the attempts end with a return or an error",
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
+    (
+        "dpselect/randomize/logistic_noise.py: return largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN)) * (1 - 2.0**-30) "
+        "[one more] at 77"
+    ): "2^-31 is left for roundings, which MARGIN bounds by a few times 2^-36; the price of all draws is checked as a whole",
 }
