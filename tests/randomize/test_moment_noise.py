@@ -11,6 +11,7 @@ from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import AssumptionError
 from dpselect.gather.table import gather_table
+from dpselect.randomize import logistic_noise
 from dpselect.randomize.logistic_noise import whole_mu
 from dpselect.randomize.moment_noise import moment_noise, quieter_noise
 from dpselect.randomize.noisy_moments import noisy_moments, weighted_integers
@@ -81,3 +82,18 @@ def test_weighted_sums_are_rounded_to_the_nearest_whole_number():
 def test_what_all_rounds_may_spend_is_a_little_less_than_the_price_buys(epsilon, delta):
     most = largest_mu(epsilon, delta)
     assert most * (1 - 2.0**-28) < whole_mu(epsilon, delta) < most
+
+
+def test_the_spread_of_a_round_is_read_back_until_it_is_wide_enough(monkeypatch):
+    """A library that prices its noise a little higher gets wider noise, not a higher price."""
+
+    class Dearer:
+        def __init__(self, spread):
+            self.spread = spread
+
+        def map(self, sensitivity):
+            return (1 + 2.0**-30) * sensitivity**2 / (2 * self.spread**2)
+
+    monkeypatch.setattr(logistic_noise, "gaussian_measurement", Dearer)
+    spread, rho = logistic_noise.least_spread(1000, 1.0)
+    assert rho == Dearer(spread).map(1000) and 1000**2 / (2 * rho) - 16 >= 1000**2
