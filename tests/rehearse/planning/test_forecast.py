@@ -23,7 +23,7 @@ def rehearsed(world: World, rows: int, epsilon: float, tables: int) -> np.ndarra
     found = []
     for time in range(tables):
         rng = np.random.default_rng([5, time])
-        columns, signal = world._draw(rng, rows)
+        columns, signal = world.draw(rng, rows)
         _, scaled = world.pool
         y = signal * (scaled.std() / signal.std()) + rng.standard_normal(rows)
         recipe = make_recipe(STUDY, Choice(method="votes"), rows=rows, epsilon=epsilon)

@@ -107,17 +107,19 @@ def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Floats:
     longest = max(int(sizes.max()), 2)
     X, y = world.rows(rng, blocks * longest)
     there = np.arange(longest) < sizes[:, None]
-    X, y = X.reshape(blocks, longest, -1), y.reshape(blocks, longest)
-    count = np.maximum(sizes, 1)
-    X = (X - (X * there[..., None]).sum(axis=1, keepdims=True) / count[:, None, None]) * there[..., None]
-    y = (y - (y * there).sum(axis=1, keepdims=True) / count[:, None]) * there
-    squares = (X**2).sum(axis=1)
+    X, y = X.reshape(blocks, longest, -1), y.reshape(blocks, longest) * there
+    X *= there[..., None]
+    gram, cross = X.transpose(0, 2, 1) @ X, (X.transpose(0, 2, 1) @ y[..., None])[..., 0]
+    sums, total, count = X.sum(axis=1), y.sum(axis=1), np.maximum(sizes, 1)
+    gram -= sums[:, :, None] * sums[:, None, :] / count[:, None, None]  # centred by the block's own means
+    cross -= sums * (total / count)[:, None]
+    squares = np.diagonal(gram, axis1=1, axis2=2)
     live = (squares > 1e-9) & (sizes[:, None] >= 2)
-    X = X / np.sqrt(np.where(live, squares, 1.0))[:, None, :]
-    gram = X.transpose(0, 2, 1) @ X
-    cross = (X * y[..., None]).sum(axis=1)
+    roots = np.sqrt(np.where(live, squares, 1.0))
+    gram, cross = gram / (roots[:, :, None] * roots[:, None, :]), cross / roots
+    left = np.maximum((y**2).sum(axis=1) - total**2 / count, 0.0)
     place = np.arange(gram.shape[1])
-    together = (cross**2).sum(axis=1) / np.maximum((y**2).sum(axis=1) * live.sum(axis=1), 1e-12)
+    together = (cross**2).sum(axis=1) / np.maximum(left * live.sum(axis=1), 1e-12)
     gram[:, place, place] = 1.0 + (held.rule.ridge * (1 - together) ** 4 + 1e-9)[:, None]
     b = np.linalg.solve(gram, cross[..., None])[..., 0]
     votes: Floats = np.where(live, np.sign(b), 0.0).mean(axis=0)

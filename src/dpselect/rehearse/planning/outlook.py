@@ -123,9 +123,9 @@ def outlook_study(
     for place, world in enumerate(worlds_of(layout, r2)):
         found.append((world, forecast(world, now)))
         tell(0.6 * (place + 1) / (12 if r2 is None else 4))
-    kept = [each.kept for _, each in found]
+    shares = [each.kept for _, each in found]
     expected = next(each for world, each in found if world == one)
-    smallest = smallest_effect(one, now)
+    kept, smallest = _memory(one, held, (rows, epsilon), expected), smallest_effect(one, now)
     tell(0.7)
     needed = None if _enough(expected) else _rows_needed(one, rows, lambda n: held(n, epsilon))
     tell(0.85)
@@ -137,17 +137,24 @@ def outlook_study(
         worlds=tuple((world.words, each) for world, each in found),
         supposed=one.words,
         expected=expected,
-        low=math.floor(20 * min(kept)) / 20,
-        high=math.ceil(20 * max(kept)) / 20,
+        low=math.floor(20 * min(shares)) / 20,
+        high=math.ceil(20 * max(shares)) / 20,
         smallest=smallest,
         units=() if smallest is None else in_own_units(assumptions, layout, smallest, one.r2),
-        by_rows=tuple((round(rows * k), forecast(one, held(rows * k, epsilon)).kept) for k in STEPS if rows * k >= 2),
-        by_epsilon=tuple((epsilon * k, forecast(one, held(rows, epsilon * k)).kept) for k in STEPS),
+        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in STEPS if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in STEPS),
         rows_needed=needed,
         recommended=better_method(assumptions, layout, found, rows, share * epsilon),
     )
     tell(1.0)
     return made
+
+
+def _memory(
+    world: World, held: Callable[[float, float], Held], known: tuple[float, float], expected: Forecast
+) -> Callable[[float, float], float]:
+    """The share kept in a world by rows and epsilon; at those that are known no forecast is made again."""
+    return lambda n, price: expected.kept if (n, price) == known else forecast(world, held(n, price)).kept
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:

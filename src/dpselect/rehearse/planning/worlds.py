@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Literal
 
@@ -105,17 +105,14 @@ class World:
     @cached_property
     def pool(self) -> tuple[Floats, Floats]:
         """Columns, and the signal in units of the noise: its variance is r2 / (1 - r2)."""
-        columns, signal = self._draw(np.random.default_rng(1), POOL)
-        signal = signal - signal.mean()
-        return columns - columns.mean(axis=0), signal * math.sqrt(
-            self.r2 / (1 - self.r2) / max(float(signal.var()), 1e-12)
-        )
+        pool = _pool(replace(self, r2=0.5))
+        return pool.columns, pool.signal * math.sqrt(self.r2 / (1 - self.r2))
 
     @cached_property
     def pilot(self) -> tuple[Floats, Floats]:
         """The covariances of the columns, and those of columns and signal."""
-        columns, signal = self.pool
-        return columns.T @ columns / POOL, columns.T @ signal / POOL
+        pool = _pool(replace(self, r2=0.5))
+        return pool.covariance, pool.cross * math.sqrt(self.r2 / (1 - self.r2))
 
     def rows(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """So many rows: columns and response."""
@@ -123,7 +120,8 @@ class World:
         chosen = rng.integers(0, POOL, count)
         return columns[chosen], signal[chosen] + rng.standard_normal(count)
 
-    def _draw(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    def draw(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        """New rows: columns and signal, before they are centred and scaled."""
         terms = len(self.layout.widths)
         latent = rng.standard_normal((count, terms))
         if not self.plain:
@@ -164,6 +162,25 @@ def _term(latent: Floats, width: int, *, skewed: bool) -> tuple[Floats, Floats]:
     spread = math.sqrt(float(shares @ (np.arange(width + 1) - middle) ** 2))
     dummies = np.asarray(level[:, None] == np.arange(1, width + 1), dtype=np.float64)
     return dummies, np.asarray((level - middle) / spread, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Public. Rows of a world and their covariances, the signal's variance being 1."""
+
+    columns: Floats
+    signal: Floats
+    covariance: Floats
+    cross: Floats
+
+
+@lru_cache(maxsize=8)
+def _pool(world: World) -> _Pool:
+    """The rows that worlds of every R^2 share."""
+    columns, signal = world.draw(np.random.default_rng(1), POOL)
+    columns, signal = columns - columns.mean(axis=0), signal - signal.mean()
+    signal = signal / math.sqrt(max(float(signal.var()), 1e-12))
+    return _Pool(columns, signal, columns.T @ columns / POOL, columns.T @ signal / POOL)
 
 
 def worlds_of(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
