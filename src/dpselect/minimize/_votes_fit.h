@@ -1,4 +1,5 @@
-/* The fit of four blocks side by side, one in each lane of a vector: what votes_numpy.py computes, in the same order. */
+/* The fit of four blocks side by side, one in each lane of a vector: what votes_numpy.py computes, in the same order.
+ */
 
 #ifndef DPSELECT_VOTES_FIT_H
 #define DPSELECT_VOTES_FIT_H
