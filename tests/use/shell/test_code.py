@@ -54,7 +54,9 @@ SELECT = ["select", "study.toml", "people.csv", "--delimiter", ";", "--epsilon",
 def test_select_charges_the_same_ledger_for_the_same_recipe(place, capsys):
     run(capsys, *SELECT, "-o", "code.json")
     assert command_line.run([*SELECT, "-o", "command.json"]) == 0
-    one, other = (dpselect.Selection.from_json(Path(name).read_text()) for name in ("code.json", "command.json"))
+    one, other = (
+        dpselect.Selection.from_json(Path(name).read_text(encoding="utf-8")) for name in ("code.json", "command.json")
+    )
     assert one.recipe == other.recipe
     first, second = dpselect.Ledger("study.budget.db").records()
     assert (first.epsilon, first.data, first.what) == (second.epsilon, second.data, second.what)
@@ -104,8 +106,8 @@ def test_analyze_writes_the_report_that_verifies(place, capsys):
     assert "False" not in out and out.count("True") > 5
     out, _ = run(capsys, "budget", "study.toml")
     assert out.count("\n") == 3
-    assert json.loads(Path("page.json").read_text())["title"] == "Why?"
-    assert "ethics board" in Path("board.html").read_text()
+    assert json.loads(Path("page.json").read_text(encoding="utf-8"))["title"] == "Why?"
+    assert "ethics board" in Path("board.html").read_text(encoding="utf-8")
 
 
 def test_a_ledger_is_opened(place, capsys):

@@ -63,7 +63,7 @@ def test_the_same_command_finishes_what_was_drawn(where, capsys):
     assert command_line.run(ASKED) == 0
     assert FINISHED in capsys.readouterr().err
     assert (charges(), files()) == (2, ["report.html", "report.json"])
-    assert json.loads(Path("report.json").read_text())["title"] == "Ours"
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["title"] == "Ours"
     assert command_line.run(["verify", "report.html", "--ledger", "study.budget.db"]) == 0
     assert command_line.run(ASKED) == 0
     assert charges() == 4
@@ -84,10 +84,10 @@ def test_a_run_that_was_killed_after_its_files_is_not_written_twice(monkeypatch)
     with monkeypatch.context() as kept:
         kept.setattr(Draft, "forget", lambda self: None)
         assert command_line.run(ASKED) == 0
-    before = Path("report.json").read_text()
+    before = Path("report.json").read_text(encoding="utf-8")
     assert command_line.run(ASKED) == 0
     assert (charges(), files()) == (2, ["report.html", "report.json"])
-    assert Path("report.json").read_text() == before
+    assert Path("report.json").read_text(encoding="utf-8") == before
 
 
 def test_a_disk_that_cannot_keep_it_stops_nothing(monkeypatch):
