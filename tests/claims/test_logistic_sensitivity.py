@@ -100,6 +100,21 @@ def test_a_category_counts_once():
     )
 
 
+def test_a_category_that_moves_to_another_level_attains_its_part():
+    """Rows at right angles with different levels: here the number of terms alone, 3/4, would not be enough."""
+    assumptions = Assumptions(Binary("y", [0, 1]), [Numeric("u", -1, 1), Categorical("kind", [0, 1, 2])])
+    center = (0, 0, 0, 0)
+    first, second = (
+        logistic_sums((np.array([row]), np.array([1.0])), assumptions, range(4), center, links(center))
+        for row in ([1.0, 1.0], [-1.0, 2.0])
+    )
+    moved = np.linalg.norm(np.array(rounded_gram(first)) - np.array(rounded_gram(second), dtype=float))
+    extent = extent_of(assumptions.columns)
+    assert extent == Extent(4, 3, 1)
+    assert moved == pytest.approx(math.sqrt(10) / 4 * 2**BITS, rel=1e-5)
+    assert moved <= gram_sensitivity(extent, "replace-one") <= 1.001 * moved
+
+
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
 def test_no_person_moves_the_sums_farther(neighbors):
     """Persons of 0 to 5 rows, of which at most 3 count: worst cases (all rows alike and far out), and drawn ones."""

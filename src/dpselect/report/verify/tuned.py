@@ -8,13 +8,14 @@ from typing import Any
 from dpselect.assume.models.budget import plain
 from dpselect.assume.models.tuning import tuned_assumptions
 from dpselect.assume.study.canonical import sha256_of
-from dpselect.errors import DataError, DpselectError, LedgerError
+from dpselect.errors import DataError, DpselectError
 from dpselect.randomize.interval import edges, interval_range
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.tune import tuning_charge
 from dpselect.release.tuned_selection import FORMAT, TunedSelection
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.form import plain_values
+from dpselect.report.verify.records import find_record, place_of, states
 
 
 def is_tuned(text: str) -> bool:
@@ -66,18 +67,9 @@ def bounds_checks(tuned: TunedSelection) -> Iterator[Check]:
 
 def tuned_ledger_checks(tuned: TunedSelection, ledger: Ledger) -> Iterator[Check]:
     """Whether the ledger holds the charge for the bounds; that for the choice is checked like any other."""
-    what, receipt = "the ledger holds the charge for the bounds", tuned.bounds.receipt
-    if receipt is None:
-        yield Check(what, False, "the release has no receipt for them")
+    what, record = "the ledger holds the charge for the bounds", find_record(tuned.bounds.receipt, ledger)
+    if isinstance(record, str):
+        yield Check(what, False, record)
         return
-    try:
-        ledger.verify(receipt)
-    except LedgerError as problem:
-        yield Check(what, False, str(problem))
-        return
-    record = next(each for each in ledger.records() if each.index == receipt.index)
     paid = tuning_charge("bounds", tuned.bounds.guarantee.epsilon, tuned.stated)
-    facts = ("what", "mechanism", "epsilon", "delta", "assumptions", "count")
-    same = all(getattr(record, fact) == getattr(paid, fact) for fact in facts)
-    same = same and record.parameters.get("neighbors") == paid.parameters["neighbors"]
-    yield Check(what, same, f"record {record.index} of {record.time[:16]} UTC, {record.data}")
+    yield Check(what, states(record, paid), place_of(record))
