@@ -84,6 +84,8 @@ def _share(fit: Fit, variance: tuple[float, float, float], level: float) -> Amou
     if not kept.size or not kept[-1] - kept[0] <= MOST_LENGTH:
         return Amount()
     low, high = max(1 - float(kept[-1]), 0.0), min(1 - float(kept[0]), 1.0)
+    if not low <= high:
+        return Amount()  # no R^2 that there can be is kept: noise has spoken
     return Amount(min(max(1 - rest / total, low), high), low, high)
 
 

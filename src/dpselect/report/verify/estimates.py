@@ -49,7 +49,7 @@ def _follow(coefficients: Coefficients) -> bool:
     same = all(same_term(one, two) for stated, found in pairs for one, two in zip(stated, found, strict=True))
     for part in ("residual_deviation", "r_squared"):
         stated, found = getattr(coefficients, part), getattr(again, part)
-        room = CLOSE * ((found.upper or 0.0) - (found.lower or 0.0))
+        room = CLOSE * abs((found.upper or 0.0) - (found.lower or 0.0))
         same = same and all(
             _close(getattr(stated, end), getattr(found, end), room) for end in ("value", "lower", "upper")
         )

@@ -1,0 +1,39 @@
+"""A residual deviation and an R^2 that there can be, or none."""
+
+import pytest
+
+from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+from dpselect.randomize.moment_noise import moment_noise
+from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.release.equations.findings import fit
+from dpselect.release.equations.problem import problem
+from dpselect.release.equations.residual import Amount, unexplained
+
+
+def noisy(values, rows=100):
+    layout = moment_layout(Assumptions(Numeric("y", 0, 1), [Numeric("x", 0, 1)]), (0, 1))
+    noise = moment_noise(layout, 0.65, 0)
+    return NoisyMoments(layout=layout, noise=noise, values=values, known_rows=rows)
+
+
+IMPOSSIBLE = (648215723, 483651329, -2961331463, 10861180070, 6108227406)
+"""A release that was once made of 100 rows: squares below zero and products above all bounds."""
+
+
+def test_noise_that_leaves_no_possible_share_leaves_none_said():
+    """It once said an R^2 of -0.58, and `verify` could not compute it anew."""
+    assert unexplained(fit(problem(noisy(IMPOSSIBLE), (0, 1))), 0.95) == (Amount(), Amount())
+
+
+@pytest.mark.parametrize("rows", [1500, 3000])
+def test_whatever_the_noise_is_an_amount_lies_in_its_interval_and_that_where_it_can_be(tables, rows):
+    said = 0
+    for seed in range(60):
+        noisy, _ = tables.noisy(n=rows, seed=seed)
+        for amount in unexplained(fit(problem(noisy, (0, 1))), 0.95):
+            if amount.determined:
+                said += 1
+                assert 0 <= amount.lower <= amount.value <= amount.upper <= 1
+    assert 0 < said < 120
