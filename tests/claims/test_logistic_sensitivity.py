@@ -235,3 +235,23 @@ def test_an_audit_of_one_round():
 
 def test_sums_in_whole_numbers_of_the_released_step():
     assert BITS == 29
+
+
+def test_each_rounding_is_paid_for_and_none_twice():
+    """By hand, in units of 2^-29: roots are rounded up to the next whole number.
+
+    One column: |y - p| up to 1, sums rounded by 1; in the Gram a quarter, sums rounded by 1 and products off by 2^9.
+    """
+    one, three = Extent(1, 1, 0), Extent(3, 2, 1)
+    assert gradient_sensitivity(one, 2**21, "replace-one") == (2**30 + 1) + 2
+    assert gradient_sensitivity(three, 2**21, "add-remove-one") == (math.isqrt(2**59) + 1) + 2
+    assert gram_sensitivity(one, "add-remove-one") == gram_sensitivity(one, "replace-one") == (2**27 + 1) + 2 * 513
+    assert gram_sensitivity(three, "replace-one") == (math.isqrt(5 * 2**54) + 1) + 3 * 513
+    assert gram_sensitivity(three, "add-remove-one", 4) == 4 * (math.isqrt(3 * 2**54) + 1 + 3 * 513)
+
+
+def test_the_table_reaches_as_far_as_eta_and_one_step_farther():
+    for reach, steps in ((0, 1), (1023, 1), (1024, 2), (GRID, 1025), (FARTHEST * GRID, 12 * 1024 + 1)):
+        made = links((-reach, 0))
+        assert (made.steps, len(made.chances)) == (steps, 2 * steps + 1)
+        assert made.chances[steps] == GRID // 2 and made.chances[0] + made.chances[-1] == GRID

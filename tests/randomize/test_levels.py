@@ -1,5 +1,6 @@
 """The draw by levels follows the law of the exponential mechanism over all candidates, without listing them."""
 
+from decimal import Context
 from fractions import Fraction
 from math import comb
 
@@ -101,6 +102,24 @@ def test_the_enclosure_decides_only_what_is_certain():
                 below = sum(weights[:place])
                 assert below * 64 <= drawn * total
                 assert (drawn + 1) * total <= (below + weights[place]) * 64
+
+
+def test_the_ends_of_a_class_belong_to_it():
+    assert [module._decided([8, 8], [8, 8], drawn, 1) for drawn in (0, 1)] == [0, 1]
+
+
+@pytest.mark.parametrize("digits", [40, 80])
+def test_the_enclosure_holds_every_weight(digits):
+    """Against four times as many digits: a weight lies between bounds that are three of its last digit apart."""
+    margins = Margins(np.array([9, 2, 7]), 5, Fraction(1, 2), SubsetRule(3, (1, 2, 4), empty=True), 4.0)
+    classes, rate = levels_of(margins).classes, Fraction(3, 7)
+    low, high = module._enclosed(classes, rate, margins.step, digits)
+    precise = Context(prec=4 * digits)
+    exponents = [rate * (each.margin - margins.step * each.size) for each in classes]
+    for each, exponent, below, above in zip(classes, exponents, low, high, strict=True):
+        beside = exponent - max(exponents)
+        weight = precise.exp(precise.divide(beside.numerator, beside.denominator)).scaleb(digits, precise)
+        assert below <= each.count * Fraction(weight) <= above == below + 3 * each.count
 
 
 def test_an_undecided_draw_asks_for_more_bits(monkeypatch):
