@@ -1,6 +1,6 @@
 """Whether forecasts come true: the plan's share of R^2 kept against the exact one, on studies whole and cut short.
 
-python -m benchmarks.plan FOLDER [--times 4]
+python -m benchmarks.plan FOLDER [--times 12]
 
 FOLDER is as for `benchmarks.votes_rule`. The plan sees public facts alone: the study file, the number of rows, epsilon, and in one
 column the R^2 of the study's BIC model. The exact share is the mean over `times` samples of the rows, two assignments of each.
@@ -46,7 +46,7 @@ def cells(folder: str, times: int) -> Iterator[tuple[str, int, float, float, flo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
-    parser.add_argument("--times", type=int, default=4)
+    parser.add_argument("--times", type=int, default=12)
     given = parser.parse_args()
     print(
         "| study | rows | epsilon | exact | plan, R^2 given | plan's range, nothing given |\n|---|---|---|---|---|---|"

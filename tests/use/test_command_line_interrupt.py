@@ -74,6 +74,7 @@ def test_one_line_and_the_ledger_is_right(where, charges, files, monkeypatch, ca
 PROGRAM = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off for background work
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this one
 import {module} as module
 from dpselect.use.command_line import main
 real = module.{name}

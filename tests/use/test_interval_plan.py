@@ -1,6 +1,7 @@
 """The lengths that a plan expects are those that releases then have, on tables of the world that it supposes."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -23,24 +24,19 @@ WORLD = typical(layout_of(STUDY), R2)
 
 
 def table(n, rng):
-    """Rows of the typical world, made here by hand: normal columns, falling shares of levels, a third yes."""
-    latent, found, parts = rng.standard_normal((n, 5)), {}, []
-    for j in range(5):
-        found[f"x{j}"] = np.clip(5 + 2.5 * latent[:, j], 0, 10)
-        parts.append(latent[:, j])
-    shares = 1 / np.arange(1, 4)
-    level = rng.choice(3, n, p=shares / shares.sum())
-    found["c"] = np.array(["a", "b", "d"])[level]
-    parts.append((level - level.mean()) / level.std())
-    yes = rng.random(n) < 1 / 3
-    found["b"] = np.where(yes, "y", "n")
-    parts.append((yes - 1 / 3) / math.sqrt(2 / 9))
-    signal = WORLD.weights @ np.array(parts) * math.sqrt(R2 / float(WORLD.weights @ WORLD.weights))
-    found["y"] = 50 + 25 * (signal + math.sqrt(1 - R2) * rng.standard_normal(n))
+    """Rows of the typical world, made here by hand: correlated normal columns, falling shares of levels, a third yes."""
+    latent = math.sqrt(0.7) * rng.standard_normal((n, 7)) + math.sqrt(0.3) * rng.standard_normal((n, 1))
+    found = {f"x{j}": np.clip(5 + 2.5 * latent[:, j], 0, 10) for j in range(5)}
+    level = np.searchsorted([NormalDist().inv_cdf(6 / 11), NormalDist().inv_cdf(9 / 11)], latent[:, 5])
+    yes = latent[:, 6] > NormalDist().inv_cdf(2 / 3)
+    found |= {"c": np.array(["a", "b", "d"])[level], "b": np.where(yes, "y", "n")}
+    parts = [*latent.T[:5], (level - 7 / 11) / math.sqrt(0.5950413), (yes - 1 / 3) / math.sqrt(2 / 9)]
+    signal = WORLD.weights @ np.array(parts)
+    found["y"] = 50 + 25 * (math.sqrt(R2) * signal / signal.std() + math.sqrt(1 - R2) * rng.standard_normal(n))
     return found
 
 
-@pytest.mark.parametrize(("n", "epsilon", "delta"), [(3000, 2, 0), (5000, 1, 1e-6), (20_000, 0.5, 1e-6)])
+@pytest.mark.parametrize(("n", "epsilon", "delta"), [(5000, 2, 0), (5000, 1, 1e-6), (20_000, 0.5, 1e-6)])
 def test_the_median_length_of_released_intervals_is_as_expected(n, epsilon, delta):
     expected = expected_intervals(STUDY, rows=n, epsilon=epsilon, delta=delta, r2=R2)
     names = [STUDY.columns[place].name for place in likely_models(STUDY, WORLD)[0]][1:]

@@ -53,7 +53,11 @@ def test_it_listens_on_this_computer_alone(shared):
 
 def test_a_closed_terminal_ends_it(tmp_path):
     ours, theirs = pty.openpty()
-    own = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.executable, sys.argv[1:])"
+    own = (
+        "import fcntl, os, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # under nohup it would be ignored
+        "os.execv(sys.executable, sys.argv[1:])"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", own, *COMMAND, "--no-browser"],
         cwd=tmp_path,
@@ -68,7 +72,11 @@ def test_a_closed_terminal_ends_it(tmp_path):
     while b"token=" not in said:
         said += os.read(ours, 1000)
     os.close(ours)
-    process.wait(20)  # ended, by itself
+    try:
+        process.wait(60)  # ended, by itself
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_taken_port_is_one_sentence(tmp_path):

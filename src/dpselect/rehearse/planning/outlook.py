@@ -37,7 +37,7 @@ class Outlook:
     """Public. Forecasts in every supposed world, and what follows from them.
 
     `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
-    `expected` in the typical world (many effects of falling size, independent columns), `low` to `high` in all of them, rounded
+    `expected` in the typical world (many effects of falling size, correlated columns), `low` to `high` in all of them, rounded
     outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
     is left unexplained, that is found with a chance of 0.8.
     """

@@ -19,10 +19,13 @@ from dpselect.assume.study.variables import Binary
 
 Floats = NDArray[np.float64]
 Effects = Literal["few", "many", "one"]
+Columns = Literal["independent", "mixed", "skewed"]
 
 USUAL_R2 = (0.05, 0.1, 0.3)
 """Of fifteen real studies R^2 was .08 to .39."""
-CORRELATION = 0.5
+CORRELATION: dict[Columns, float] = {"independent": 0.0, "mixed": 0.3, "skewed": 0.5}
+SIGNS = (1, -1, -1, 1)
+"""Of effects in the order of their size: columns that go together hide effects of different signs from each other."""
 SKEW = 0.7
 SECOND, RARE = 1 / 3, 0.15
 """The share of the second of two levels, usually and in skewed columns."""
@@ -67,7 +70,7 @@ def _two_levels(column: Column, binary: set[str]) -> bool:
 class World:
     """Public. Supposed rows: `r2` of the response is explained, by few equal effects, by many of falling size, or mostly by one.
 
-    Plain columns are normal and independent; others are correlated (0.5), every second number is skewed. A category's
+    Columns are normal and independent, or correlated (0.3), or more so (0.5) with every second number skewed. A category's
     levels have shares that fall as 1, 1/2, 1/3; of two levels in skewed columns the second has 0.15. The noise is normal
     with standard deviation 1.
     """
@@ -75,14 +78,14 @@ class World:
     layout: Layout
     r2: float
     effects: Effects
-    plain: bool
+    columns: Columns
 
     @property
     def words(self) -> str:
         """One line."""
         effects = {"few": "equal effects", "many": "falling effects", "one": "effects, one of them large"}[self.effects]
-        columns = "independent columns" if self.plain else "correlated, skewed columns"
-        return f"R² = {self.r2:g}, {self.active} {effects}, {columns}"
+        columns = {"independent": "independent", "mixed": "correlated", "skewed": "correlated, skewed"}[self.columns]
+        return f"R² = {self.r2:g}, {self.active} {effects}, {columns} columns"
 
     @property
     def active(self) -> int:
@@ -97,9 +100,8 @@ class World:
         found = np.zeros(terms)
         for k in range(active):
             fall = FALL[self.effects] * k / max(active - 1, 1)
-            found[k * terms // active] = (
-                math.exp(-fall) * (3 if k == 0 and self.effects == "one" else 1) * (-1 if k % 3 == 2 else 1)
-            )
+            large = 3 if k == 0 and self.effects == "one" else 1
+            found[k * terms // active] = math.exp(-fall) * large * SIGNS[k % len(SIGNS)]
         return found
 
     @cached_property
@@ -124,12 +126,12 @@ class World:
         """New rows: columns and signal, before they are centred and scaled."""
         terms = len(self.layout.widths)
         latent = rng.standard_normal((count, terms))
-        if not self.plain:
-            shared = rng.standard_normal((count, 1))
-            latent = math.sqrt(1 - CORRELATION) * latent + math.sqrt(CORRELATION) * shared
+        together = CORRELATION[self.columns]
+        if together > 0:
+            latent = math.sqrt(1 - together) * latent + math.sqrt(together) * rng.standard_normal((count, 1))
         made, signal = [], np.zeros(count)
         for term, (width, weight) in enumerate(zip(self.layout.widths, self.weights, strict=True)):
-            skewed = not self.plain and term % 2 == 1
+            skewed = self.columns == "skewed" and term % 2 == 1
             if term in self.layout.two_levels:
                 columns, one = _dummy(latent[:, term], RARE if skewed else SECOND)
             else:
@@ -186,10 +188,15 @@ def _pool(world: World) -> _Pool:
 def worlds_of(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
     """The worlds of a plan, four for every R^2 that is usual or for the one given."""
     given = USUAL_R2 if r2 is None else (r2,)
-    kinds: tuple[tuple[Effects, bool], ...] = (("few", True), ("many", True), ("many", False), ("one", False))
-    return tuple(World(layout, each, effects, plain) for each in given for effects, plain in kinds)
+    kinds: tuple[tuple[Effects, Columns], ...] = (
+        ("few", "independent"),
+        ("many", "mixed"),
+        ("many", "skewed"),
+        ("one", "skewed"),
+    )
+    return tuple(World(layout, each, effects, columns) for each in given for effects, columns in kinds)
 
 
 def typical(layout: Layout, r2: float | None = None) -> World:
     """One of them, for what is said of a single world."""
-    return World(layout, 0.1 if r2 is None else r2, "many", plain=True)
+    return World(layout, 0.1 if r2 is None else r2, "many", "mixed")
