@@ -7,6 +7,7 @@ BALL = (
     "d + 2 roundings must fit, by the sum, the product, the division and the shrinking; room for 2d + 4 holds them too"
 )
 CLIP = "a chance is cut off only where |eta| exceeds 13, and no round is evaluated where it can exceed 12"
+FINER = "a digit or a bit more to begin with; a draw goes on until it is certain, and is exact with any number of them"
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
@@ -77,8 +78,7 @@ EQUIVALENT: dict[str, str] = {
         "# pragma: no cover [no refusal] at 0"
     ): "never reached: the attempts end with a return or an error",
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
-    (
-        "dpselect/randomize/logistic_noise.py: return largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN)) * (1 - 2.0**-30) "
-        "[one more] at 77"
-    ): "2^-31 is left for roundings, which MARGIN bounds by a few times 2^-36; the price of all draws is checked as a whole",
+    "dpselect/randomize/levels.py: DIGITS = 40 [one more] at 9": FINER,
+    "dpselect/randomize/levels.py: BITS = 128 [one more] at 7": FINER,
+    "dpselect/randomize/levels.py: power = Context(prec=digits + 30) [one more] at 30": FINER,
 }

@@ -80,8 +80,8 @@ def test_weighted_sums_are_rounded_to_the_nearest_whole_number():
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (4.0, 1e-9)])
 def test_what_all_rounds_may_spend_is_a_little_less_than_the_price_buys(epsilon, delta):
-    most = largest_mu(epsilon, delta)
-    assert most * (1 - 2.0**-28) < whole_mu(epsilon, delta) < most
+    """2^-30 for the roundings of its parts, and a little for those of the price."""
+    assert 2.0**-30 < 1 - whole_mu(epsilon, delta) / largest_mu(epsilon, delta) < 1.1 * 2.0**-30
 
 
 def test_the_spread_of_a_round_is_read_back_until_it_is_wide_enough(monkeypatch):
