@@ -124,7 +124,7 @@ def test_the_enclosure_holds_every_weight(digits):
 
 def test_an_undecided_draw_asks_for_more_bits(monkeypatch):
     margins = Margins(np.array([9, 2]), 5, Fraction(0), SubsetRule(2, (1, 2), empty=True), 4.0)
-    monkeypatch.setattr(module, "BITS", 1)
+    monkeypatch.setattr(module, "BITS", 4)  # with 1, one run in thirty would ask for 2^16 digits: minutes
     monkeypatch.setattr(module, "DIGITS", 1)
     law = listed_chances(margins, 1.0)
     seen = dict.fromkeys(law, 0)
