@@ -153,3 +153,23 @@ def test_a_failed_draw_says_nothing_of_what_it_was_given():
     with pytest.raises(DpselectError) as caught:
         draw([2**70 + 12345], noise_of("laplace", 1.0))
     assert "12345" not in str(caught.value) and caught.value.__context__ is None
+
+
+def test_the_number_of_rows_is_known_where_neighbours_have_the_same():
+    rng = np.random.default_rng(1)
+    for neighbors, known in (("replace-one", 50), ("add-remove-one", None)):
+        assumptions = study(1, neighbors=neighbors)
+        moments = gather_table((rng.uniform(-1, 1, (50, 1)), rng.uniform(-1, 1, 50)), assumptions)
+        places = moment_layout(assumptions, range(2))
+        assert noisy_moments(moments, places, moment_noise(places, 1.0, 0.0)).known_rows == known
+
+
+def test_weighted_sums_are_rounded_to_the_nearest_whole_number():
+    rng = np.random.default_rng(2)
+    assumptions, places = study(2), moment_layout(study(2), range(3))
+    moments = gather_table((rng.uniform(-1, 1, (40, 2)), rng.uniform(-1, 1, 40)), assumptions)
+    scale = moment_noise(places, 1.0, 0.0).scale
+    for cells, weight, found in zip(
+        places.entries, scale.weights, weighted_integers(moments, places, scale), strict=True
+    ):
+        assert abs(2 * (moments.products[cells[0]] * weight - (int(found) << scale.shift))) <= 1 << scale.shift
