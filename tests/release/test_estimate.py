@@ -250,6 +250,7 @@ def test_persons_with_several_rows_cost_accuracy_in_proportion(table):
         got = estimate(table.assign(id=range(len(table))), ["size"], assumptions=assumptions, epsilon=0.3)
         errors.append(got["size"].error)
         assert got.rows == pytest.approx(20_000, rel=0.6)  # twenty deviations of its noise
+        assert (most > 1) == any("rows of a person count as if" in caveat for caveat in got.caveats)
     assert 4 < errors[1] / errors[0] < 25
 
 

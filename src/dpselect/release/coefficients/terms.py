@@ -23,6 +23,9 @@ CHOSEN = (
     "The model was chosen from the same rows, which these intervals do not count; "
     "with_intervals(intervals='after-selection') does, at no price."
 )
+ALIKE = (
+    "The rows of a person count as if they had nothing in common: where they are alike, the intervals are too short."
+)
 UNSEEN = "A smaller model, a larger epsilon or more rows would help."
 
 PREDICTING = 2.0
@@ -94,7 +97,7 @@ def fitted_terms(
         residual_deviation=deviation.times(assumptions.r),
         r_squared=share,
         rows=float(noisy.known_rows or 0) if solved is None else solved.problem.rows,
-        caveats=_caveats(terms, alone, intervals, selected),
+        caveats=_caveats(terms, alone, (intervals, selected), assumptions),
     )
 
 
@@ -154,8 +157,11 @@ def _alone(
     return tuple(found)
 
 
-def _caveats(terms: Sequence[Term], alone: Sequence[Term], intervals: IntervalKind, selected: bool) -> tuple[str, ...]:
-    said = [CLIPPING]
+def _caveats(
+    terms: Sequence[Term], alone: Sequence[Term], how: tuple[IntervalKind, bool], assumptions: Assumptions
+) -> tuple[str, ...]:
+    intervals, selected = how
+    said = [CLIPPING, ALIKE] if assumptions.rows_per_person > 1 else [CLIPPING]
     if selected and intervals != "after-selection":
         said.append(CHOSEN)
     unseen = sum(not term.determined for term in terms)

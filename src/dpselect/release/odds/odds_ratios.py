@@ -19,7 +19,7 @@ from dpselect.release.coefficients.frames import FrameKind, framed, tidy_rows
 from dpselect.release.coefficients.intervals import IntervalKind, Intervals
 from dpselect.release.coefficients.noisy_json import release_from_dict
 from dpselect.release.coefficients.printed import cells, head, table_lines, unseen
-from dpselect.release.coefficients.terms import CHOSEN, CLIPPING, UNSEEN, Term
+from dpselect.release.coefficients.terms import ALIKE, CHOSEN, CLIPPING, UNSEEN, Term
 from dpselect.release.coefficients.units import design_matrix
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
@@ -28,9 +28,6 @@ from dpselect.release.odds.rounds import Round, about_rows
 
 FORMAT = "dpselect odds ratios 1"
 ALONE = "A larger epsilon or more rows would help."
-ALIKE = (
-    "The rows of a person count as if they had nothing in common: where they are alike, the intervals are too short."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
