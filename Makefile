@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check house fuzz bench clean
+.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check house fuzz runs bench clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -95,6 +95,9 @@ kills: $(STAMP)  ## 1,000 SIGKILLs and 300 other signals at random moments of an
 
 fuzz: $(STAMP)   ## changed inputs for every reader; more with: make fuzz INPUTS=100000 SEED=2
 	$(BIN)/python tests/fuzz --inputs $(or $(INPUTS),10000) --seed $(or $(SEED),1607)
+
+runs: $(STAMP)   ## whole runs on made-up studies, each ending in a report that verifies or in one sentence
+	$(BIN)/python tests/whole_runs --runs $(or $(RUNS),2000) --first $(or $(FIRST),1000)
 
 bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks

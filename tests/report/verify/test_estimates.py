@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.report.public.document import Document
 from dpselect.report.public.estimate_facts import estimate_facts
@@ -15,6 +17,7 @@ from dpselect.report.public.page import report_page
 from dpselect.report.public.text import coefficient_rows
 from dpselect.report.verify.answers import overall
 from dpselect.report.verify.verify import check_report
+from dpselect.use.analyze import analyze
 
 
 def failed(text):
@@ -112,3 +115,16 @@ def test_what_was_not_seen_is_said_on_the_page_and_in_the_terminal(estimated):
     assert "not seen <span" in page and "could not be estimated at this price" in page
     rows = coefficient_rows(estimate_facts(document.coefficients))
     assert rows[1][1].startswith("not seen (visible from") and rows[1][2] == "open on both sides"
+
+
+@pytest.mark.parametrize("stated", [{"rows": 100}, {"rows": 100, "person": "who", "max_rows_per_person": 2}])
+def test_votes_go_by_the_rows_that_are_stated_and_the_estimate_by_those_that_there_are(stated):
+    """Such a report once did not verify, unless the table had exactly as many rows as were stated."""
+    assumptions = Assumptions(Numeric("y", 0, 1), [Numeric("x", 0, 1)], **stated)
+    rows = {"x": [k / 90 for k in range(90)], "y": [k / 90 for k in range(90)], "who": [k // 3 for k in range(90)]}
+    got = analyze(rows, assumptions, epsilon=4)
+    assert (got.selection.recipe.rows, got.coefficients.noisy.known_rows) == (100, 60 if "person" in stated else 90)
+    values = got.document().to_dict()
+    assert failed(json.dumps(values)) == [] and failed(report_page(got.document())) == []
+    values["selection"]["recipe"]["rows"] = 90
+    assert "the coefficients belong to the model" in failed(json.dumps(values))

@@ -182,8 +182,14 @@ def _choice_by_votes(recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], .
             "Sensitivity paid for",
             f"range {number(4.0 * rule.partitions)}: one person moves a score by {2 * rule.partitions} votes at most",
         ),
-        ("Rows", "secret" if recipe.rows is None else f"{recipe.rows:,}"),
+        ("Rows", _rows(recipe)),
     )
+
+
+def _rows(recipe: Recipe) -> str:
+    if recipe.rows is None:
+        return "secret"
+    return f"{recipe.rows:,}" if recipe.assumptions.rows is None else f"about {recipe.rows:,}, as stated"
 
 
 def _charge(release: Release) -> ChargeFact:

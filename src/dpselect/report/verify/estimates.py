@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from dpselect.assume.models.budget import plain
+from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError
 from dpselect.randomize.moment_noise import MomentNoise
@@ -26,7 +27,7 @@ EXACT = 1e-6
 def estimate_checks(coefficients: Coefficients, selection: Selection, stated: Assumptions) -> Iterator[Check]:
     """All that can be checked without the rows. Bought bounds are for the choice alone: an estimate goes by the stated ones."""
     same = coefficients.assumptions.hash == stated.hash
-    known = coefficients.noisy.known_rows == selection.recipe.rows
+    known = _same_rows(coefficients.noisy.known_rows, selection.recipe)
     model = set(coefficients.columns) <= set(selection.columns)
     yield Check("the coefficients belong to the model", same and model and known, coefficients.formula)
     # One report, one table: what was estimated was chosen before, and intervals that ignore it must say so.
@@ -36,6 +37,13 @@ def estimate_checks(coefficients: Coefficients, selection: Selection, stated: As
     )
     yield _notes_check(coefficients)
     yield _noise_check(coefficients)
+
+
+def _same_rows(known: int | None, recipe: Recipe) -> bool:
+    """One report, one table. But votes go by the rows that a study states, an estimate by those that there are."""
+    if recipe.votes is not None and recipe.assumptions.rows is not None and known is not None:
+        return recipe.rows == recipe.assumptions.rows
+    return known == recipe.rows
 
 
 def _follow(coefficients: Coefficients) -> bool:
