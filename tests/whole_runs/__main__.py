@@ -1,4 +1,4 @@
-"""`python tests/whole_runs [--runs N] [--first K]`: whole runs on made-up studies, ending in a report that verifies or in one sentence."""
+"""`python tests/whole_runs [--runs N] [--first K]`: made-up studies, each ending in a report that verifies or in one sentence."""
 
 from __future__ import annotations
 

@@ -49,4 +49,5 @@ def unseen(terms: Iterable[Term]) -> list[str]:
 
 def slopes_alone(terms: Iterable[Term]) -> list[str]:
     """A line for each slope that can be seen in a model by itself."""
-    return [f"alone: {t.name} {t.value:.5g} ({t.lower:.5g} to {t.upper:.5g})" for t in terms if t.determined]
+    rows = [cells(term) for term in terms if term.determined]
+    return [f"alone: {name} {value} ({lower} to {upper})" for name, value, _, lower, upper in rows]
