@@ -50,6 +50,7 @@ def test_the_paper_study_as_measured() -> None:
 
 def test_ridge_is_for_small_blocks_alone_and_fades() -> None:
     assert ridge_for(7.0, 7) * (6 / 7) ** 4 == pytest.approx(0.0975)
+    assert ridge_for(5.0, 50) * (4 / 5) ** 4 == pytest.approx(0.3)
     assert 0 < ridge_for(13.9, 7) < 0.001
     assert ridge_for(14.0, 7) == 0 == vote_rule(20_000, 7, 6, 0.5).ridge
 
