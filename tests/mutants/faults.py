@@ -143,14 +143,22 @@ def planted(fault: Fault) -> str:
 
 
 def sample(modules: list[str], count: int, seed: int) -> list[Fault]:
-    """So many faults, spread over the modules in proportion to what each offers.
+    """So many faults or a few more, spread over the modules in proportion to what each offers.
 
     A fault is picked by the digest of its own line, so that an edit elsewhere leaves it in the sample.
     """
     offered = {module: sorted(set(faults_in(module)), key=lambda f: (f.line, f.column, f.what)) for module in modules}
     whole = sum(map(len, offered.values()))
+    wanted = next(
+        wanted for wanted in range(count, whole + count + 1) if sum(_shares(offered, wanted)) >= min(count, whole)
+    )
     picked: list[Fault] = []
-    for faults in offered.values():
+    for faults, share in zip(offered.values(), _shares(offered, wanted), strict=True):
         ranked = sorted(faults, key=lambda f: hashlib.sha256(f"{seed} {f.name} {f.column}".encode()).digest())
-        picked += ranked[: max(1, round(count * len(faults) / whole))]
+        picked += ranked[:share]
     return picked
+
+
+def _shares(offered: dict[str, list[Fault]], wanted: int) -> list[int]:
+    whole = sum(map(len, offered.values()))
+    return [max(1, round(wanted * len(faults) / whole)) for faults in offered.values()]
