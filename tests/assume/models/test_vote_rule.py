@@ -59,7 +59,7 @@ def test_blocks_have_more_rows_than_columns_as_soon_as_they_can() -> None:
     sizes = [wanted_size(share * 10, 10) for share in (0.2, 0.8, 1.5, 3.0, 10.0, 1000.0)]
     assert sizes == sorted(sizes)
     assert sizes[:2] == [pytest.approx(2 / math.sqrt(1.4)), pytest.approx(0.8 * 10 / math.sqrt(2.6), rel=0.05)]
-    assert sizes[2] == pytest.approx(11.5, rel=0.05)
+    assert sizes[2] == pytest.approx(7.5 + 4 / (1 + (1.15 / 1.5) ** 10)) == pytest.approx(11.24, abs=0.01)
     assert sizes[-2:] == [pytest.approx(100 / math.sqrt(21)), pytest.approx(10_000 / math.sqrt(2001))]
     assert vote_rule(3, 2, 1, 1e-300).blocks == 1
     assert vote_rule(10**10, 2, 1, 1e300).blocks > 1
