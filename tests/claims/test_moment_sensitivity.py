@@ -34,6 +34,7 @@ STUDIES = {
     "category alone": ([NUMBERS[0], COUNTY], "none"),
     "all": ([NUMBERS[0], SEX, COUNTY], "always"),
     "category only": ([COUNTY], "always"),
+    "two categories": ([COUNTY, Categorical("town", [0, 1, 2])], "always"),
     "intercept": ([NUMBERS[0]], "only"),
 }
 RELATIONS = [("replace-one", "error"), ("replace-one", "zero-row"), ("add-remove-one", "error")]
@@ -135,7 +136,7 @@ def test_the_balance_is_the_best_of_all_strengths(name):
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
-@pytest.mark.parametrize("name", ["numbers", "three numbers", "intercept"])
+@pytest.mark.parametrize("name", ["numbers", "three numbers", "numbers alone", "intercept"])
 def test_laplace_lemma_is_attained(name, neighbors):
     # Numbers go from 1 to 0 and the response from 1 to -1/s: the halves g and h then balance.
     assumptions, layout = study(name, neighbors)
@@ -144,7 +145,7 @@ def test_laplace_lemma_is_attained(name, neighbors):
     assert distance == pytest.approx(limit, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["binary", "category", "all", "category only", "category alone"])
+@pytest.mark.parametrize("name", ["binary", "category", "all", "category only", "category alone", "two categories"])
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_other_lemmas_are_nearly_attained(name, noise):
     distance, limit = furthest(*study(name), noise, np.linspace(-1, 1, 9))
@@ -209,10 +210,17 @@ def test_whole_numbers_move_within_the_integer_sensitivity(name, neighbors, nois
         assert furthest_yet >= scale.sensitivity * (1 - 1e-6)
 
 
-def test_weights_are_rounded_down_and_sums_of_the_most_rows_fit():
+def test_weights_are_rounded_down():
     _, layout = study("all")
     response, _ = balance(layout, "gaussian")
     scale = moment_scale(layout, "gaussian")
     for weight, doubled in zip(scale.weights, gaussian_weights(layout, response), strict=True):
         assert 2 * weight**2 <= doubled << (2 * WEIGHT_BITS) < 2 * (weight + 1) ** 2
-    assert all(2**32 * weight << scale.bits <= 2**62 << WEIGHT_BITS for weight in scale.weights)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("columns", [1, 2, 5, 20, 200])
+def test_sums_of_the_most_rows_fit_and_leave_at_most_three_bits(columns, noise):
+    many = Assumptions(Numeric("y", -1, 1), [Numeric(f"x{j}", -1, 1) for j in range(columns)])
+    scale = moment_scale(moment_layout(many, range(columns + 1)), noise)
+    assert 2**59 << WEIGHT_BITS <= 2**32 * max(scale.weights) << scale.bits <= 2**62 << WEIGHT_BITS
