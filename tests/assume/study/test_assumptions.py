@@ -50,6 +50,7 @@ def test_the_hash_is_stable_and_changes_with_every_statement():
         (lambda: Assumptions(PRICE, [SIZE, SIZE]), "named twice"),
         (lambda: Assumptions(PRICE, [PRICE]), "named twice"),
         (lambda: Assumptions(PRICE, [Numeric("intercept", 0, 1)]), "rename"),
+        (lambda: Assumptions(PRICE, [Numeric("intercept", 0, 1)], intercept="none"), "rename"),
         (lambda: Assumptions(PRICE, [SIZE], intercept="maybe"), "intercept is 'maybe'"),
         (lambda: Assumptions(PRICE, [SIZE], missing="drop"), "missing is 'drop'"),
         (lambda: Assumptions(PRICE, [SIZE], neighbors="any"), "neighbors is 'any'"),

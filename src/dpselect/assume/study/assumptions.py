@@ -89,8 +89,9 @@ class Assumptions:
         for name, times in Counter(names).items():
             if times > 1:
                 raise AssumptionError(f"{name!r} is named twice among the response and the predictors; name each once.")
-        if self.intercept != "none" and INTERCEPT in names[1:]:
-            raise AssumptionError(f"A predictor is named {INTERCEPT!r}; rename it or set intercept to 'none'.")
+        # Also without one among the columns: in the units of the table a model has a constant of that name.
+        if INTERCEPT in names[1:]:
+            raise AssumptionError(f"A predictor is named {INTERCEPT!r}, as the constant of a model is; rename it.")
         _check_choice("intercept", self.intercept, get_args(Intercept))
         _check_choice("missing", self.missing, get_args(Missing))
         check_neighbors(self.neighbors)
