@@ -24,6 +24,7 @@ def test_charges_add_up_exactly_to_the_total_and_not_a_unit_more(where):
         receipt = ledger.charge(choice(0.1))  # ten binary 0.1 are not 1; ten decimal ones are
         assert receipt.left == Left(epsilon=1 - Decimal("0.1") * done, delta=Decimal(0))
         assert receipt.index == done
+    assert [ledger.left_after(index).epsilon for index in (1, 4, 10)] == [Decimal("0.9"), Decimal("0.6"), 0]
     with pytest.raises(BudgetExceeded, match=r"asks for epsilon=1e-12, delta=0, .* has epsilon=0, delta=0 left"):
         ledger.charge(choice("1e-30"))
     assert (ledger.spent().epsilon, ledger.left().epsilon) == (1, 0)
@@ -226,6 +227,15 @@ def test_every_change_by_another_hand_is_reported_and_nothing_is_charged(stateme
     tamper(shared, *statements)
     for act in (ledger.verify, ledger.spent, ledger.records, lambda: ledger.charge(choice()), lambda: Ledger(shared)):
         with pytest.raises(LedgerError, match=f"cannot be trusted: {sentence}"):
+            act()
+
+
+def test_a_ledger_that_is_emptied_while_it_is_open_takes_no_charge(shared, tamper):
+    ledger = Ledger(shared, epsilon=3)
+    ledger.charge(choice())
+    tamper(shared, "DELETE FROM records", "UPDATE head SET count = 0, hash = ''")
+    for act in (ledger.verify, ledger.spent, ledger.records, lambda: ledger.charge(choice())):
+        with pytest.raises(LedgerError, match="cannot be trusted: the opening record was removed"):
             act()
 
 

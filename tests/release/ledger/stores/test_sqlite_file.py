@@ -5,6 +5,8 @@ import os
 import pytest
 
 from dpselect.errors import LedgerError
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.records import Charge
 from dpselect.release.ledger.stores import sqlite_file
 from dpselect.release.ledger.stores.sqlite_file import IMMUTABLE, exists, reading_mode
 
@@ -41,3 +43,14 @@ def test_what_is_not_there_is_opened_as_usual_and_a_name_too_long_is_one_sentenc
     assert reading_mode(tmp_path / "none.db") == "rw"
     with pytest.raises(LedgerError, match="cannot be opened"):
         exists(tmp_path / ("a" * 300))
+
+
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_neither_a_file_nor_a_folder_that_may_not_be_written_takes_a_charge(closed, tmp_path, monkeypatch):
+    path = tmp_path / "budget.db"
+    ledger = Ledger(path, epsilon=1)
+    forbidden = path if closed == "file" else tmp_path
+    monkeypatch.setattr(sqlite_file.os, "access", lambda place, wanted: place != forbidden)
+    with pytest.raises(LedgerError, match="nothing was released"):
+        ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.5"))
+    assert ledger.left().epsilon == 1
