@@ -1,0 +1,27 @@
+"""What a recipe makes of its numbers before a row is read."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpselect.assume.lemmas.margins import margin_range
+from dpselect.assume.models.choice import Choice
+from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+
+STUDY = Assumptions(Numeric("y", 0, 1), [Numeric(f"x{j}", 0, 1) for j in range(6)])
+
+
+@pytest.mark.parametrize("epsilon", ["0.35", "1", "7"])
+def test_a_term_costs_its_price_in_nats(epsilon):
+    """A step of the score is worth epsilon/range nats: so many steps are the price, to 2^-20 and rounded down."""
+    recipe = make_recipe(STUDY, Choice("votes"), rows=1000, epsilon=epsilon)
+    worth = Fraction(recipe.choice_epsilon) / margin_range(recipe.votes.partitions)
+    assert recipe.choice_epsilon == recipe.guarantee.epsilon
+    assert 0 <= Fraction(recipe.votes.price) - recipe.step * worth < worth / 2**20
+    assert recipe.step.denominator <= 2**20
+
+
+def test_a_step_stays_where_scores_are_exact():
+    assert make_recipe(STUDY, Choice("votes"), rows=1000, epsilon="1e-8").step == 2**30
