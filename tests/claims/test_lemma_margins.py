@@ -149,6 +149,12 @@ def test_a_profile_score_pays_for_the_solver_twice_and_is_floored_at_its_sensiti
     is_just_above(scores.range_for(9.0), 2 * change + 4 * Fraction(scores.rounding))
 
 
+@pytest.mark.parametrize("tolerance", [0.001, 4321.1, 98765.4321, 1e6 / 3, 1e6 / 7])
+def test_a_profile_score_s_sensitivity_is_rounded_up_where_the_solver_s_error_is_most_of_it(tolerance):
+    losses = Losses(np.array([3.0]), tolerance, CandidateList(2, (3,)))
+    is_just_above(pcpl_scores(losses, np.zeros(1), 0.1, 100).sensitivity, Fraction(1.1) ** 2 + 2 * Fraction(tolerance))
+
+
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("rows", [None, 1000])
 def test_the_range_of_a_penalized_score_has_every_part(neighbors, rows):

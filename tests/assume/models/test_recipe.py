@@ -1,5 +1,6 @@
 """What a recipe makes of its numbers before a row is read."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
+from dpselect.errors import AssumptionError
 
 STUDY = Assumptions(Numeric("y", 0, 1), [Numeric(f"x{j}", 0, 1) for j in range(6)])
 
@@ -25,3 +27,11 @@ def test_a_term_costs_its_price_in_nats(epsilon):
 
 def test_a_step_stays_where_scores_are_exact():
     assert make_recipe(STUDY, Choice("votes"), rows=1000, epsilon="1e-8").step == 2**30
+
+
+def test_votes_are_held_as_a_recipe_says_and_in_no_other_recipe():
+    votes = make_recipe(STUDY, Choice("votes"), rows=1000, epsilon=1)
+    with pytest.raises(AssumptionError, match="says how they are held"):
+        replace(votes, votes=None)
+    with pytest.raises(AssumptionError, match="no other recipe does"):
+        replace(make_recipe(STUDY, Choice("pcls"), rows=1000, epsilon=1), votes=votes.votes)
