@@ -90,3 +90,10 @@ def test_supposed_sums_are_those_of_drawn_rows():
         for each in (supposed_moments(STUDY, products, 1000), drawn)
     )
     assert made == pytest.approx(real, abs=0.03)
+
+
+def test_an_intercept_that_competes_with_one_variable():
+    """It may be what acts in the supposed world; the plan once failed there."""
+    study = dpselect.Assumptions(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)], intercept="candidate")
+    expected = expected_intervals(study, rows=3000, epsilon=1)
+    assert [name for name, _, _ in expected.terms] == ["x"]

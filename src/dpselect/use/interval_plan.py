@@ -84,7 +84,7 @@ def expected_intervals(
     except AssumptionError:
         return None
     world = typical(layout_of(assumptions), r2)
-    columns, others = likely_models(assumptions, world)
+    columns, others = _with_slopes(assumptions, *likely_models(assumptions, world))
     here = _Supposed(assumptions, columns, supposed_products(assumptions, world), delta)
     found = here.found(rows, epsilon)
     if others:
@@ -119,6 +119,15 @@ def expected_intervals(
         by_rows=tuple((round(rows * k), length(round(rows * k), epsilon)) for k in steps if rows * k >= 2),
         by_epsilon=tuple((epsilon * k, length(rows, epsilon * k)) for k in steps),
     )
+
+
+def _with_slopes(
+    assumptions: Assumptions, columns: tuple[int, ...], others: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """An intercept that competes may be all that acts, and has no slope: the other model takes its place."""
+    if others and all(assumptions.columns[place].name == INTERCEPT for place in columns):
+        return others, ()
+    return columns, others
 
 
 @dataclass(frozen=True, slots=True)

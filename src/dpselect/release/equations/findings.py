@@ -90,7 +90,7 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
     turned = directions @ fit.problem.change
     z = NormalDist().inv_cdf((1 + level) / 2)
     ends, medians = _intervals(fit, fit.pivot, turned, level)
-    beforehand = z * np.sqrt((turned**2 / fit.problem.precision).sum(axis=1))
+    beforehand = z * np.sqrt(((turned * fit.problem.usual) ** 2 / fit.problem.precision).sum(axis=1))
     known = np.asarray(fit.quiet & (ends[:, 1] - ends[:, 0] <= 2 * KNOWN_BETTER * beforehand))
     least, most = public_bounds(fit.problem, turned)
     visible = (np.minimum(ends[:, 1], most) - np.maximum(ends[:, 0], least)) / 2
@@ -114,7 +114,8 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
 def _intervals(fit: Fit, pivot: Pivot, turned: Floats, level: float) -> tuple[Floats, Floats]:
     """Ends and median of each marginal; the ends are moved out to those of the test, and are open at a public bound.
 
-    A marginal is short, but pulled towards what was expected where much of it is expectation; a test is not pulled.
+    An interval that lies wholly beyond the public bounds contradicts them, and is open on both sides. A marginal is short, but
+    pulled towards what was expected where much of it is expectation; a test is not pulled.
     """
     function = partial(fit.problem.likely, pivot)
     chances = np.array([(1 - level) / 2, 0.5, (1 + level) / 2])
@@ -122,7 +123,9 @@ def _intervals(fit: Fit, pivot: Pivot, turned: Floats, level: float) -> tuple[Fl
     tested = kept_sets(fit.problem, pivot, fit.top, turned, NormalDist().inv_cdf((1 + level) / 2))
     least, most = public_bounds(fit.problem, turned)
     low, high = np.minimum(low, tested[:, 0]), np.maximum(high, tested[:, 1])
-    return np.stack([np.where(low > least, low, -np.inf), np.where(high < most, high, np.inf)], axis=1), medians
+    possible = (low < most) & (high > least)
+    low, high = np.where(possible & (low > least), low, -np.inf), np.where(possible & (high < most), high, np.inf)
+    return np.stack([low, high], axis=1), medians
 
 
 def _counting(fit: Fit, columns: int, level: float) -> Pivot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.moment_layout import MomentLayout, entry_patterns, known_part
 from dpselect.randomize.noisy_moments import NoisyMoments
@@ -15,6 +16,9 @@ LAPLACE = 1.081
 
 WIDEST = 2.0
 """The public bound of a coefficient where column and response lie in [-1, 1]: twice the response's range over the column's."""
+
+DOUBTS = 1.0
+"""A sum of squares may be so many deviations of its noise smaller than it looks."""
 
 WALL = 200.0
 """How steeply a test's misfit grows beyond the public bounds."""
@@ -27,6 +31,7 @@ class Problem:
     `reach` bounds each |u| and `share` makes sum share u^2 at most 1: public bounds that only a test uses. `change` turns u into
     the design's own scaled coefficients. `total` is the response's noisy sum of squares around its mean, `loudness` the median
     deviation of a released number's noise. `center` is where u is expected beforehand: 0, unless u counts from elsewhere.
+    `usual` is the deviation of u where bounds are not much wider than what they bound.
     """
 
     pivot: Pivot
@@ -38,6 +43,7 @@ class Problem:
     total: float
     loudness: float
     center: Floats
+    usual: Floats
 
     @property
     def rows(self) -> float:
@@ -45,11 +51,10 @@ class Problem:
         return self.pivot.rows
 
     def expecting_less(self, factor: float) -> Problem:
-        """The same with slopes expected to be so many times smaller: noise then moves predictions less."""
-        precision = self.precision * factor**2
-        if self.constant is not None:
-            precision[self.constant] = self.precision[self.constant]
-        return replace(self, precision=precision)
+        """The same with slopes expected to be so many times smaller than usual: noise then moves predictions less."""
+        precision = self.precision / self.usual**2
+        slopes = np.arange(len(precision)) != self.constant
+        return replace(self, precision=np.where(slopes, precision * factor**2, precision))
 
     def likely(self, pivot: Pivot, unknowns: Floats) -> Shape:
         """-2 log density: the misfit, log |V|, and the prior of the coefficients."""
@@ -92,7 +97,8 @@ def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
     noise = entry_noise(patterns, deviations**2)
     rows = max(_rows(noisy, moments, constant), 1.0)
     levels = np.array([2.0 if layout.kinds[place] == "level" else 1.0 for place in kept[:-1]])
-    scale, bounds, total = _beforehand(moments, noise, constant, rows, levels)
+    numbers = np.array([layout.kinds[place] == "number" for place in kept[:-1]])
+    scale, usual, bounds, total = _beforehand(moments, noise, constant, rows, (levels, numbers))
     whole = np.append(scale, 1.0)
     pivot = Pivot(moments * np.outer(whole, whole), noise.scaled(whole), np.zeros((len(scale),) * 2), rows)
     precision = np.ones(len(scale))
@@ -107,6 +113,7 @@ def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
         total=total,
         loudness=float(np.median(noisy.deviations)),
         center=np.zeros(len(scale)),
+        usual=usual,
     )
 
 
@@ -143,14 +150,16 @@ def _rows(noisy: NoisyMoments, moments: Floats, constant: int | None) -> float:
 
 
 def _beforehand(
-    moments: Floats, noise: Noise, constant: int | None, rows: float, levels: Floats
-) -> tuple[Floats, tuple[Floats, Floats], float]:
-    """The scale of what is known of each coefficient, its public bounds on that scale, and the response's sum of squares.
+    moments: Floats, noise: Noise, constant: int | None, rows: float, kinds: tuple[Floats, NDArray[np.bool_]]
+) -> tuple[Floats, Floats, tuple[Floats, Floats], float]:
+    """The scale of what is known of each coefficient, what is usual on it, public bounds on it, and the response's sum of squares.
 
-    A slope is expected to explain no more than the response varies, and no more than its whole range over the column's: its
-    deviation is the less of both. A level is coded 0 and 1, over half the range, so its coefficient may be twice as large.
+    A slope is usually no more than explains the response's variation, and no more than the response's range over the column's:
+    its deviation is the less of both. A level is coded 0 and 1, over half the range, so its coefficient may be twice as large.
+    But the bounds of a number may be stated so wide that its rows are close together, and then slopes are as steep as the column
+    varies little: the scale is the steepest that its noisy sum of squares leaves room for.
     """
-    width = len(moments) - 1
+    (levels, numbers), width = kinds, len(moments) - 1
     cell = np.sqrt(_cell_variances(noise))
     mean = np.zeros(width + 1) if constant is None else moments[constant] / rows
     around = np.zeros(width + 1) if constant is None else cell[constant]
@@ -162,11 +171,20 @@ def _beforehand(
         varied[width],
         float(np.clip(squares[width] + 2 * doubt[width], doubt[width], max(rows, doubt[width]))),
     )
-    scale = np.minimum(levels, np.sqrt(total / varied[:width]))
-    reach, share = WIDEST * levels / scale, scale**2 * varied[:width] / (2 * most)
+    usual, ratio = np.minimum(levels, np.sqrt(total / varied[:width])), np.sqrt(total / varied[:width])
+    clear = numbers & (squares > 2 * DOUBTS * doubt)[:width]
+    usual = np.where(clear, np.maximum(usual, ratio - levels), usual)
+    least = np.clip(squares - DOUBTS * doubt, rows / 4000, rows)[:width]
+    steep = np.where(numbers, np.maximum(levels, np.sqrt(most / least) - levels), levels)
+    scale = np.where(steep > levels, steep, usual)
+    reach, share = WIDEST * steep / scale, scale**2 * np.minimum(varied[:width], least) / (2 * most)
     if constant is not None:
-        scale[constant], reach[constant], share[constant] = 1.0, 2 * WIDEST, 0.0
-    return scale, (reach, share), float(total)
+        # The intercept is the response in the middle of all bounds, as far from the rows' as steep slopes take it.
+        farther = (steep**2 - levels**2) * np.minimum(np.abs(mean[:width]), 1.0) ** 2
+        farther[constant] = 0.0
+        scale[constant], reach[constant], share[constant] = np.sqrt(1 + farther.sum()), 2 * WIDEST, 0.0
+        usual[constant] = 1.0
+    return scale, usual / scale, (reach, share), float(total)
 
 
 def _cell_variances(noise: Noise) -> Floats:

@@ -148,6 +148,7 @@ def last_fit(one: Round, constant: int | None, rows: float) -> Fit:
         total=1.0,
         loudness=one.deviations[1],
         center=-one.at / scale,
+        usual=np.ones(width),
     )
     start = (stepped(one) - one.at) / scale
     top = descend(partial(problem.likely, pivot), np.stack([start, np.zeros(width)]), steps=60)
