@@ -40,3 +40,4 @@ def test_a_smaller_range_would_be_wrong(neighbors, here, there):
     outside = 0.25
     first, second = scores(here, outside, neighbors), scores(there, outside, neighbors)
     assert np.ptp(second.values - first.values) > 0.5 * first.range
+    assert first.range == (2 if neighbors == "replace-one" else 1.5)  # nor is more paid than is proved

@@ -42,7 +42,7 @@ def test_the_share_is_as_stated_whatever_decimal_context_a_program_has_set(preci
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, "nan"])
 def test_a_share_that_leaves_nothing_is_refused(share):
-    with pytest.raises(AssumptionError, match="share"):
+    with pytest.raises(AssumptionError, match="The tuning's share"):
         split_for_tuning(1, 100, share)
 
 
@@ -55,12 +55,13 @@ def test_a_share_that_leaves_nothing_is_refused(share):
         {"radius": 1.1e6},
         {"radius": math.nan},
         {"steps": 1},
-        {"steps": 9999},
+        {"steps": 1025},
     ],
 )
 def test_impossible_tunings_are_refused(wrong):
     with pytest.raises(AssumptionError):
         Tuning(**wrong)
+    assert Tuning(radius=1e6, steps=1024).steps == 1024
 
 
 def test_bounds_are_not_bought_where_persons_are_protected():
