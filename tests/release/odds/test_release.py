@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import dpselect
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary, Numeric
 from dpselect.release.odds import release
@@ -34,3 +35,23 @@ def test_all_draws_together_cost_what_is_charged_and_the_last_round_is_reported(
     draws = [got.counts, *(draw for one in got.rounds for draw in (one.gradient, one.gram))]
     rho = Fraction(Decimal(odds_charge(plan).parameters["rho"]))
     assert 0.99 * rho < sum(Fraction(draw.rho) for draw in draws) <= rho
+
+
+def test_bounds_much_wider_than_the_rows_leave_nothing_said():
+    """Sizes around 75 stated as 0 to 1,000: an odds ratio over half that range lies beyond what a round is evaluated at.
+
+    Intercepts were covered 0.00 of the time there, and slopes 0.32.
+    """
+    generator = np.random.default_rng(4)
+    size = np.clip(generator.normal(75, 25, 60_000), 15, 150)
+    yes = (generator.random(60_000) < 1 / (1 + np.exp(-(size - 75) / 25))).astype(int)
+    for upper, said in ((1000, False), (160, True)):
+        assumptions = dpselect.Assumptions(dpselect.Binary("yes", [0, 1]), [dpselect.Numeric("size", 0, upper)])
+        got = dpselect.estimate(
+            {"size": size, "yes": yes}, ["size"], assumptions=assumptions, epsilon=2, delta=1e-6, scale="odds"
+        )
+        assert [term.determined for term in got.terms] == [said, said]
+        if not said:
+            assert all(term.lower is term.upper is None and term.visible > 0 for term in got.terms)
+            assert "None of the odds ratios could be estimated" in str(got)
+        assert dpselect.OddsRatios.from_json(got.to_json()) == got

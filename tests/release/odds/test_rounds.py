@@ -7,7 +7,7 @@ from dpselect.assume.lemmas.logistic import BITS
 from dpselect.assume.study.variables import GRID
 from dpselect.randomize.logistic_noise import Draw
 from dpselect.release.equations.findings import findings
-from dpselect.release.odds.rounds import LOUDEST, Round, curved, last_fit
+from dpselect.release.odds.rounds import LOUDEST, Round, close_together, curved, last_fit
 
 
 def round_of(gradient, gram, spread):
@@ -57,3 +57,13 @@ def test_a_gram_that_noise_drowns_determines_nothing():
     found = findings(last_fit(quiet, 0, 10_000), np.eye(2), level=0.95)
     assert found[1].value == pytest.approx(1 / 3, abs=0.05) and one.at.tolist() == [0, 0]
     assert GRID == 2**20
+
+
+def test_numbers_that_may_be_close_together_are_noticed_whatever_the_noise():
+    """A fifth of half the range, two deviations below what is seen; weights that noise drowned count as close together."""
+    for squares, noise, close in ((50.0, 0.0, False), (30.0, 0.0, True), (50.0, 8.0, True), (90.0, 8.0, False)):
+        one = round_of(np.zeros(2), np.array([[1000.0, 500.0], [500.0, 250.0 + squares]]), noise)
+        assert close_together(one, 0, [1]) is close
+        assert close_together(one, 0, []) is False
+    assert close_together(round_of(np.zeros(2), np.array([[-1.0, 0.0], [0.0, 9.0]]), 1.0), 0, [1])
+    assert close_together(round_of(np.zeros(1), np.array([[9.0]]), 0.1), None, [0]) is False

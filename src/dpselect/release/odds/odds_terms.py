@@ -7,20 +7,28 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.lemmas.moment_layout import moment_layout
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.release.coefficients.intervals import Intervals
 from dpselect.release.coefficients.terms import Term
 from dpselect.release.coefficients.units import user_scale
 from dpselect.release.equations.findings import findings
-from dpselect.release.odds.rounds import Round, last_fit
+from dpselect.release.odds.rounds import Round, close_together, last_fit
 
 
 def odds_terms(
     last: Round, rows: float, assumptions: Assumptions, columns: tuple[int, ...], intervals: Intervals
 ) -> tuple[Term, ...]:
     """Log odds ratios in the user's units, from the last round and about how many rows there are."""
-    fitted = last_fit(last, constant_of(assumptions, columns), rows)
+    constant = constant_of(assumptions, columns)
+    fitted = last_fit(last, constant, rows)
     names, matrix = directions(assumptions, columns)
+    kinds = moment_layout(assumptions, columns).kinds[: len(columns)]
+    if close_together(last, constant, [place for place, kind in enumerate(kinds) if kind == "number"]):
+        reach = np.abs(matrix) @ (fitted.problem.reach * np.diag(fitted.problem.change))
+        return tuple(
+            Term(name, None, None, None, None, None, float(far)) for name, far in zip(names, reach, strict=True)
+        )
     choice = len(assumptions.columns) if intervals.kind == "after-selection" else None
     found = findings(fitted, matrix, level=intervals.level, choice=choice)
     terms = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -26,6 +27,11 @@ CURVE = 3 / 8
 
 MOST = 6.0
 """The largest sum of |log odds ratios|, and the largest log odds in the middle, at which a round is evaluated."""
+
+
+CLOSE = 0.2
+"""The least deviation of a number, as a share of half its range, at which rounds can reach the odds ratios that there are: 1.2 for
+a deviation of it is 6 for half its range, which is `MOST`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,21 @@ def curved(step: Floats, gram: Floats, rows: float) -> float:
     weights = max(float(np.diag(gram).max()), 1.0)
     lean = min(max(1 - 4 * weights / max(rows, 1.0), 0.05), 1.0)
     return 1.0 + CURVE * lean * float(step @ gram @ step) ** 2 / weights
+
+
+def close_together(one: Round, constant: int | None, numbers: Sequence[int]) -> bool:
+    """Whether a number may vary so little within its bounds that its odds ratio lies beyond what a round is evaluated at.
+
+    Its weighted sum of squares is taken two deviations of its noise smaller than it looks.
+    """
+    _, gram = one.sums()
+    weights = float(gram[constant, constant] if constant is not None else np.diag(gram).max())
+    if not weights > 0:
+        return True
+    mean = np.zeros(len(gram)) if constant is None else gram[constant] / weights
+    squares = np.diag(gram) - mean**2 * weights * (constant is not None)
+    doubt = one.deviations[1] * np.sqrt(1 + 4 * mean**2)
+    return bool(np.any((squares - 2 * doubt)[list(numbers)] < CLOSE**2 * weights))
 
 
 def last_fit(one: Round, constant: int | None, rows: float) -> Fit:
