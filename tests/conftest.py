@@ -117,3 +117,23 @@ def spark() -> Iterator[Any]:
         session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+QUIET = (
+    "--no-sandbox --headless --disable-gpu --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser, or one line that says what is missing. One at a time: two of them in a process do not get along."""
+    how = "install Debian's chromium and PyPI's playwright and axe-playwright-python to run the browser tests"
+    if CHROMIUM is None:
+        pytest.skip(how)
+    sync_api = pytest.importorskip("playwright.sync_api", reason=how)
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield opened
+        opened.close()

@@ -13,7 +13,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MADE = ("reference.md", "commands.md")
 HOW = "install Debian's chromium and PyPI's playwright and axe-playwright-python to run the browser tests"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SEEN = ("index.html", "how-to/board.html", "COMPARISONS.html")
 
 
@@ -72,21 +71,17 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nobody_is_shut_out_of_the_site(site, width):
-    if CHROMIUM is None:
-        pytest.skip(HOW)
-    sync_api = pytest.importorskip("playwright.sync_api", reason=HOW)
+def test_nobody_is_shut_out_of_the_site(site, width, browser):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=HOW)
     problems, asked = [], []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
-        page.on("request", lambda request: asked.append(request.url) if request.url.startswith("http") else None)
-        for name in SEEN:
-            page.goto((site / name).as_uri())
-            found = axe.Axe().run(page).response["violations"]
-            problems += [(name, each["id"], each["nodes"][0]["html"][:120]) for each in found]
-            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
-        browser.close()
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url) if request.url.startswith("http") else None)
+    for name in SEEN:
+        page.goto((site / name).as_uri())
+        found = axe.Axe().run(page).response["violations"]
+        problems += [(name, each["id"], each["nodes"][0]["html"][:120]) for each in found]
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
+    context.close()
     assert problems == []
     assert asked == []

@@ -1,37 +1,20 @@
 """Both pages in a real browser: wide, phone, dark and print; no request, no error, nothing that shuts people out."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOW = "install Debian's chromium and PyPI's playwright and axe-playwright-python to run the browser tests"
-if CHROMIUM is None:
-    pytest.skip(HOW, allow_module_level=True)
-sync_api = pytest.importorskip("playwright.sync_api", reason=HOW)
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=HOW)
 
-ARGUMENTS = (
-    "--no-sandbox --headless --disable-gpu --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 VIEWS = {
     "wide": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "phone": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light"},
     "wide and dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     "phone and dark": {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"},
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

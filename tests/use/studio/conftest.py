@@ -175,14 +175,3 @@ ARGUMENTS = (
     "--no-sandbox --headless --disable-gpu --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip(HOW)
-    sync_api = pytest.importorskip("playwright.sync_api", reason=HOW)
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
