@@ -66,10 +66,12 @@ def test_moments_of_another_study_are_refused_before_the_charge(tmp_path):
     assert ledger.records() == ()
 
 
-def test_where_noise_drowns_everything_every_interval_is_open():
+def test_where_noise_drowns_everything_nothing_is_determined_and_intervals_are_open():
+    """Noise that looks like something closes one in ten or twenty of them, as 95% intervals may: half of 20, never by chance."""
     none = Assumptions(Numeric("y", 0, 1), [Numeric("x", 0, 1)], intercept="none")
-    terms = estimate((X[:, None], X), ["x"], assumptions=none, epsilon="0.001").terms
-    assert {(term.determined, term.lower, term.upper) for term in terms} == {(False, None, None)}
+    draws = [estimate((X[:, None], X), ["x"], assumptions=none, epsilon="0.001").terms for _ in range(20)]
+    assert not any(term.determined for terms in draws for term in terms)
+    assert sum(all(term.lower is term.upper is None for term in terms) for terms in draws) > 10
 
 
 def test_a_program_that_is_not_installed_has_no_version(monkeypatch):

@@ -171,13 +171,15 @@ def _beforehand(
         varied[width],
         float(np.clip(squares[width] + 2 * doubt[width], doubt[width], max(rows, doubt[width]))),
     )
-    usual, ratio = np.minimum(levels, np.sqrt(total / varied[:width])), np.sqrt(total / varied[:width])
+    ratio = np.sqrt(total / varied[:width])
+    usual = np.minimum(levels, ratio)
     clear = numbers & (squares > 2 * DOUBTS * doubt)[:width]
     usual = np.where(clear, np.maximum(usual, ratio - levels), usual)
     least = np.clip(squares - DOUBTS * doubt, rows / 4000, rows)[:width]
     steep = np.where(numbers, np.maximum(levels, np.sqrt(most / least) - levels), levels)
     scale = np.where(steep > levels, steep, usual)
-    reach, share = WIDEST * steep / scale, scale**2 * np.minimum(varied[:width], least) / (2 * most)
+    varying = np.where(steep > levels, least, varied[:width])
+    reach, share = WIDEST * steep / scale, scale**2 * varying / (2 * most)
     if constant is not None:
         # The intercept is the response in the middle of all bounds, as far from the rows' as steep slopes take it.
         farther = (steep**2 - levels**2) * np.minimum(np.abs(mean[:width]), 1.0) ** 2
