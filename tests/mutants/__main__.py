@@ -1,8 +1,8 @@
 """`python tests/mutants [--count N] [--seed S] [MODULE ...]`: plant faults one by one and see the tests fail.
 
-Each fault meets the nearest tests first and wider rings after them, up to the first failure. One that no test notices is a
-survivor: those that change nothing a release or a price depends on are listed with their reason in equivalent.py, and any
-other ends this with exit code 1. What was seen is kept in a file; a stopped run goes on where it was.
+Each fault meets the nearest tests first and wider rings after them, the quickest first in each, up to the first failure. One
+that no test notices is a survivor: those that change nothing a release or a price depends on are listed with their reason in
+equivalent.py, and any other ends this with exit code 1. What was seen is kept in a file; a stopped run goes on where it was.
 """
 
 from __future__ import annotations
@@ -19,34 +19,20 @@ from pathlib import Path
 from equivalent import EQUIVALENT
 from faults import Fault, sample
 from kept import Answer, Answers, identity
+from order import Quickest
 from plant import ROOT, run
+from usual import Usual
 from where import MODULES, stages
-
-
-class Usual:
-    """How long tests take without a fault, in processor seconds; they must pass then."""
-
-    def __init__(self) -> None:
-        self._seconds: dict[tuple[str, ...], float] = {}
-
-    def of(self, tests: list[str]) -> float:
-        known = tuple(tests)
-        if known not in self._seconds:
-            seen = run(tests, None, 3600, 7200)
-            if seen.outcome != "passed":
-                raise SystemExit(f"Without a fault, {seen.by} fails: repair that first.")
-            self._seconds[known] = seen.processor
-        return self._seconds[known]
 
 
 def tried(fault: Fault, usual: Usual, most: str) -> Answer:
     """The fault against each ring of tests, as far as `most`."""
-    spent = 0.0
+    spent, passed = 0.0, set[str]()
     place = f"{fault.module}:{fault.line}:{fault.column}"
     for stage, tests in stages(fault.module, most).items():
-        seconds = 20 + 3 * usual.of(tests)
-        seen = run(tests, fault, seconds, 60 + 20 * seconds)  # by the clock it may wait for others
-        spent += seen.processor
+        allowed = 20 + 3 * usual.of(tests)
+        seen = run(tests, fault, allowed, Quickest(usual.tests, passed))
+        spent, passed = spent + seen.processor, passed | seen.seconds.keys()
         if seen.outcome != "passed":
             outcome = "noticed" if seen.outcome == "failed" else "too slow"
             return Answer(identity(fault), place, fault.key, outcome, stage, seen.by, round(spent, 1))
@@ -72,7 +58,7 @@ def main() -> int:
     faults = [
         each for each in sample(MODULES, asked.count, asked.seed) if not asked.modules or each.module in asked.modules
     ]
-    answers, usual = Answers(asked.answers), Usual()
+    answers, usual = Answers(asked.answers), Usual(asked.answers.with_suffix(".usual.json"))
     counts: Counter[str] = Counter()
     for number, fault in enumerate(faults, 1):
         answer = answers.known.get(identity(fault))
@@ -108,6 +94,13 @@ NEEDED += (
     "narwhals",
     "click",
     "jsonschema",
+    "hypothesis.strategies",
+    "hypothesis.extra.numpy",
+    "anyio.pytest_plugin",
+    "pytest_cov.plugin",
+    "xdist.plugin",
+    "privacy_estimates",
+    "sklearn.linear_model",
 )
 
 

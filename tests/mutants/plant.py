@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.abc
 import importlib.util
+import json
 import os
 import resource
 import signal
 import sys
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
+import pytest
 from faults import SOURCE, Fault, planted
+from order import Quickest, Told
 
 ROOT = SOURCE.parent
 MEMORY = 6 * 2**30
@@ -40,73 +46,62 @@ class Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, str(self.path), "exec"), module.__dict__)
 
 
-class FirstFailure:
-    """A pytest plugin that tells which test noticed."""
-
-    def __init__(self, told: int) -> None:
-        self.told = told
-
-    def pytest_runtest_logreport(self, report: object) -> None:
-        if report.failed:  # type: ignore[attr-defined]
-            os.write(self.told, report.nodeid.encode() + b"\n")  # type: ignore[attr-defined]
-
-    def pytest_collectreport(self, report: object) -> None:
-        self.pytest_runtest_logreport(report)
-
-
 @dataclass(frozen=True)
 class Run:
-    """How the tests ended: "passed", "failed" or "too slow"; which test failed; processor and wall seconds."""
+    """How the tests ended: "passed", "failed" or "too slow"; which test failed; processor seconds; how long each test took."""
 
     outcome: str
     by: str
     processor: float
-    wall: float
+    seconds: dict[str, float]
 
 
-def run(tests: Sequence[str], fault: Fault | None, processor: float, wall: float) -> Run:
-    """The tests up to the first failure, with a fault or with none, within so many seconds."""
-    here, there = os.pipe()
-    start, child = time.monotonic(), os.fork()
-    if not child:
-        os.close(here)
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(null, descriptor)
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # a fault can ask for all there is
-        resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 1))
-        os._exit(_tested(tests, fault, there))
-    os.close(there)
-    ended, status, used = 0, 0, None
+def run(tests: Sequence[str], fault: Fault | None, processor: float, order: Quickest) -> Run:
+    """The tests up to the first failure, with a fault or with none, within so many processor seconds."""
+    with tempfile.TemporaryFile() as file:
+        child = os.fork()
+        if not child:
+            os._exit(_limited(tests, fault, processor, (order, Told(file))))
+        code, used = _awaited(child, 60 + 20 * processor)  # by the clock it may wait for others
+        file.seek(0)
+        lines = [json.loads(line) for line in file.read().splitlines()]
+    by = next((test for test, failed, _ in lines if failed), "")
+    slow = not by and code in (-signal.SIGPROF, -signal.SIGXCPU, -signal.SIGKILL)
+    seconds: Counter[str] = Counter()
+    for test, _, took in lines:
+        seconds[test] += took
+    outcome = "passed" if code == 0 else "too slow" if slow else "failed"
+    return Run(outcome, by or f"exit {code}", used, dict(seconds))
+
+
+def _awaited(child: int, wall: float) -> tuple[int, float]:
+    """The exit code and the processor seconds of a process that may take so long."""
+    end, ended = time.monotonic() + wall, 0
     try:
-        while not ended and time.monotonic() < start + wall:
+        while not ended and time.monotonic() < end:
             ended, status, used = os.wait4(child, os.WNOHANG)
             time.sleep(0 if ended else 0.05)
     finally:  # also when this program was stopped: nothing is left running
         if not ended:
             os.killpg(child, signal.SIGKILL)
             _, status, used = os.wait4(child, 0)
-    with os.fdopen(here, "rb") as told:
-        os.set_blocking(told.fileno(), False)  # a grandchild may still hold the other end
-        by = (told.read() or b"").decode().partition("\n")[0]
-    code = os.waitstatus_to_exitcode(status)
-    outcome = (
-        "passed" if code == 0 else "too slow" if not by and code in (-signal.SIGXCPU, -signal.SIGKILL) else "failed"
-    )
-    seconds = used.ru_utime + used.ru_stime if used else 0.0
-    return Run(outcome, by or f"exit {code}", round(seconds, 1), round(time.monotonic() - start, 1))
+    return os.waitstatus_to_exitcode(status), round(used.ru_utime + used.ru_stime, 1)
 
 
-def _tested(tests: Sequence[str], fault: Fault | None, told: int) -> int:
-    import pytest
-
+def _limited(tests: Sequence[str], fault: Fault | None, processor: float, plugins: Sequence[object]) -> int:
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # a fault can ask for all there is
+    resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 1))
+    gc.freeze()  # nothing of the parent's is looked through again
     try:
         if fault is not None:
             sys.meta_path.insert(0, Planted(fault))
         os.chdir(ROOT)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", MARKS]
-        code = pytest.main([*options, *tests], plugins=[FirstFailure(told)])
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", MARKS, "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        code = pytest.main([*options, *tests], plugins=plugins)
         return int(code not in (0, 5))  # 5: no test for this machine
     except BaseException:
         return 1

@@ -1,6 +1,7 @@
 """What a recipe makes of its numbers before a row is read."""
 
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -35,3 +36,18 @@ def test_votes_are_held_as_a_recipe_says_and_in_no_other_recipe():
         replace(votes, votes=None)
     with pytest.raises(AssumptionError, match="no other recipe does"):
         replace(make_recipe(STUDY, Choice("pcls"), rows=1000, epsilon=1), votes=votes.votes)
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "0.12345678901234567"])
+def test_half_of_epsilon_buys_the_bound_of_pcpl_and_the_other_half_the_choice(epsilon):
+    recipe = make_recipe(STUDY, Choice("pcpl"), rows=1000, epsilon=epsilon, delta="1e-6")
+    assert recipe.guarantee.epsilon == Decimal(epsilon)
+    assert abs(Fraction(recipe.bound_epsilon) - Fraction(epsilon) / 2) < Fraction(epsilon) / 10**6
+    assert recipe.bound_epsilon + recipe.choice_epsilon <= recipe.guarantee.epsilon
+
+
+def test_how_votes_are_held_is_part_of_what_a_recipe_says_and_of_its_hash():
+    votes = make_recipe(STUDY, Choice("votes"), rows=1000, epsilon=1)
+    other = replace(votes, votes=replace(votes.votes, blocks=votes.votes.blocks + 1))
+    assert votes.to_dict()["votes"] == votes.votes.to_dict() and votes.hash != other.hash
+    assert "votes" not in make_recipe(STUDY, Choice("pcls"), rows=1000, epsilon=1).to_dict()
