@@ -39,6 +39,12 @@ class AnalysisPlan:
     charges: tuple[Charge, ...]
     tune: bool = False
 
+    @property
+    def words(self) -> list[str]:
+        """What is asked for, to tell one request from another: how, at what price and of which study."""
+        asked = [f"{each.what} by {each.mechanism} at {each.epsilon} and {each.delta}" for each in self.charges]
+        return [self.assumptions.hash, self.choice.method, str(self.budget.epsilon), str(self.budget.delta), *asked]
+
 
 def rows_to_suppose(assumptions: Assumptions, choice: Choice) -> int | None:
     """Some number of rows where a public one will be there, so that what is refused without one is refused now."""

@@ -90,6 +90,43 @@ def test_a_run_that_was_killed_after_its_files_is_not_written_twice(monkeypatch)
     assert Path("report.json").read_text(encoding="utf-8") == before
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"study.toml": "other.toml"},
+        {"rows.csv": "others.csv"},
+        {"1": "2"},
+        {"1e-6": "1e-7"},
+        {"--title": "--ledger", "Ours": "other.db"},
+        {"--title": "--method", "Ours": "pcls"},
+    ],
+)
+def test_what_another_command_left_is_not_taken_up(change, capsys):
+    killed_at("dpselect.release.coefficients.drawn.coefficients_from")
+    Path("other.toml").write_text(Path("study.toml").read_text() + 'label = "another"\n')
+    Path("others.csv").write_text(Path("rows.csv").read_text())
+    capsys.readouterr()
+    assert command_line.run([change.get(word, word) for word in ASKED]) == 2
+    assert capsys.readouterr().err == (
+        "'report.paid.json' holds what another command had paid for when it was stopped: give that one again to finish it, or "
+        "another file with -o.\n"
+    )
+    assert (charges(), files()) == (2, ["report.paid.json"])
+    assert (
+        command_line.run(["analyze", "--level", "0.9", "--ledger", str(Path("study.budget.db").absolute()), *ASKED[1:]])
+        == 0
+    )
+    assert (charges(), files()) == (2, ["report.html", "report.json"])
+
+
+def test_files_that_are_written_leave_no_draft_though_nothing_can_be_shown():
+    paths = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
+    command = " ".join(f"'{word}'" for word in [sys.executable, "-m", "dpselect", *ASKED])
+    done = subprocess.run(["sh", "-c", f"{command} >&-"], env={**os.environ, **paths}, check=False, timeout=120)
+    assert done.returncode == 1
+    assert (charges(), files()) == (2, ["report.html", "report.json"])
+
+
 def test_a_disk_that_cannot_keep_it_stops_nothing(monkeypatch):
     def full(*_, **__):
         raise DpselectError("No room.")

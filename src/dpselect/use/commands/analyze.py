@@ -126,7 +126,7 @@ def command(
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
     require_writable(page, page.with_suffix(".json"), *([] if board is None else [board]))
-    draft = Draft(page, title)
+    draft = Draft(page, title, [*plan.words, rows.label, till.place])
     if draft.read():
         _finish(draft, board, lambda document: _show(document, till, as_json, quiet, page))
         return
@@ -178,7 +178,9 @@ def _leave(draft: Draft) -> bool:
     alone = draft.alone()
     if alone is None:
         return False
-    deliver([(draft.report, lambda: alone[0])], draft.forget, lambda: alone[0], spare=draft.report)
+    deliver(
+        [(draft.report, lambda: alone[0])], lambda: None, lambda: alone[0], spare=draft.report, written=draft.forget
+    )
     tell(alone[1])
     return True
 
@@ -189,11 +191,7 @@ def _hand_over(document: Document, draft: Draft, board: str | None, show: Callab
     if board is not None:
         files.append((Path(board), lambda: board_page(document)))
 
-    def shown() -> None:
-        draft.forget()  # now that the files are written
-        show()
-
-    deliver(files, shown, document.to_json, spare=draft.report)
+    deliver(files, show, document.to_json, spare=draft.report, written=draft.forget)
 
 
 def _show(document: Document, till: Till, as_json: bool, quiet: bool, page: Path) -> None:

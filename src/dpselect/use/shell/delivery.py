@@ -17,35 +17,42 @@ File = tuple[Path, Callable[[], str]]
 """Where, and how its text is made."""
 
 
-def deliver(files: Sequence[File], show: Callable[[], None], whole: Callable[[], str], spare: Path) -> None:
-    """Write the files, then show the answer.
+def deliver(
+    files: Sequence[File],
+    show: Callable[[], None],
+    whole: Callable[[], str],
+    spare: Path,
+    written: Callable[[], None] = lambda: None,
+) -> None:
+    """Write the files, say so to `written`, then show the answer.
 
     If a file cannot be written, the release is shown as JSON (`whole`) instead. If it cannot be shown, because the reader of
     a pipe has left or the output is full or closed, it is in the files; without files it is written to `spare`.
     """
-    written: list[Path] = []
+    done: list[Path] = []
     try:
         for path, text in files:
             earlier = write_aside(path, text())
-            written.append(path)
+            done.append(path)
             if earlier is not None:
                 tell(f"The earlier {path} is kept as {earlier}.")
     except DpselectError as problem:
         _print_somewhere(whole())
         raise DpselectError(f"{problem} What was paid for is printed instead, as JSON: save it.") from None
     except Exception:
-        if written:
-            tell(f"What was paid for is in {names(written)}.")
+        if done:
+            tell(f"What was paid for is in {names(done)}.")
         else:
             _print_somewhere(whole())
         raise
     try:
+        written()
         _flushed()  # an output that was closed is found here, whatever click's version makes of it
         show()
         _flushed()
     except (OSError, ValueError, SystemExit):  # rich makes a SystemExit of a broken pipe
         silence()
-        raise NotShown(_unseen(written, whole, spare)) from None
+        raise NotShown(_unseen(done, whole, spare)) from None
 
 
 def names(paths: Sequence[Path]) -> str:

@@ -47,6 +47,11 @@ class Till:
         """The place without credentials."""
         return shown_address(self.path) if is_address(self.path) else self.path
 
+    @property
+    def place(self) -> str:
+        """The same, wherever a command is given."""
+        return self.shown if is_address(self.path) else str(Path(self.path).absolute())
+
     def existing(self) -> Ledger | None:
         """The ledger if there is one; what an interrupted creation left behind is none."""
         try:

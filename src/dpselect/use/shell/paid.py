@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ Paid = Tuned | TunedSelection | Selection | Drawn
 class Draft:
     """Public. The file beside a report, report.paid.json, that holds what a run has drawn so far.
 
-    `alone` is the text that report.json gets if nothing more is drawn, and `says` the sentence that goes with it.
+    `alone` is the text that report.json gets if nothing more is drawn, and `says` the sentence that goes with it; `asked` says in
+    public words what the run was for, so that no other command takes up what it left.
     """
 
-    def __init__(self, page: Path, title: str) -> None:
+    def __init__(self, page: Path, title: str, asked: Sequence[str]) -> None:
         self.page, self.file, self._title = page, page.with_suffix(".paid.json"), title
-        self._values: dict[str, Any] = {"format": FORMAT}
+        self._values: dict[str, Any] = {"format": FORMAT, "asked": list(asked)}
 
     @property
     def report(self) -> Path:
@@ -60,17 +62,24 @@ class Draft:
         """Take up what an earlier run left; whether there was anything."""
         if not self.file.exists():
             return False
+        asked = self._values["asked"]
         try:
             self._values = json.loads(self.file.read_text(encoding="utf-8"))
             if self._values["format"] != FORMAT or not all(
                 isinstance(self._values[key], str) for key in ("alone", "says")
             ):
                 raise TypeError
+            same = self._values["asked"] == asked
             self.document()
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError, DpselectError):
+        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError, DpselectError):
             raise DataError(
                 f"{str(self.file)!r} should hold what an interrupted run had paid for, and is damaged: move it elsewhere."
             ) from None
+        if not same:
+            raise DataError(
+                f"{str(self.file)!r} holds what another command had paid for when it was stopped: give that one again to finish "
+                "it, or another file with -o."
+            )
         return True
 
     def alone(self) -> tuple[str, str] | None:
