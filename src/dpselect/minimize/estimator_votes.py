@@ -1,14 +1,20 @@
 """Private. Votes of any estimator that has coefficients: fitted in each block by itself, it says which sign each column has.
 
 The lemma asks nothing of what happens inside a block (`assume/lemmas/margins.py`), so any program may stand there, as long as
-what it says is a function of the block's own rows: they are sorted first, so that not even their order is told, and a block
-in which it fails, warns or answers something else than one number a column abstains.
+what it says is a function of the block's own rows: they are sorted first, so that not even their order is told, each block has
+chances of its own, and a block in which it fails or answers something else than one number a column abstains. What it prints,
+logs or warns of goes nowhere.
 """
 
 from __future__ import annotations
 
+import io
+import logging
+import os
+import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from itertools import pairwise
 from typing import Any
 
@@ -34,8 +40,13 @@ def estimator_votes(
     assumptions: str,
     assigner: Assigner | None = None,
 ) -> Votes:
-    """The votes of every block; rows go to blocks by a chance of their own, drawn afresh for this call."""
-    width = X.shape[1]
+    """The votes of every block; rows go to blocks by a chance of their own, drawn afresh for this call.
+
+    `y` is of doubles or of text. Both zeros are one, and text is as wide as a block's longest, so that rows which are equal look
+    equal, whichever others there are.
+    """
+    width, X = X.shape[1], X + 0.0
+    y = y + 0.0 if y.dtype.kind == "f" else y
     above, below = np.zeros((2, width), np.int64)
     dealt = (assigner or fresh_assigner(blocks, partitions, None)).draw({}, len(X))
     codes = np.unique(y, return_inverse=True)[1]
@@ -43,7 +54,8 @@ def estimator_votes(
         order = np.lexsort((codes, *X.T[::-1], places))
         starts = np.searchsorted(places[order], np.arange(blocks + 1))
         for start, stop in pairwise(starts):
-            signs = _signs(fit, X[order[start:stop]], y[order[start:stop]], width)
+            own = order[start:stop]
+            signs = _signs(fit, X[own], np.array(y[own].tolist()), width)
             above += signs > 0
             below += signs < 0
     silent = np.zeros(int(intercept), np.int64)
@@ -57,10 +69,43 @@ def _signs(fit: FitBlock, X: NDArray[np.float64], y: NDArray[Any], width: int) -
     if len(X) < 2:
         return nothing
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with _unheard(), _own_chance():
             found = np.asarray(fit(X, y).coef_, dtype=np.float64).reshape(-1)
     except Exception:
         return nothing
     constant = (X == X[0]).all(axis=0)
     return np.where(constant, 0.0, np.sign(found)) if found.shape == (width,) and np.isfinite(found).all() else nothing
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """What an estimator prints, logs or warns of may tell of rows."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with (
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+
+
+@contextmanager
+def _own_chance() -> Iterator[None]:
+    """Fresh seeds for the generators that a program shares: how much one block draws must not reach the next.
+
+    Whoever had seeded them finds them as they were. No noise of ours comes from them.
+    """
+    before = random.getstate(), np.random.get_state()  # noqa: TID251
+    random.seed(os.urandom(32))
+    np.random.seed(np.frombuffer(os.urandom(32), dtype=np.uint32))  # noqa: TID251
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: TID251

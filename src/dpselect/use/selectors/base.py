@@ -63,15 +63,12 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _relation(self) -> Neighbors:
         return "replace-one"
 
-    def _numeric_response(self) -> bool:
-        return True
-
     def _delta(self) -> float:
         return 0.0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose columns of X with a differential-privacy guarantee, spending epsilon."""
-        X, y = self._checked(X, y, numeric=self._numeric_response())
+        X, y = self._checked(X, y)
         self.selection_ = self._select(X, y)
         offset = int(self.fit_intercept)
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
@@ -115,8 +112,10 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def unfitted(estimator: Any) -> Any:
-    """The same estimator as if it had never seen a row."""
-    return clone(estimator)
+    """The same estimator as if it had never seen a row, and silent: what compiled code prints passes every other guard."""
+    fresh = clone(estimator)
+    loud = [name for name in fresh.get_params() if name.rpartition("__")[2] == "verbose"]
+    return fresh.set_params(**dict.fromkeys(loud, 0)) if loud else fresh
 
 
 def _per_column(selector: PrivateSelector, side: str, width: int) -> list[float]:

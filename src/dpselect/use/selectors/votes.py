@@ -15,6 +15,7 @@ from dpselect.release.account import account_of
 from dpselect.release.selection import Selection
 from dpselect.use.select import choose_by_estimator, choose_model
 from dpselect.use.selectors.base import PrivateSelector, unfitted
+from dpselect.use.selectors.responses import cell_by_cell, one_kind
 
 
 class VotesSelector(PrivateSelector):
@@ -72,5 +73,8 @@ class VotesSelector(PrivateSelector):
     def _fit_block(self, X: Any, y: Any) -> Any:
         return unfitted(self.estimator).fit(X, y)
 
-    def _numeric_response(self) -> bool:
-        return self.estimator is None
+    def _checked(self, X: Any, y: Any, *, numeric: bool = True) -> tuple[Any, Any]:
+        if self.estimator is None:
+            return super()._checked(X, y, numeric=True)
+        X, y = super()._checked(X, cell_by_cell(y), numeric=False)
+        return X, one_kind(y)
