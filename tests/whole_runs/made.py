@@ -111,7 +111,9 @@ def verdict(run: Run) -> str:
     estimate = analysis.coefficients
     for term in () if estimate is None else estimate.terms:
         ends = [end for end in (term.lower, term.value, term.upper) if end is not None]
-        assert ends == sorted(ends) and np.isfinite([*ends, term.visible]).all() and term.visible >= 0, term
+        assert ends == sorted(ends) and np.isfinite(ends).all(), term
+        open_ends = term.lower is None or term.upper is None
+        assert term.visible is None if open_ends else 0 <= term.visible < np.inf, term
     str(analysis)
     return "verified"
 

@@ -30,14 +30,15 @@ class ExpectedIntervals:
     """Public. The lengths of 95% intervals that are expected in the typical world, if as many terms are chosen as have an effect.
 
     `terms` has each slope's name and its length in the user's units; None where the price could not show it, and then the size that
-    could have been seen. `by_rows` and `by_epsilon` have the length of the slope `shown` at other numbers of rows and prices.
+    could have been seen, or None where none could.
+    `by_rows` and `by_epsilon` have the length of the slope `shown` at other numbers of rows and prices.
     """
 
     epsilon: float
     delta: float
     noise: str
     supposed: str
-    terms: tuple[tuple[str, float | None, float], ...]
+    terms: tuple[tuple[str, float | None, float | None], ...]
     shown: str
     by_rows: tuple[tuple[float, float | None], ...]
     by_epsilon: tuple[tuple[float, float | None], ...]
@@ -56,6 +57,8 @@ class ExpectedIntervals:
                 name,
                 f"{two_digits(length)}{unit}"
                 if length is not None
+                else "not seen, of whatever size"
+                if visible is None
                 else f"not seen; about {two_digits(visible)}{unit} could be",
             )
             for name, length, visible in self.terms

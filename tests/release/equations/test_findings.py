@@ -1,7 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.variables import Numeric
+from dpselect.randomize.moment_noise import moment_noise
+from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.release.coefficients.units import user_scale
 from dpselect.release.equations.findings import KNOWN_BETTER, findings, fit, scheffe
 from dpselect.release.equations.inversion import MOST, kept_sets
 from dpselect.release.equations.problem import problem
@@ -115,3 +123,22 @@ def test_predictions_expect_less_of_slopes_than_intervals_do(tables):
     assert close.precision[1:].tolist() == (4 * wide.precision[1:]).tolist() and close.precision[0] == wide.precision[0]
     sizes = [np.abs(fit(one).top.unknowns[0][1:]).sum() for one in (wide, close)]
     assert sizes[1] < sizes[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_intercept_is_as_open_as_the_slopes_that_carry_it(seed):
+    """Numbers far from 0 in tables of 250 rows: the intercept's interval was closed, and long as many ranges of the response."""
+    generator = np.random.default_rng(seed)
+    hip = generator.normal(100, 7, 250)
+    rows = np.column_stack([hip, generator.normal(60, 5, 250), 19 + 0.7 * (hip - 100) + generator.normal(0, 6, 250)])
+    study = Assumptions(Numeric("fat", 0, 50), [Numeric("hip", 70, 150), Numeric("thigh", 40, 90)])
+    layout = moment_layout(study, (0, 1, 2))
+    scaled = np.column_stack([np.ones(250), (rows - [110, 65, 25]) / [40, 25, 25]])
+    noise = moment_noise(layout, 0.3, 0)
+    empty = NoisyMoments(layout=layout, noise=noise, values=(0,) * len(layout.entries), known_rows=250)
+    exact = np.array([(scaled.T @ scaled)[cells[0]] for cells in layout.entries])
+    drawn = exact + generator.laplace(0, np.sqrt(0.5), exact.size) * empty.deviations
+    values = tuple(map(int, np.round(drawn / (empty.deviations / noise.deviation))))
+    solved = fit(problem(replace(empty, values=values), (0, 1, 2)))
+    got = findings(solved, user_scale(study, (0, 1, 2)).matrix, level=0.95)
+    assert [(one.lower, one.upper, one.visible) for one in got] == [(-np.inf, np.inf, None)] * 3

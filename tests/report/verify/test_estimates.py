@@ -108,13 +108,19 @@ def test_a_report_of_version_0_1_0_holds_as_far_as_it_can_be_checked(name, monke
 
 def test_what_was_not_seen_is_said_on_the_page_and_in_the_terminal(estimated):
     drowned = estimated.coefficients.terms[1]
-    unseen = replace(drowned, value=None, error=None, lower=None, upper=None, privacy_share=None)
+    unseen = replace(drowned, value=None, error=None, privacy_share=None)
     terms = (estimated.coefficients.terms[0], unseen, *estimated.coefficients.terms[2:])
     document = replace(estimated, coefficients=replace(estimated.coefficients, terms=terms))
     page = report_page(document)
     assert "not seen <span" in page and "could not be estimated at this price" in page
     rows = coefficient_rows(estimate_facts(document.coefficients))
-    assert rows[1][1].startswith("not seen (visible from") and rows[1][2] == "open on both sides"
+    assert rows[1][1].startswith("not seen (visible from") and " to " in rows[1][2]
+    never = replace(unseen, lower=None, upper=None, visible=None)
+    document = replace(document, coefficients=replace(document.coefficients, terms=(*terms[:1], never, *terms[2:])))
+    rows = coefficient_rows(estimate_facts(document.coefficients))
+    assert rows[1][1:3] == ["not seen", "open on both sides"]
+    assert "where no size is given, none could" in report_page(document)
+    assert "not seen at this price, and visible at no size: " + never.name in str(document.coefficients)
 
 
 @pytest.mark.parametrize("stated", [{"rows": 100}, {"rows": 100, "person": "who", "max_rows_per_person": 2}])

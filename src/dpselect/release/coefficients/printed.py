@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from dpselect.assume.study.columns import INTERCEPT
 from dpselect.release.coefficients.terms import Term
 from dpselect.release.equations.residual import Amount
 
@@ -42,9 +43,14 @@ def spoken(named: Iterable[tuple[str, Amount]]) -> list[str]:
 
 
 def unseen(terms: Iterable[Term]) -> list[str]:
-    """From which size on the coefficients could have been seen that were not."""
-    sizes = [f"{term.name} {term.visible:.3g}" for term in terms if not term.determined]
-    return [f"not seen at this price, but visible from about: {', '.join(sizes)}"] if sizes else []
+    """From which size on the coefficients could have been seen that were not; an intercept's size is no effect."""
+    hidden = [term for term in terms if not term.determined and term.name != INTERCEPT]
+    sizes = [f"{term.name} {term.visible:.3g}" for term in hidden if term.visible is not None]
+    never = [term.name for term in hidden if term.visible is None]
+    return [
+        *([f"not seen at this price, but visible from about: {', '.join(sizes)}"] if sizes else []),
+        *([f"not seen at this price, and visible at no size: {', '.join(never)}"] if never else []),
+    ]
 
 
 def slopes_alone(terms: Iterable[Term]) -> list[str]:

@@ -38,7 +38,7 @@ class Term:
 
     Without a `value` it could not be estimated at this price. An end of its interval that is None is open. `error` counts
     sampling and privacy noise, `privacy_share` is the part of its square that privacy noise brings, and `visible` is
-    the size of a coefficient that could have been told from zero.
+    the size of a coefficient that could have been told from zero: None where an end is open, for then no size could.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Term:
     lower: float | None
     upper: float | None
     privacy_share: float | None
-    visible: float
+    visible: float | None
 
     @property
     def determined(self) -> bool:

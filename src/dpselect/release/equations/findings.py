@@ -8,6 +8,7 @@ from functools import partial
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpselect.release.equations.descent import Lowest, descend
 from dpselect.release.equations.inversion import kept_sets, public_bounds
@@ -26,7 +27,7 @@ LEAST_ROWS = 6.0
 class Finding:
     """Public. A number and its interval; an infinite end is open. Without `value` this price could not show it.
 
-    `visible` is the size that could have been told from zero.
+    `visible` is the size that could have been told from zero; None where the interval is open, for then no size could.
     """
 
     value: float | None
@@ -34,7 +35,7 @@ class Finding:
     lower: float
     upper: float
     privacy_share: float | None
-    visible: float
+    visible: float | None
 
     @property
     def determined(self) -> bool:
@@ -92,8 +93,8 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
     ends, medians = _intervals(fit, fit.pivot, turned, level)
     beforehand = z * np.sqrt(((turned * fit.problem.usual) ** 2 / fit.problem.precision).sum(axis=1))
     known = np.asarray(fit.quiet & (ends[:, 1] - ends[:, 0] <= 2 * KNOWN_BETTER * beforehand))
-    least, most = public_bounds(fit.problem, turned)
-    visible = (np.minimum(ends[:, 1], most) - np.maximum(ends[:, 0], least)) / 2
+    ends[~known & _of_open_parts(turned, ends)] = -np.inf, np.inf
+    halves = (ends[:, 1] - ends[:, 0]) / 2
     if choice is not None:
         outer, _ = _intervals(fit, _counting(fit, choice, level), turned, level)
         ends = np.stack([np.minimum(ends[:, 0], outer[:, 0]), np.maximum(ends[:, 1], outer[:, 1])], axis=1)
@@ -101,11 +102,11 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
     return [
         Finding(
             value=float(medians[k]) if known[k] else None,
-            error=float(visible[k] / z) if known[k] else None,
+            error=float(halves[k] / z) if known[k] else None,
             lower=float(ends[k, 0]),
             upper=float(ends[k, 1]),
             privacy_share=float(shares[k]) if known[k] else None,
-            visible=float(visible[k]),
+            visible=float(halves[k]) if np.isfinite(halves[k]) else None,
         )
         for k in range(len(directions))
     ]
@@ -126,6 +127,16 @@ def _intervals(fit: Fit, pivot: Pivot, turned: Floats, level: float) -> tuple[Fl
     possible = (low < most) & (high > least)
     low, high = np.where(possible & (low > least), low, -np.inf), np.where(possible & (high < most), high, np.inf)
     return np.stack([low, high], axis=1), medians
+
+
+def _of_open_parts(turned: Floats, ends: Floats) -> NDArray[np.bool_]:
+    """Which combinations have a part that is open on both sides: an intercept where the slopes that carry it to 0 are unknown.
+
+    What was expected of the slopes closes its interval all the same, at numbers as large as nobody would expect.
+    """
+    single = np.count_nonzero(turned, axis=1) == 1
+    parts = (turned[single & np.isinf(ends).all(axis=1)] != 0).any(axis=0)
+    return np.asarray(~single & (turned[:, parts] != 0).any(axis=1))
 
 
 def _counting(fit: Fit, columns: int, level: float) -> Pivot:

@@ -25,10 +25,7 @@ def odds_terms(
     names, matrix = directions(assumptions, columns)
     kinds = moment_layout(assumptions, columns).kinds[: len(columns)]
     if close_together(last, constant, [place for place, kind in enumerate(kinds) if kind == "number"]):
-        reach = np.abs(matrix) @ (fitted.problem.reach * np.diag(fitted.problem.change))
-        return tuple(
-            Term(name, None, None, None, None, None, float(far)) for name, far in zip(names, reach, strict=True)
-        )
+        return tuple(Term(name, None, None, None, None, None, None) for name in names)
     choice = len(assumptions.columns) if intervals.kind == "after-selection" else None
     found = findings(fitted, matrix, level=intervals.level, choice=choice)
     terms = []
@@ -65,7 +62,5 @@ def exponential(term: Term) -> Term:
     def grown(value: float | None) -> float | None:
         return None if value is None else math.exp(min(value, 700.0))
 
-    visible = math.exp(min(term.visible, 700.0))
-    return Term(
-        term.name, grown(term.value), term.error, grown(term.lower), grown(term.upper), term.privacy_share, visible
-    )
+    ends = grown(term.lower), grown(term.upper)
+    return Term(term.name, grown(term.value), term.error, *ends, term.privacy_share, grown(term.visible))

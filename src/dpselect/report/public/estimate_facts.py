@@ -94,7 +94,7 @@ def _interval(term: Term, outer: Term | None, width: float, odds: bool) -> Inter
         upper=times(term.upper),
         wide_lower=None if outer is None else times(outer.lower),
         wide_upper=None if outer is None else times(outer.upper),
-        visible=0.0 if odds and term.visible * width > UNLIKELY else times(term.visible) or 0.0,
+        visible=None if odds and (term.visible or 0.0) * width > UNLIKELY else times(term.visible),
     )
 
 

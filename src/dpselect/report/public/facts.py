@@ -21,8 +21,8 @@ class VariableFact:
 class IntervalFact:
     """Public. A released number with its interval, and the wider one that also counts how the model was chosen, if any.
 
-    Without a `value` the price could not show it, and a number of the size `visible` could have been told from zero (0 where none
-    that could be true). An end that is None is open.
+    Without a `value` the price could not show it, and a number of the size `visible` could have been told from zero (None where
+    none that could be true). An end that is None is open.
     """
 
     value: float | None
@@ -30,7 +30,7 @@ class IntervalFact:
     upper: float | None
     wide_lower: float | None = None
     wide_upper: float | None = None
-    visible: float = 0.0
+    visible: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ def coefficient_rows(facts: EstimateFact) -> list[list[str]]:
     rows = []
     for each in facts.coefficients:
         one = each.coefficient
-        from_size = f" (visible from {number(one.visible, 2)})" if one.visible else ""
+        from_size = "" if one.visible is None else f" (visible from {number(one.visible, 2)})"
         shown = number(one.value) if one.value is not None else f"not seen{from_size}"
         row = [each.name, shown, span(one.lower, one.upper)]
         rows.append([*row, span(one.wide_lower, one.wide_upper)] if facts.wide else row)

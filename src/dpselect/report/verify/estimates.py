@@ -78,7 +78,8 @@ def _notes_check(coefficients: Coefficients) -> Check:
 
 def same_term(stated: Term, found: Term) -> bool:
     """Whether a stated term is the one that was found, as near as two machines come."""
-    room = CLOSE * found.visible
+    size = max((abs(end) for end in (found.lower, found.upper) if end is not None), default=0.0)
+    room = CLOSE * (size if found.visible is None else found.visible)
     parts = ("value", "error", "lower", "upper", "visible")
     close = all(_close(getattr(stated, part), getattr(found, part), room) for part in parts)
     return close and stated.name == found.name and _close(stated.privacy_share, found.privacy_share, CLOSE)
