@@ -80,7 +80,8 @@ def gradient_sensitivity(extent: Extent, residual: int, neighbors: Neighbors, ro
 
         replace-one: 2 sqrt(terms) s;     add-remove-one: sqrt(terms) s,
 
-    s being the largest |y - p| (`residual`, in units of 2^-21): the logistic function of the largest |eta|.
+    s being the largest |y - p| (`residual`, in units of 2^-21): the logistic function of the largest |eta|; or, of a record that is
+    replaced, the smaller one that `logistic_pairs` proves for two versions together.
 
     Why: each of at most two versions of the record adds a vector of length |y - p| |x| <= s sqrt(terms). Rounding a sum to 2^-BITS
     changes a difference of two by less than 1, so all columns together by less than the root of their number.

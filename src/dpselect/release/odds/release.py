@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from dpselect.assume.lemmas.logistic import count_sensitivity, extent_of, gradient_sensitivity, gram_sensitivity, links
+from dpselect.assume.lemmas.logistic_pairs import gradient_residual
 from dpselect.assume.models.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary
@@ -123,7 +124,8 @@ def round_needed(plan: OddsPlan, place: int, center: tuple[int, ...]) -> tuple[t
     """The same for the gradient and the Gram of a round; the sensitivity of the gradient is that at its center."""
     (share, part), neighbors, rows = SHARES[place], plan.guarantee.neighbors, plan.assumptions.rows_per_person
     extent = extent_of([plan.assumptions.columns[each] for each in plan.columns])
-    steep = gradient_sensitivity(extent, links(center).residual, neighbors, rows), plan.mu * math.sqrt(share * part)
+    residual = gradient_residual(center, constant_of(plan.assumptions, plan.columns), extent, neighbors)
+    steep = gradient_sensitivity(extent, residual, neighbors, rows), plan.mu * math.sqrt(share * part)
     return steep, (gram_sensitivity(extent, neighbors, rows), plan.mu * math.sqrt(share * (1 - part)))
 
 
