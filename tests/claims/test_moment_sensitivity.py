@@ -133,6 +133,17 @@ def test_the_balance_is_the_best_of_all_strengths(name):
     best, variance = balance(layout, "laplace")
     others = [l1_sensitivity(layout, s) ** 2 / 4 * (1 / s**2 + TYPICAL_SQUARE) for s in range(1, 20)]
     assert variance == min(others) == others[best - 1]
+    best, variance = balance(layout, "gaussian")
+    others = [l2_sensitivity(layout, s) / 2 * (1 / s + TYPICAL_SQUARE) for s in range(2 - best % 2, 20, 2)]
+    assert variance == min(others) == others[(best - 1) // 2]
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_a_model_without_columns_has_a_balance_too(noise):
+    """Nothing but the response's square is released."""
+    layout = moment_layout(Assumptions(Numeric("y", -1, 1), NUMBERS, intercept="none"), [])
+    response, variance = balance(layout, noise)
+    assert layout.entries == (((0, 0),),) and response >= 1 and 0 < variance < math.inf
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])

@@ -14,6 +14,14 @@ EQUIVALENT: dict[str, str] = {
     "dpselect/assume/lemmas/gaussian_price.py: low, high = high, 2 * high [one more] at 18": BRACKET,
     "dpselect/assume/lemmas/gaussian_price.py: while high - low > 2.0**-45 * high and high > 1e-300: [Gt -> GtE] at 6": LAST_BIT,
     (
+        "dpselect/assume/lemmas/gaussian_price.py: low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta "
+        "else (low, middle) [LtE -> Lt] at 30"
+    ): "where a middle has exactly this delta it becomes the upper end, and the lower end comes as near to it as to any other",
+    (
+        "dpselect/assume/lemmas/moment_layout.py: has_constant = any(column.name == INTERCEPT and not column.factors for column "
+        "in chosen) [and <-> or] at 19"
+    ): "the intercept is the only column without factors, and no predictor may have its name",
+    (
         "dpselect/assume/lemmas/moment_sensitivity.py: bits = 62 - MAXIMUM_ROWS.bit_length() - (largest + 1).bit_length() "
         "[one more] at 7"
     ): "one bit finer; 2^32 rows of weights below largest + 1 still stay below 2^62, as the docstring claims",
