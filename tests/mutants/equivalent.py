@@ -29,6 +29,10 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/assume/lemmas/logistic.py: chances = np.clip(np.floor(GRID / (1 + np.exp(-eta)) + 0.5), 1, GRID - 1)"
         ".astype(np.int64) [half the number] at 71"
     ): CLIP,
+    (
+        "dpselect/assume/lemmas/logistic.py: return 2 * max(GRID - int(self.chances.min()), int(self.chances.max())) "
+        "[max -> min] at 11"
+    ): "the table is symmetric: p at eta and at -eta add up to one, bit for bit, at all 12,290 steps",
     "dpselect/assume/models/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more] at 17": "a byte more of memory, no other blocks",
     (
         "dpselect/assume/models/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [one more] at 51"

@@ -56,6 +56,15 @@ def test_the_parts_of_a_budget_add_up_exactly(epsilon, shares):
     )
 
 
+def test_all_parts_but_the_last_have_twelve_digits_rounded_down():
+    """They are printed, and read by people."""
+    assert [str(part.epsilon) for part in Budget(2).split(1, 1, 1)] == [
+        "0.666666666666",
+        "0.666666666666",
+        "0.666666666668",
+    ]
+
+
 @pytest.mark.parametrize("shares", [(), (0, 1), (-1, 2)])
 def test_shares_must_be_positive(shares):
     with pytest.raises(AssumptionError, match="positive"):

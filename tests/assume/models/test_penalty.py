@@ -89,6 +89,9 @@ def test_the_penalty_grows_over_the_noise_with_plenty_of_rows_and_never_past_the
     assert over_noise == sorted(over_noise)
     assert over_noise[3] - over_noise[2] == pytest.approx(math.log(10))
     assert balanced_penalty(1e6, 100.0, 63) == pytest.approx(100 / math.sqrt(6))
+    # It grows from 150 times the noise on, by half of the logarithm.
+    assert balanced_penalty(1.0, 150.0, 63) == pytest.approx(math.log(12), rel=1e-12)
+    assert balanced_penalty(1.0, 150.0 * math.e, 63) == pytest.approx(math.log(12) + 0.5, rel=1e-12)
 
 
 def test_pcpl_s_default_is_above_the_noise_of_its_choice_and_bic_where_nothing_helps():
