@@ -8,6 +8,7 @@ BALL = (
 )
 CLIP = "a chance is cut off only where |eta| exceeds 13, and no round is evaluated where it can exceed 12"
 FINER = "a digit or a bit more to begin with; a draw goes on until it is certain, and is exact with any number of them"
+FEW_BLOCKS = "room for no block, for one or for two: there is one block and there are two partitions either way"
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
@@ -36,7 +37,10 @@ EQUIVALENT: dict[str, str] = {
     "dpselect/assume/models/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more] at 17": "a byte more of memory, no other blocks",
     (
         "dpselect/assume/models/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [one more] at 51"
-    ): "room for one block or for two: there is one block and there are two partitions either way",
+    ): FEW_BLOCKS,
+    (
+        "dpselect/assume/models/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [half the number] at 51"
+    ): FEW_BLOCKS,
     'dpselect/assume/models/recipe.py: if models.count <= LISTED_AT_MOST or mechanism == "exponential": [LtE -> Lt] at 3': BOUNDARY,
     "dpselect/release/select.py: if recipe.candidates.count <= LISTED_AT_MOST: [LtE -> Lt] at 3": BOUNDARY,
     (
