@@ -1,0 +1,95 @@
+"""Nothing public depends on the rows but through a draw: with draws that look at nothing, any two tables have the same report.
+
+Every file, page, text and record of an analysis is compared, letter by letter, for tables that share no cell and, where their
+number is private, have another number of rows and persons.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dpselect
+from dpselect.randomize import choice, least_loss, logistic_noise, moment_noise
+from dpselect.report.board.board import board_page
+from dpselect.report.public.page import report_page
+
+
+def blind(measurement, private):
+    """In the place of OpenDP: an answer of the right form, whatever the private value is."""
+    if isinstance(private, np.ndarray):
+        return 1  # the place of a candidate
+    if isinstance(private, list):
+        noise = np.random.default_rng(len(private)).normal(size=len(private))
+        return [2**36 + int(each) for each in noise * 2**30]
+    return 123.0  # PCPL's bound
+
+
+@pytest.fixture(autouse=True)
+def _draws_look_at_nothing(monkeypatch):
+    for module in (choice, least_loss, logistic_noise, moment_noise):
+        monkeypatch.setattr(module, "invoke", blind)
+
+
+def table(rows, seed, binary):
+    rng = np.random.default_rng(seed)
+    return {
+        "a": rng.uniform(-1, 1, rows).tolist(),
+        "b": (rng.normal(size=rows) * 3**seed).tolist(),
+        "c": rng.choice(["u", "v", "w"], rows).tolist(),
+        "y": (rng.integers(0, 2, rows) if binary else rng.normal(size=rows)).tolist(),
+        "who": rng.integers(0, rows // 3, rows).tolist(),
+    }
+
+
+def public(rows, seed, neighbors, *, person=False, **asked):
+    """All that an analysis shows."""
+    binary = asked.pop("binary", False)
+    study = dpselect.Assumptions(
+        dpselect.Binary("y", [0, 1]) if binary else dpselect.Numeric("y", -3, 3),
+        [dpselect.Numeric("a", -1, 1), dpselect.Numeric("b", -5, 5), dpselect.Categorical("c", ["u", "v", "w"])],
+        intercept="always",
+        neighbors=neighbors,
+        rows=None if neighbors == "replace-one" else 350,
+        **({"person": "who", "max_rows_per_person": 2} if person else {}),
+    )
+    ledger = dpselect.Ledger(epsilon=10, delta=1e-3)
+    found = dpselect.analyze(table(rows, seed, binary), study, epsilon=1, ledger=ledger, **asked)
+    document = replace(found.document("A title"), made="2026-01-01")
+    estimate = found.coefficients
+    shown = [document.to_json(), report_page(document), board_page(document), str(found), repr(found)]
+    shown += [str(estimate), repr(estimate), estimate._repr_html_(), str(estimate.glance()), str(estimate.tidy())]
+    records = ledger.records()
+    for mark in (document.fingerprint, *(record.hash for record in records)):  # which hold the time of a charge
+        shown = [text.replace(mark, "").replace(mark[:16], "") for text in shown]
+    return shown, [replace(record, time="", hash="") for record in records]
+
+
+WAYS = {
+    "votes": {},
+    "votes, gaussian noise, after the choice": {"delta": 1e-6, "intervals": "after-selection"},
+    "votes, differences of chances": {"binary": True, "mechanism": "exponential"},
+    "votes, odds": {"binary": True, "scale": "odds", "delta": 1e-6},
+    "pcls": {"method": "pcls"},
+    "pcls, bought bounds": {"method": "pcls", "tune": True},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("neighbors", "rows"), [("replace-one", (300, 300)), ("add-remove-one", (300, 417))])
+def test_two_tables_have_one_report(way, neighbors, rows):
+    one, two = (public(count, seed, neighbors, **WAYS[way]) for seed, count in enumerate(rows))
+    assert one == two
+
+
+@pytest.mark.parametrize("way", ["votes", "votes, odds", "pcls"])
+def test_two_tables_of_persons_have_one_report(way):
+    one, two = (
+        public(count, seed, "add-remove-one", person=True, **WAYS[way]) for seed, count in enumerate((300, 417))
+    )
+    assert one == two
+
+
+def test_so_have_two_tables_with_pcpl():
+    one, two = (public(300, seed, "replace-one", method="pcpl", delta=1e-6) for seed in range(2))
+    assert one == two
