@@ -23,6 +23,7 @@ from dpselect.errors import DataError
 from dpselect.gather.intact.text_numbers import number_in, number_of, numbers_of
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.sources.arrays import numeric_array
 from dpselect.gather.sources.source import Csv, Database
 from dpselect.gather.sources.text_files import csv_stream
 from dpselect.gather.table import gather_table
@@ -104,8 +105,11 @@ def test_a_frame_of_text_as_pandas_reads_it_when_one_cell_is_bad(tmp_path, missi
 def test_lists_and_arrays(missing):
     numeric = Assumptions(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing=missing)
     right = gather_table(([[1.0], [math.nan], [0.25]], [0.5, 1.5, math.nan]), numeric).integers()
-    for bad in (None, "x", "inf", "nan", 10**400, pd.NaT):
+    for bad in (None, "x", "inf", "nan", 10**400, pd.NaT, 1 + 2j, [1], np.datetime64("2020-01-01")):
         assert gather_table(([[1.0], [bad], [0.25]], [0.5, 1.5, bad]), numeric).integers() == right
+    # As text a float of 32 bits would be another number: 0.1, not 0.100000001.
+    narrow = [np.float32(0.1), np.float32(0.7)]
+    assert numeric_array([*narrow, "x"], "y", tolerant=True)[:2].tolist() == [float(each) for each in narrow]
     assert (
         gather_table((np.array([["1.0"], ["?"], ["0.25"]]), np.array(["0.5", "1.5", "?"])), numeric).integers() == right
     )

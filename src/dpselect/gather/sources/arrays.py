@@ -67,10 +67,13 @@ def numeric_array(values: Any, what: str, *, tolerant: bool = False) -> NDArray[
     """Floats; strings, objects, dates and complex numbers are refused by type, before any value is looked at.
 
     Where no cell may refuse the table (`tolerant`), strings and objects become numbers one by one, NaN where they are none. A
-    list of numbers in which some are None is an array of objects too.
+    list of numbers in which some are None is an array of objects too; one in which NumPy finds a single type for numbers and
+    something else is taken cell by cell, for that type would change the others or refuse them.
     """
     masked = isinstance(values, np.ma.MaskedArray)
     array = _as_array(values)
+    if tolerant and isinstance(values, list | tuple) and (array is None or array.dtype.kind not in "biufO"):
+        array = _as_array(values, dtype=object)
     if array is None:
         raise DataError(f"{what} cannot be made into an array: give rows of equal length.")
     if array.dtype.kind in "OUS" and (tolerant or _numbers_and_none(array)):
@@ -100,10 +103,10 @@ def _frame_array(frame: nw.DataFrame[Any]) -> NDArray[Any]:
     raise DataError(f"The predictors cannot be made into an array ({failed}): give each column one type.")
 
 
-def _as_array(values: Any) -> NDArray[Any] | None:
+def _as_array(values: Any, dtype: Any = None) -> NDArray[Any] | None:
     """An array, or None where NumPy refuses; its sentence may quote a cell, so it is forgotten here."""
     try:
-        return np.asarray(values)
+        return np.asarray(values, dtype)
     except Exception:
         return None
 
