@@ -12,6 +12,7 @@ from dpselect.assume.lemmas.logistic_pairs import (
     NARROWEST,
     _edges,
     _extremes,
+    _half_root,
     gradient_residual,
     paired,
 )
@@ -74,6 +75,13 @@ def test_it_is_attained_without_slopes_and_with_one():
         center = whole((0, slope, *(0,) * 18))
         expected = 2 / (1 + math.exp(-slope)) * math.sqrt(19)
         assert expected <= 2 * math.sqrt(20) * paired(links(center), center, 0, 20) / 2**21 <= 1.01 * expected
+    for middle, slope in (
+        (-1, 1.5),
+        (-2, 0.5),
+    ):  # two rows of one kind: alike in the intercept and this column, opposite elsewhere
+        center = whole((middle, slope, *(0,) * 18))
+        expected = 2 / (1 + math.exp(middle - slope)) * math.sqrt(18)
+        assert expected <= 2 * math.sqrt(20) * paired(links(center), center, 0, 20) / 2**21 <= 1.01 * expected
     rare = whole((-3.3, 1.1, 0.7, 0.4, 0, 0))
     assert paired(links(rare), rare, 0, 6) < 0.9 * links(rare).residual
     even = whole((0, 1.1, 0.7, 0.4, 0, 0))
@@ -121,3 +129,14 @@ def test_the_cells_hold_every_eta_and_their_chances():
         for k in range(0, len(most), 7):
             steps = np.clip(np.arange(edges[k] - 1, edges[k + 1] + 2), -table.steps, table.steps) + table.steps
             assert (most[k], least[k]) == (table.chances[steps].max(), table.chances[steps].min())
+
+
+@pytest.mark.parametrize("terms", [1, 6, 40])
+def test_the_root_is_rounded_up_with_room_for_what_doubles_lost(terms):
+    """Next to squares of whole numbers a root that is a little too small is a whole number too small."""
+    for root in (2**20, 2**20 + 12_345, 2**21):
+        for more in range(-8, 9):
+            largest = float((root**2 + more) * terms)
+            made = _half_root(largest * (1 - 0.9 * 2.0**-40), terms)
+            assert made**2 * terms >= largest
+            assert made <= math.sqrt(largest / terms) + 1.01

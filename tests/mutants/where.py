@@ -11,6 +11,7 @@ MODULES = [
     for each in (
         *("assume/lemmas/sensitivity", "assume/lemmas/margins", "assume/lemmas/moment_sensitivity"),
         *("assume/lemmas/gaussian_price", "assume/lemmas/moment_layout", "assume/lemmas/logistic"),
+        *("assume/lemmas/logistic_pairs",),
         *("assume/models/budget", "assume/models/penalty", "assume/models/tuning", "assume/models/vote_rule"),
         *("assume/models/recipe", "assume/models/split"),
         *("minimize/certificate", "minimize/lattice_certificate", "minimize/exact"),
@@ -43,6 +44,7 @@ _CLAIMS = {
     "assume/lemmas/moment": ["moment_sensitivity", "lemma_margins"],
     "assume/lemmas/gaussian_price": ["gaussian_price", "lemma_margins"],
     "assume/lemmas/logistic": ["logistic_sensitivity", "lemma_margins"],
+    "assume/lemmas/logistic_pairs": ["logistic_pairs", "logistic_sensitivity"],
     "assume/models": ["tuning_ranges", "margin_range", "votes_audit"],
     "minimize": ["losses", "lemma_margins"],
     "penalize": ["sensitivity", "tuning_ranges", "margin_range", "profile_bound", "lemma_margins"],

@@ -62,7 +62,14 @@ def paired(table: Links, center: Sequence[int], constant: int | None, terms: int
         float(((first[0][:, None] + second[0]) ** 2 * terms - first[1][:, None] * second[1] * away).max())
         for first, second, away in ((no, yes, apart), (no, no, together), (yes, yes, together))
     )
-    # In whole numbers of 2^-40; what doubles lose, some 2^-50 of it, is added. Half its root in 2^-21 is its root in 2^-20.
+    return _half_root(largest, terms)
+
+
+def _half_root(largest: float, terms: int) -> int:
+    """Half the root of largest / terms in 2^-21, which is its root in 2^-20, rounded up; what doubles lost is added.
+
+    `largest` is in whole numbers of 2^-40, and off by some 2^-50 of itself.
+    """
     square = math.ceil(largest * (1 + 2.0**-40)) + 1
     return math.isqrt(-(-square // terms)) + 1
 
