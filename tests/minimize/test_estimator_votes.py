@@ -87,9 +87,7 @@ def test_nothing_that_an_estimator_says_is_heard(capfd, caplog):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert leads(lambda X, y: Loud().fit(X, y), RESPONSE)[0] == BLOCKS * PARTITIONS
-        dpselect.VotesSelector(SGDRegressor(verbose=1), epsilon=1, ledger=dpselect.Ledger(epsilon=1)).fit(
-            TABLE, RESPONSE
-        )
+    dpselect.VotesSelector(SGDRegressor(verbose=1), epsilon=1, ledger=dpselect.Ledger(epsilon=1)).fit(TABLE, RESPONSE)
     assert capfd.readouterr() == ("", "")
     assert not caplog.records
     logging.getLogger("heard").warning("again")
