@@ -1,6 +1,7 @@
 """The lengths that a plan expects are those that releases then have, on tables of the world that it supposes."""
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -75,7 +76,9 @@ def test_what_cannot_be_seen_has_no_length_but_a_size_if_any_could():
     assert expected.to_dict()["terms"][0] == {"term": "x0", "length": None, "visible": None}
     name, length, visible = expected.terms[5]
     assert name == "c[b]" and length is None and 80 < visible < 140
-    assert expected.words(STUDY)[5][1].startswith("not seen; about 110 of y could")
+    assert expected.words(STUDY)[5][1] == "not seen, of whatever size"  # y has no room for 110
+    smaller = replace(expected, terms=((name, None, 11.0),))
+    assert smaller.words(STUDY) == ((name, "not seen; about 11 of y could be"),)
 
 
 def test_where_no_estimate_is_possible_nothing_is_expected():

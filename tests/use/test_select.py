@@ -163,3 +163,10 @@ def test_more_columns_than_can_be_scored_are_refused_before_a_row_is_read(tmp_pa
     for method in ("pcls", "pcpl"):
         with pytest.raises(AssumptionError, match="at most 64 can be scored"):
             dpselect.select(tmp_path / "t.csv", wide, epsilon=1, delta=1e-6, method=method, candidates=[["x0"], ["x1"]])
+
+
+@pytest.mark.parametrize("door", [dpselect.select, dpselect.analyze])
+@pytest.mark.parametrize("wrong", [{"response": "y"}, "study.toml"])
+def test_what_is_no_study_is_refused_in_a_sentence(door, wrong):
+    with pytest.raises(dpselect.AssumptionError, match=r"they must be dpselect.Assumptions.*read_assumptions"):
+        door({"x": [1.0, 2.0], "y": [1.0, 2.0]}, wrong, epsilon=1)

@@ -11,6 +11,7 @@ from dpselect.assume.models.budget import EXACT, Budget
 from dpselect.errors import AssumptionError, DataError
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.frames import FrameKind, framed
+from dpselect.release.ledger.prices import amounts
 from dpselect.release.odds.odds_ratios import OddsRatios
 from dpselect.release.selection import Selection
 from dpselect.release.tuned_selection import TunedSelection
@@ -43,7 +44,8 @@ class Analysis:
     def glance(self, frame: FrameKind = "plain") -> Any:
         """One row for the model; epsilon and delta are those of choice and estimate together."""
         rows = self.coefficients.glance()
-        rows[0] |= {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
+        whole = _spent(self.tuned or self.selection, self.coefficients)
+        rows[0] |= {name: float(price) for name, price in whole.items()}
         return framed(rows, frame)
 
     def report(self, path: str | Path, title: str = "", board: str | Path | None = None) -> Path:
@@ -75,7 +77,8 @@ class Analysis:
         )
 
     def __str__(self) -> str:
-        return f"{self.tuned or self.selection}\n{self.coefficients}"
+        whole = amounts(**_spent(self.tuned or self.selection, self.coefficients))
+        return f"{whole} in all\n{self.tuned or self.selection}\n{self.coefficients}"
 
     def _repr_html_(self) -> str:
         return self.selection._repr_html_() + self.coefficients._repr_html_()

@@ -15,6 +15,7 @@ from dpselect.release.estimate import estimate_charge, plan_estimate
 from dpselect.release.ledger.records import Charge
 from dpselect.release.odds.release import SCALES, Scale, odds_charge, plan_odds
 from dpselect.release.select import selection_charge
+from dpselect.use.gathering import require_study
 from dpselect.use.select_tuned import tuning_charges
 
 SOME_ROWS = 1000
@@ -68,6 +69,7 @@ def plan_analysis(
     `split` are the shares of epsilon for the choice and for the estimate; without it public facts decide. Only "pcpl" needs delta
     for the choice, and gets half of it; all other methods leave it to the estimate.
     """
+    require_study(assumptions)
     if split is None:
         split = default_split(
             choice.method, rows=assumptions.rows, columns=len(assumptions.columns), epsilon=budget.epsilon

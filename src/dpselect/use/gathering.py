@@ -11,6 +11,7 @@ from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import Recipe, make_recipe
 from dpselect.assume.models.subsets import candidates_for
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.errors import AssumptionError
 from dpselect.gather.block_table import gather_blocks
 from dpselect.gather.count import count_rows
 from dpselect.gather.sources.stream import Progress
@@ -47,6 +48,7 @@ def gather_for(
     Votes have to know beforehand how many blocks there are, and so about how many rows: as stated in the study, or counted
     where that number is public.
     """
+    require_study(assumptions)
     if choice.method != "votes":
         assumptions.require_bounds(f"The method {choice.method!r}")
         candidates_for(assumptions, choice.candidates).require_listable()  # refused before a long table is read
@@ -61,6 +63,15 @@ def gather_for(
     blocks, partitions = recipe.votes.blocks, recipe.votes.partitions
     sums, both = gather_blocks(source, assumptions, blocks, partitions, moments=moments, progress=progress)
     return Gathered(sums, recipe, both)
+
+
+def require_study(assumptions: object) -> None:
+    """A dictionary or a path in place of a study is a mistake that deserves a sentence."""
+    if not isinstance(assumptions, Assumptions):
+        raise AssumptionError(
+            f"The assumptions are a {type(assumptions).__name__}; they must be dpselect.Assumptions, stated in Python or read from "
+            "a study file: read_assumptions('study.toml')."
+        )
 
 
 def public_count(source: Any, assumptions: Assumptions) -> int | None:

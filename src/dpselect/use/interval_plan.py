@@ -16,7 +16,7 @@ from dpselect.rehearse.planning.outlook import STEPS
 from dpselect.rehearse.planning.sums import likely_models, supposed_moments, supposed_products
 from dpselect.rehearse.planning.supposed import three_digits
 from dpselect.rehearse.planning.worlds import Floats, layout_of, typical
-from dpselect.release.coefficients.units import user_scale
+from dpselect.release.coefficients.units import beyond_range, user_scale
 from dpselect.release.equations.findings import Finding, findings, fit
 from dpselect.release.equations.problem import problem
 from dpselect.release.estimate import EstimatePlan, plan_estimate
@@ -52,17 +52,15 @@ class ExpectedIntervals:
         """Each slope's name and the length of its interval, as people read them."""
         response = assumptions.response
         unit = f" of {response.name}" if isinstance(response, Numeric) else f" in the chance of {response.name}"
-        return tuple(
-            (
-                name,
-                f"{two_digits(length)}{unit}"
-                if length is not None
-                else "not seen, of whatever size"
-                if visible is None
-                else f"not seen; about {two_digits(visible)}{unit} could be",
-            )
-            for name, length, visible in self.terms
-        )
+
+        def said(name: str, length: float | None, visible: float | None) -> str:
+            if length is not None:
+                return f"{two_digits(length)}{unit}"
+            if visible is None or beyond_range(assumptions, name, visible):
+                return "not seen, of whatever size"
+            return f"not seen; about {two_digits(visible)}{unit} could be"
+
+        return tuple((name, said(name, length, visible)) for name, length, visible in self.terms)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

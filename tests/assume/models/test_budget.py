@@ -1,12 +1,12 @@
 import math
-from decimal import Decimal, localcontext
+from decimal import ROUND_UP, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.models.budget import Budget, Guarantee, exact_delta, exact_epsilon, float_below, plain
+from dpselect.assume.models.budget import Budget, Guarantee, about, exact_delta, exact_epsilon, float_below, plain
 from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
@@ -121,3 +121,11 @@ def test_no_setting_of_pythons_decimals_makes_a_price_grow(precision, epsilon):
 def test_a_price_of_endless_digits_is_refused():
     with pytest.raises(AssumptionError, match="more than 40 digits"):
         Budget("0." + "3" * 41)
+
+
+def test_what_is_left_is_never_shown_as_more_than_it_is_nor_what_is_spent_as_less():
+    left = Decimal("9.03244047351")
+    assert about(left) == "9.032"
+    assert about(Decimal("0.99999999")) == "0.9999"
+    assert about(left, ROUND_UP) == "9.033"
+    assert about(Decimal(10)) == "10"

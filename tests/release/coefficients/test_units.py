@@ -6,7 +6,7 @@ import pytest
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Binary, Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.release.coefficients.units import design_matrix, user_scale
+from dpselect.release.coefficients.units import beyond_range, design_matrix, user_scale
 
 STUDY = Assumptions(
     Numeric("rent", 0, 2000),
@@ -39,3 +39,13 @@ def test_what_is_predicted_does_not_depend_on_the_scale():
 def test_a_level_that_was_not_stated_is_refused():
     with pytest.raises(DataError, match="'lift' has cells"):
         design_matrix({**ROWS, "lift": ["yes", "no", "maybe"]}, STUDY, range(len(STUDY.columns)))
+
+
+@pytest.mark.parametrize(
+    ("name", "largest"),
+    [("intercept", 2000), ("size", 2000 / 140), ("lift", 2000), ("district[2]", 2000), ("lift:size", 2000 / 70)],
+)
+def test_a_coefficient_is_beyond_what_can_be_where_it_moves_the_response_by_more_than_its_range(name, largest):
+    name = next(each.name for each in STUDY.columns if set(each.name.split(":")) == set(name.split(":")))
+    assert not beyond_range(STUDY, name, 0.999 * largest)
+    assert beyond_range(STUDY, name, 1.001 * largest)

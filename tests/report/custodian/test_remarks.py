@@ -35,8 +35,15 @@ def test_each_remarkable_thing_has_one_sentence(variable, words):
 
 
 def test_a_single_missing_cell_matters_where_none_is_allowed():
-    (sentence,) = said(VariableFit("x", 0, 0, 1), missing="error")
+    sentence, stop = said(VariableFit("x", 0, 0, 1), missing="error")
     assert "state the level" in sentence
+    assert "a run would stop" in stop
+
+
+def test_where_a_run_would_stop_it_is_said_also_of_a_misspelt_level():
+    *_, stop = said(VariableFit("c", 0, 0, 320, unused=("Bachelor",)), VariableFit("x", 0, 0, 1), missing="error")
+    assert "none was rehearsed" in stop
+    assert not any("a run would stop" in each for each in said(VariableFit("x", 0, 0, 90)))
 
 
 def test_twins_are_named():

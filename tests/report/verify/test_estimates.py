@@ -119,7 +119,7 @@ def test_what_was_not_seen_is_said_on_the_page_and_in_the_terminal(estimated):
     document = replace(document, coefficients=replace(document.coefficients, terms=(*terms[:1], never, *terms[2:])))
     rows = coefficient_rows(estimate_facts(document.coefficients))
     assert rows[1][1:3] == ["not seen", "open on both sides"]
-    assert "where no size is given, none could" in report_page(document)
+    assert "within the stated range of" in report_page(document)
     assert "not seen at this price, and visible at no size: " + never.name in str(document.coefficients)
 
 

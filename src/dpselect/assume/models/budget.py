@@ -65,6 +65,11 @@ def plain(value: Decimal) -> str:
     return f"{normal:f}" if -5 < normal.adjusted() < 12 else f"{normal:e}"
 
 
+def about(value: Decimal, rounding: str = ROUND_DOWN) -> str:
+    """The same in four digits, for eyes: what is left is rounded down, so that it is never shown as more than it is."""
+    return plain(Context(prec=4, rounding=rounding).plus(value))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """Public. What was promised: (epsilon, delta)-differential privacy for tables that are neighbours.

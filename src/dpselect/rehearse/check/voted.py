@@ -6,8 +6,9 @@ averaged over a few dealings; none of them is that of a release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,10 @@ SOME = 64
 """Models by which the expected share of R^2 is computed where they cannot all be listed."""
 QUICK, SLOW = 4e6, 4e7
 """Cells of a table that is read in a moment, and in seconds: it is read once for each dealing."""
+MOST = 32
+"""Dealings after which the averages are good enough: a chance is off by less than a tenth."""
+SECONDS, BESIDE = 0.8, 0.2
+"""Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
 
 
 class Voted:
@@ -43,10 +48,9 @@ class Voted:
         recipe = recipes(epsilon)
         cells = rows * len(recipe.assumptions.columns)
         self._source, self._recipes, self._epsilon = source, recipes, epsilon
-        self._dealings = dealings or (4 if cells <= QUICK else 2 if cells <= SLOW else 1)
+        self._stated, self._least = dealings, 4 if cells <= QUICK else 2 if cells <= SLOW else 1
         self.factors: tuple[str, ...] = FACTORS if cells <= QUICK else FACTORS[1:-1] if cells <= SLOW else ()
-        times = "one dealing" if self._dealings == 1 else f"{self._dealings} dealings"
-        self.how = f"These chances are averages over {times} of the rows into blocks."
+        self.how = ""
         self._listed = recipe.candidates.count <= LISTED
         self.r2: Explained | None = None
         if moments is not None and self._listed:
@@ -55,13 +59,36 @@ class Voted:
     def at(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Rehearsal:
         """What would be chosen at a whole price."""
         recipe = self._recipes(price)
-        dealt = [self._deal(recipe) for _ in range(self._dealings if price == self._epsilon else 1)]
+        here = price == self._epsilon
+        dealt = self._dealings(recipe, here)
         if self._listed or not isinstance(recipe.candidates, SubsetRule):
-            chances: NDArray[np.float64] = np.mean([score_probabilities(each, recipe) for each in dealt], axis=0)
+            looks = [score_probabilities(each, recipe) for each in dealt]
+            self._tell(len(looks), here)
+            chances: NDArray[np.float64] = np.mean(looks, axis=0)
             return rehearsal_of(chances, recipe, self.r2, leading=leading, asked=asked)
         epsilon = float_below(recipe.choice_epsilon)
         found = [vote_chances(each, epsilon, recipe.mechanism) for each in dealt]
+        self._tell(len(found), here)
         return _by_levels(found, recipe, leading, asked)
+
+    def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Margins]:
+        """As many as were stated; else a few, and more while there is time.
+
+        Where the agreement of a variable lies near the threshold, one dealing lets it in with chance 0 and the next with chance .9.
+        """
+        if self._stated is not None:
+            yield from (self._deal(recipe) for _ in range(self._stated if here else 1))
+            return
+        begun, room, least = process_time(), SECONDS if here else BESIDE, self._least if here else 1
+        for made in range(MOST):
+            if made >= least and process_time() - begun > room:
+                return
+            yield self._deal(recipe)
+
+    def _tell(self, count: int, here: bool) -> None:
+        if here:
+            times = "one dealing" if count == 1 else f"{count} dealings"
+            self.how = f"These chances are averages over {times} of the rows into blocks."
 
     def _deal(self, recipe: Recipe) -> Margins:
         assert recipe.votes is not None

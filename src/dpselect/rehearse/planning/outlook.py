@@ -74,9 +74,10 @@ class Outlook:
         facts = f"At n = {self.rows:,} and epsilon = {self.epsilon:g} ({self.choice_epsilon:.3g} for the choice)"
         wide = f"{percent(self.low)} to {percent(self.high)} in the worlds supposed"
         if self.works:
+            kept = percent(self.expected.kept)
             return (
-                f"{facts}, supposing {self.supposed}, the chosen model keeps about {percent(self.expected.kept)} of what the best "
-                f"model without privacy explains ({wide})."
+                f"{facts}, supposing {self.supposed}, the chosen model keeps {kept if 'more' in kept else f'about {kept}'} of what "
+                f"the best model without privacy explains ({wide})."
             )
         more = "no table is long enough" if self.rows_needed is None else f"about {self.rows_needed:,} rows are needed"
         lottery = "the choice is close to a lottery" if self.expected.others > 0.25 else "little will be found"

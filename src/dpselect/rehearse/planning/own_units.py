@@ -17,9 +17,10 @@ def in_own_units(assumptions: Assumptions, layout: Layout, effect: float, r2: fl
     """For each variable that competes by itself: its smallest effect that is found, as a sentence's end."""
     response = assumptions.response
     left = _spread(response)
-    unit, noise = (
-        (f" of {response.name}", left * math.sqrt(1 - r2)) if left is not None else (" standard deviations", 1.0)
-    )
+    unit, noise = " standard deviations", 1.0
+    if left is not None:
+        chance = "in the chance of" if isinstance(response, Binary) else "of"
+        unit, noise = f" {chance} {response.name}", left * math.sqrt(1 - r2)
     by_name = {variable.name: variable for variable in assumptions.predictors}
     found = []
     for name in layout.names:

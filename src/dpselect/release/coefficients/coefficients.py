@@ -23,7 +23,7 @@ from dpselect.release.coefficients.intervals import IntervalKind
 from dpselect.release.coefficients.noisy_json import noisy_from_dict, noisy_to_dict, release_from_dict
 from dpselect.release.coefficients.printed import cells, head, slopes_alone, spoken, table_lines, unseen
 from dpselect.release.coefficients.terms import Term, fitted_terms, most_likely
-from dpselect.release.coefficients.units import design_matrix, linear_regression
+from dpselect.release.coefficients.units import beyond_range, design_matrix, linear_regression
 from dpselect.release.equations.residual import Amount
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
@@ -113,7 +113,8 @@ class Coefficients:
     def remarks(self) -> list[str]:
         """What there is to say besides the coefficients, one line each: the fit, and slopes alone."""
         fit = (("residual deviation", self.residual_deviation), ("R^2", self.r_squared))
-        return [", ".join([f"rows {self.rows:,.0f}", *spoken(fit)]), *unseen(self.terms), *slopes_alone(self.alone)]
+        hidden = unseen(self.terms, lambda term: beyond_range(self.assumptions, term.name, term.visible))
+        return [", ".join([f"rows {self.rows:,.0f}", *spoken(fit)]), *hidden, *slopes_alone(self.alone)]
 
     def submodel(self, model: Iterable[str | int]) -> Coefficients:
         """A smaller model from the same noisy moments. It costs nothing: no row is read again.

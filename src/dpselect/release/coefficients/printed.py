@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from dpselect.assume.study.columns import INTERCEPT
 from dpselect.release.coefficients.terms import Term
@@ -42,11 +42,14 @@ def spoken(named: Iterable[tuple[str, Amount]]) -> list[str]:
     return said
 
 
-def unseen(terms: Iterable[Term]) -> list[str]:
-    """From which size on the coefficients could have been seen that were not; an intercept's size is no effect."""
+def unseen(terms: Iterable[Term], beyond: Callable[[Term], bool] = lambda term: term.visible is None) -> list[str]:
+    """From which size on the coefficients could have been seen that were not, unless that size is `beyond` what can be.
+
+    An intercept's size is no effect.
+    """
     hidden = [term for term in terms if not term.determined and term.name != INTERCEPT]
-    sizes = [f"{term.name} {term.visible:.3g}" for term in hidden if term.visible is not None]
-    never = [term.name for term in hidden if term.visible is None]
+    sizes = [f"{term.name} {term.visible:.3g}" for term in hidden if not beyond(term)]
+    never = [term.name for term in hidden if beyond(term)]
     return [
         *([f"not seen at this price, but visible from about: {', '.join(sizes)}"] if sizes else []),
         *([f"not seen at this price, and visible at no size: {', '.join(never)}"] if never else []),

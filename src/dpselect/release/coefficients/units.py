@@ -57,6 +57,24 @@ def user_scale(assumptions: Assumptions, columns: Sequence[int]) -> UserScale:
     return UserScale(tuple(names), np.array(rows).reshape(len(names), len(listed)), offsets)
 
 
+def beyond_range(assumptions: Assumptions, name: str, size: float | None) -> bool:
+    """Whether a coefficient of this size would move the response by more than its stated range; an intercept, lie beyond it.
+
+    That such a size could have been told from zero tells nobody what a price can show; none at all is beyond too. Needs all bounds,
+    as an estimate does.
+    """
+    if size is None:
+        return True
+    response = assumptions.response
+    if name == INTERCEPT:
+        return size > abs(response.middle) + response.half_width
+    column = next(each for each in assumptions.columns if each.name == name)
+    numbers = {each.name: each.half_width for each in assumptions.predictors if not isinstance(each, Categorical)}
+    halves = [numbers[factor.variable] for factor in column.factors if factor.level is None]
+    # From one bound to the other is twice the half width; from the reference to a level is one step.
+    return size * float(np.prod(halves)) * (2 if halves else 1) > 2 * response.half_width
+
+
 def design_matrix(table: Any, assumptions: Assumptions, columns: Sequence[int]) -> Floats:
     """The columns of the user's design but the intercept, for new rows: numbers as they are, dummies as 0 and 1.
 

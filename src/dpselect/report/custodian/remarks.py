@@ -31,6 +31,10 @@ def fit_rows(fit: TableFit) -> list[list[str]]:
 def advice(fit: TableFit, missing: str) -> list[str]:
     """What the custodian should look at, one sentence each; none only if nothing is remarkable."""
     sentences = [sentence for each in fit.variables for sentence in _remarks(each, fit.rows, missing)]
+    if missing == "error" and any(each.missing for each in fit.variables):
+        sentences.append(
+            "As it stands, a run would stop at the first such cell and charge nothing, so none was rehearsed."
+        )
     response = fit.variables[0].name
     for one, other in fit.twins:
         if other == response:

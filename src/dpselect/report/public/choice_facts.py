@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.models.budget import plain
+from dpselect.assume.models.budget import about, plain
 from dpselect.assume.models.candidates import LISTED_AT_MOST
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.models.subsets import variables_of
@@ -44,7 +44,7 @@ def facts_of(document: Document) -> Facts:
         summary=_summary(assumptions, chosen),
         visible=visible_sentence(selection, assumptions, chosen=bool(chosen)),
         note=choice_note(selection.range),
-        settings=_settings(assumptions),
+        settings=(*_settings(assumptions), *(_radius(assumptions) if selection.recipe.votes is None else ())),
         choice=(*_bought(document.tuned), *_choice(selection)),
         estimate=estimate_facts(document.coefficients) if document.coefficients else None,
         guarantee=GuaranteeFact(
@@ -58,6 +58,7 @@ def facts_of(document: Document) -> Facts:
         ),
         charges=tuple(_charge(release) for release in document.releases),
         left=_left(document.releases[-1].receipt),
+        by_votes=selection.recipe.votes is not None,
         assumptions_hash=assumptions.hash,
         fingerprint=document.fingerprint,
         release=document.to_json(),
@@ -116,7 +117,6 @@ def _settings(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
         ("Missing cells", missing[assumptions.missing]),
         *person,
         ("Neighbouring tables", f"{assumptions.neighbors}: {neighbors[assumptions.neighbors]}"),
-        *_radius(assumptions),
     )
 
 
@@ -213,4 +213,8 @@ def _charge(release: Release) -> ChargeFact:
 
 
 def _left(receipt: Receipt | None) -> str:
-    return str(receipt.left) if receipt else ""
+    """What the ledger had left, for eyes. A delta of 0 is not told: zCDP puts all of it to use, and more may fit all the same."""
+    if receipt is None:
+        return ""
+    left = receipt.left
+    return f"epsilon={about(left.epsilon)}" + (f", delta={about(left.delta)}" if left.delta else "")

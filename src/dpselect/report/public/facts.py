@@ -22,7 +22,7 @@ class IntervalFact:
     """Public. A released number with its interval, and the wider one that also counts how the model was chosen, if any.
 
     Without a `value` the price could not show it, and a number of the size `visible` could have been told from zero (None where
-    none that could be true). An end that is None is open.
+    that is beyond what the stated bounds allow). An end that is None is open.
     """
 
     value: float | None
@@ -54,7 +54,7 @@ class EstimateFact:
     """Public. The released coefficients together, how they were drawn and how far their intervals can be trusted.
 
     `alone` are effects of variables in models by themselves, for those that the whole model could not show. With `odds` all numbers
-    are odds ratios of `yes`, that of the intercept the odds themselves.
+    are odds ratios of `yes`, that of the intercept the odds themselves. `unseen` says what "not seen" means, if anything is not.
     """
 
     coefficients: tuple[CoefficientFact, ...]
@@ -66,6 +66,7 @@ class EstimateFact:
     alone: tuple[CoefficientFact, ...] = ()
     odds: bool = False
     yes: str = ""
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +111,7 @@ class Facts:
     guarantee: GuaranteeFact
     charges: tuple[ChargeFact, ...]
     left: str
+    by_votes: bool = False
     assumptions_hash: str
     fingerprint: str
     release: str

@@ -10,6 +10,9 @@ from dpselect.report.public.facts import CoefficientFact, IntervalFact
 from dpselect.report.public.numbers import number, ratio_ticks, span, ticks
 from dpselect.report.public.svg import element, label, line, picture
 
+WILD = 12
+"""How many times as far from zero as the middle one of all ends one must lie to be cut, so that the others stay readable."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -68,7 +71,7 @@ def _span(shown: Effects) -> tuple[float, float]:
     """An axis that holds zero and every interval, unless one interval is wild: then the others stay readable."""
     ends = [abs(end) for _, effect in shown for end in _ends(effect)]
     finite = sorted(end for end in ends if math.isfinite(end))
-    limit = min(finite[-1], 4 * finite[len(finite) // 2]) if finite else 1.0
+    limit = min(finite[-1], WILD * finite[len(finite) // 2]) if finite else 1.0
     values = [0.0, *(effect.value for _, effect in shown if effect.value is not None)]
     values += [min(max(end, -limit), limit) for _, effect in shown for end in _ends(effect)]
     low, high = min(values), max(values)
@@ -119,15 +122,25 @@ def _row(name: str, effect: IntervalFact, axis: Axis, place: tuple[float, float]
 
 
 def _whisker(axis: Axis, ends: tuple[float | None, float | None], middle: float, kind: str) -> str:
-    """A line with a cap at each end that lies inside the picture; an open end runs out of it."""
+    """A line with a cap at each end that lies inside the picture, and an arrowhead where it goes on beyond."""
     places = (axis.low if ends[0] is None else ends[0], axis.high if ends[1] is None else ends[1])
     parts = [line(axis.at(places[0]), middle, axis.at(places[1]), middle, kind)]
-    parts += [
-        line(axis.at(end), middle - 5, axis.at(end), middle + 5, kind)
-        for end in ends
-        if end is not None and axis.low <= end <= axis.high
-    ]
+    for end, inwards in zip(ends, (6, -6), strict=True):
+        if end is not None and axis.low <= end <= axis.high:
+            parts.append(line(axis.at(end), middle - 5, axis.at(end), middle + 5, kind))
+            continue
+        edge = axis.at(axis.low if inwards > 0 else axis.high)
+        parts += [line(edge, middle, edge + inwards, middle + up, kind) for up in (-5, 5)]
     return "".join(parts)
+
+
+def runs_out(coefficients: Sequence[CoefficientFact], *, wide: bool = True, ratios: bool = False) -> bool:
+    """Whether some interval goes on beyond the picture: it has an open end, or one that was cut."""
+    shown = [(_called(each), each.effect) for each in coefficients if each.effect is not None]
+    low, high = _ratio_span(shown) if ratios else _span(shown)
+    ends = [end for _, each in shown for end in (each.lower, each.upper)]
+    ends += [end for _, each in shown if wide for end in (each.wide_lower, each.wide_upper)]
+    return any(end is None or not low <= end <= high for end in ends)
 
 
 def _title(shown: Effects, what: str) -> str:

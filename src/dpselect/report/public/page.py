@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect.report.public.choice_facts import facts_of
 from dpselect.report.public.document import Document
 from dpselect.report.public.facts import Facts
-from dpselect.report.public.forest import forest_plot
+from dpselect.report.public.forest import forest_plot, runs_out
 from dpselect.report.public.guard import require_public
 from dpselect.report.public.numbers import number, span
 
@@ -26,6 +26,7 @@ def render_public(facts: Facts) -> str:
     """The public template, filled with public facts and nothing else."""
     require_public(facts)
     plots: tuple[str, ...] = ()
+    arrows = False
     if facts.estimate is not None:
         estimate, response = facts.estimate, facts.response
         unit = f"{response.title} ({response.unit})" if response.unit else response.title
@@ -34,7 +35,8 @@ def render_public(facts: Facts) -> str:
             forest_plot(estimate.coefficients, unit, narrow=narrow, wide=estimate.wide, ratios=estimate.odds)
             for narrow in (False, True)
         )
-    return render("report.html.j2", facts=facts, plots=plots)
+        arrows = runs_out(estimate.coefficients, wide=estimate.wide, ratios=estimate.odds)
+    return render("report.html.j2", facts=facts, plots=plots, arrows=arrows)
 
 
 def render(template: str, **values: Any) -> str:

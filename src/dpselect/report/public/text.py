@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.models.budget import Guarantee, plain
+from dpselect.assume.models.budget import Guarantee, about, plain
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.odds.odds_ratios import OddsRatios
@@ -74,7 +74,7 @@ def coefficient_columns(facts: EstimateFact) -> list[str]:
 
 
 def estimate_remarks(facts: EstimateFact) -> list[str]:
-    """What goes below that table: slopes one at a time, what is left unexplained, and cautions."""
+    """What goes below that table: what was not seen, slopes one at a time, what is left unexplained, and cautions."""
     alone = [
         f"By itself: {each.name} {number(each.coefficient.value)} ({span(each.coefficient.lower, each.coefficient.upper)})."
         for each in facts.alone
@@ -85,10 +85,11 @@ def estimate_remarks(facts: EstimateFact) -> list[str]:
         fit = [
             f"Odds of {facts.yes}, a unit of each variable or a level against its reference; of the intercept the odds."
         ]
-    return [*alone, *fit, *(f"Note: {caution}" for caution in facts.cautions)]
+    unseen = [facts.unseen] if facts.unseen else []
+    return [*unseen, *alone, *fit, *(f"Note: {caution}" for caution in facts.cautions)]
 
 
 def charge_line(receipt: Receipt) -> str:
     """What a receipt says, in one line."""
-    left = f"epsilon {plain(receipt.left.epsilon)} left"
+    left = f"epsilon {about(receipt.left.epsilon)} left"
     return f"{price_text(receipt.epsilon, receipt.delta)} (record {receipt.index}; {left})"

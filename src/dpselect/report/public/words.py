@@ -45,7 +45,7 @@ def guarantee_sentence(guarantee: Guarantee, rows_per_person: int | None = None)
 def strength(epsilon: Decimal) -> str:
     """How much such a promise is worth, in the three tiers of Ponomareva et al., *How to DP-fy ML* (2023)."""
     if epsilon <= 1:
-        return "That is a strong promise: taking part changes almost nothing for you, whatever others know already."
+        return "That is a strong promise: taking part changes little for you, whatever others know already."
     if epsilon <= 10:
         return (
             "That is a promise of middling strength: useful against most attacks, but not a tight one in the worst case. "
@@ -92,12 +92,12 @@ def visible_sentence(selection: Selection, stated: Assumptions, *, chosen: bool)
     )
     such = ""
     if isinstance(response, Numeric) and response.bounded and not tuned:
-        # For values spread evenly over the bounds, whose deviation is the width over the root of 12.
-        moved = math.sqrt(12 * share) * response.half_width / 2
+        # As plans suppose: stated bounds span four standard deviations.
+        moved = 2 * math.sqrt(share) * response.half_width
         unit = f" {response.unit}" if response.unit else ""
         such = (
             f", such as one that moves {title} by about {number(significant(moved, 2))}{unit} from its lower to its upper bound, "
-            f"if its values are spread evenly and {title} has a standard deviation of a quarter of its stated range"
+            "if the standard deviation of each is a quarter of its stated range"
         )
     return (
         f"{begin}: at this price a variable is found, with a chance of 0.8, if it explains at least about {_percent(share)} of "

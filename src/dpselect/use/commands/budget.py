@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from dpselect.assume.models.budget import exact_delta, exact_epsilon, plain
+from dpselect.assume.models.budget import about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Record
-from dpselect.use.shell.ledgers import Till, beside
+from dpselect.use.shell.ledgers import Till, beside, left_text, spent_text
 from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
 
@@ -73,13 +73,13 @@ def _values(ledger: Ledger, records: tuple[Record, ...]) -> dict[str, Any]:
 
 
 def _show(ledger: Ledger, records: tuple[Record, ...], where: str) -> None:
-    spent, left = ledger.spent(), ledger.left()
-    click.echo(heading(f"{where}: epsilon {plain(left.epsilon)} of {plain(ledger.epsilon)} left"))
+    click.echo(heading(f"{where}: epsilon {about(ledger.left().epsilon)} of {plain(ledger.epsilon)} left"))
+    method = f"{ledger.spent().method} composition of {len(records)} record{'s'[: len(records) != 1]}"
     click.echo(
         pairs(
             [
-                ("spent", f"{spent} ({spent.method} composition of {len(records)} record{'s'[: len(records) != 1]})"),
-                ("left", str(left)),
+                ("spent", f"{spent_text(ledger)} ({method})"),
+                ("left", left_text(ledger)),
                 ("chain", "whole: no record was edited, removed or moved"),
             ]
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dpselect.assume.models.budget import exact_delta, exact_epsilon
+from dpselect.assume.models.budget import exact_delta, exact_epsilon, plain
 from dpselect.assume.models.split import default_split
 from dpselect.errors import AssumptionError
 from dpselect.rehearse.planning.outlook import Outlook, outlook_study, percent
@@ -18,7 +18,7 @@ from dpselect.report.paper.plan_figure import outlook_figure, plan_figure
 from dpselect.use.interval_plan import ExpectedIntervals, expected_intervals, two_digits
 from dpselect.use.shell.files import require_writable
 from dpselect.use.shell.options import EPSILON, JSON, METHOD, QUIET, STUDY
-from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
+from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, together
 from dpselect.use.statement.study import read_study
 
 NEAR = 0.05
@@ -128,6 +128,11 @@ def _lengths(found: Plan | Outlook, **given: Any) -> ExpectedIntervals | None:
 
 def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str) -> None:
     click.echo(heading(found.verdict))
+    if lengths is not None and (share := _unplanned(found, study)) is not None:
+        click.echo(
+            f"For this, write rows = {found.rows} at the top of {study}: as it stands, analyze would give the choice {share:.3g} "
+            f"of epsilon instead of {found.choice_epsilon:.3g}."
+        )
     click.echo()
     show_table(
         ["supposed world", "R² kept", "best model's terms found", "others taken", "exactly the best model"],
@@ -139,30 +144,35 @@ def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str)
     )
     click.echo(f"Exactly the best model: a chance of {percent(found.chance)} in the mean of these worlds.")
     click.echo()
-    if found.smallest is None:
-        click.echo("No effect of a single variable, however large, is found with a chance of 80%.")
-    else:
-        said = f"{found.smallest:.2g} standard deviations of the noise for one of the variable"
-        click.echo(
-            f"The smallest effect found with a chance of 80%: {said}. In their own units, supposing that stated bounds "
-        )
-        click.echo("span four standard deviations:")
-        click.echo(pairs(list(found.units)))
+    _show_smallest(found)
     click.echo()
     if lengths is not None:
         _show_lengths(lengths, study)
     _show_curves(found, lengths)
     click.echo(f"Both tables and the verdict's first number suppose: {found.supposed}.")
-    if lengths is not None and (share := _unplanned(found, study)) is not None:
+    if read_study(study).person is not None:
         click.echo(
-            f"This counts on rows = {found.rows} at the top of {study}: as it stands, analyze would give the choice {share:.3g} of "
-            f"epsilon instead of {found.choice_epsilon:.3g}."
+            "The rows of a person count here as if they had nothing in common: where they are alike, expect what fewer rows "
+            "would give."
         )
     if found.recommended != "votes":
         click.echo(
             f"In all worlds {found.recommended} keeps more: dpselect analyze {study} DATA --epsilon {found.epsilon:g} "
             f"--method {found.recommended}"
         )
+
+
+def _show_smallest(found: Outlook) -> None:
+    """What could be found, in the variables' own units."""
+    if found.smallest is None:
+        click.echo("No effect of a single variable, however large, is found with a chance of 80%.")
+    else:
+        click.echo(
+            "The smallest effect found with a chance of 80%: one standard deviation more of a variable moves the response by "
+            f"{found.smallest:.2g}\nstandard deviations of its noise. Supposing that stated bounds span four standard deviations, "
+            "that is:"
+        )
+        click.echo(pairs(together(found.units)))
 
 
 def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
@@ -178,7 +188,7 @@ def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
         ):
             known = {x: "not seen" if length is None else two_digits(length) for x, length in curve}
             for row, (x, _) in zip(table, points, strict=True):
-                row.append(known.get(x, ""))
+                row.append(known.get(x, "\N{EN DASH}"))
     show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
 
 
@@ -195,10 +205,9 @@ def _unplanned(found: Outlook, study: str) -> float | None:
 def _show_lengths(lengths: ExpectedIntervals, study: str) -> None:
     """Each slope's interval, in the variable's own units."""
     click.echo("How long 95% intervals are expected to be, for one unit or a level against its reference")
-    click.echo(
-        f"(epsilon {lengths.epsilon:.3g} and delta {lengths.delta:g} for the coefficients, {lengths.noise} noise):"
-    )
-    click.echo(pairs(list(lengths.words(read_study(study)))))
+    slack = f" and delta {plain(exact_delta(lengths.delta))}" if lengths.noise == "gaussian" else ""
+    click.echo(f"(epsilon {lengths.epsilon:.3g}{slack} for the coefficients, {lengths.noise} noise):")
+    click.echo(pairs(together(lengths.words(read_study(study)))))
     click.echo()
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from typing import Any, Self
 
 import click
 
-from dpselect.assume.models.budget import Budget, exact_delta, exact_epsilon, plain
+from dpselect.assume.models.budget import Budget, about, exact_delta, exact_epsilon, plain
 from dpselect.errors import BudgetExceeded, NoLedgerYet
 from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
@@ -81,7 +81,7 @@ class Till:
         ledger = self.existing()
         if ledger is not None:
             ledger.check(*charges)
-            state = f"which has {ledger.left()} left"
+            state = f"which has {left_text(ledger)} left"
         else:
             self._require_room(price)
             state = f"a new ledger that will allow epsilon {plain(self.totals.epsilon)} in all"
@@ -114,6 +114,22 @@ class HeldAccount(Account):
         """The receipt, once the charge is on disk."""
         self.hold()
         return Account.charge(self, charge)
+
+
+def spent_text(ledger: Ledger) -> str:
+    """What all records cost together, in few digits, never shown as less than it is."""
+    spent = ledger.spent()
+    return f"epsilon={about(spent.epsilon, ROUND_UP)}, delta={about(spent.delta, ROUND_UP)}"
+
+
+def left_text(ledger: Ledger) -> str:
+    """What is left, in few digits, never shown as more than it is."""
+    left = ledger.left()
+    if ledger.spent().method == "zCDP" and not left.delta:
+        return (
+            f"epsilon={about(left.epsilon)} (zCDP puts all of delta to use; a charge with a delta may fit all the same)"
+        )
+    return f"epsilon={about(left.epsilon)}, delta={about(left.delta)}"
 
 
 def beside(study: str) -> Path:

@@ -81,6 +81,24 @@ def pairs(rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
     )
 
 
+def together(named: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Names and what is said of them, those of which the same is said in one line."""
+    names: dict[str, list[str]] = {}
+    for name, words in named:
+        names.setdefault(words, []).append(name)
+    if len(names) == 1 < len(named):
+        return [("each of them", named[0][1])]
+    return [(_joined(each), words) for words, each in names.items()]
+
+
+def _joined(names: Sequence[str], most: int = 40) -> str:
+    """Names with commas between them; those that make the line too long are counted."""
+    kept = len(names)
+    while kept > 1 and len(", ".join(names[:kept])) > most:
+        kept -= 1
+    return ", ".join(names[:kept]) + (f" and {len(names) - kept} more" if kept < len(names) else "")
+
+
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
     """A table; the columns at the places `numbers` stand to the right."""
     from rich.box import SIMPLE_HEAD

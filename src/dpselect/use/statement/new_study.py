@@ -29,7 +29,10 @@ _HEAD = """\
 intercept = "always"       # or "candidate" (it may be dropped), or "none"
 neighbors = "replace-one"  # or "add-remove-one", where the number of rows is itself secret
 missing = "error"          # or "midpoint" (the middle of the bounds), or "zero-row" (the row counts for nothing)
-# radius = 0.0             # bound on the sum of |coefficients|, variables scaled to [-1, 1];
+# rows = 10000             # about how many rows there are, where that may be said: epsilon is then divided better
+# person = "id"            # a column that names persons, where one can have several rows: the promise is then for persons;
+# max_rows_per_person = 5  # and for coefficients, how many rows of each count at most
+# radius = 0.0             # pcls and pcpl: bound on the sum of |coefficients|, variables scaled to [-1, 1];
 #                          # half the response's range unless stated
 """
 

@@ -6,12 +6,11 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import ROUND_DOWN, Context
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from dpselect.assume.models.budget import Budget, Guarantee, exact_delta, exact_epsilon, plain
+from dpselect.assume.models.budget import Budget, Guarantee, about, exact_delta, exact_epsilon, plain
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.errors import DpselectError, LedgerError
 from dpselect.gather.sources.open import ColumnType
@@ -22,11 +21,10 @@ from dpselect.report.public.document import Document
 from dpselect.report.public.facts import Facts
 from dpselect.report.public.svg import element, picture
 from dpselect.use.shell.code import python_code
-from dpselect.use.shell.ledgers import beside
+from dpselect.use.shell.ledgers import beside, left_text, spent_text
 from dpselect.use.shell.sources import Rows, label, source_of
 
 LARGEST_REPORT = 4 << 20
-_SHORT = Context(prec=4, rounding=ROUND_DOWN)  # what is left is never shown as more than it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +125,7 @@ def ledger_line(study: Path) -> str:
         return "the ledger cannot be read"
     if ledger is None:
         return "no budget yet"
-    return f"epsilon {plain(_SHORT.plus(ledger.left().epsilon))} of {plain(ledger.epsilon)} left"
+    return f"epsilon {about(ledger.left().epsilon)} of {plain(ledger.epsilon)} left"
 
 
 def ledger_facts(study: Path) -> LedgerFacts | None:
@@ -136,13 +134,13 @@ def ledger_facts(study: Path) -> LedgerFacts | None:
     if ledger is None:
         return None
     ledger.verify()
-    spent, left = ledger.spent(), ledger.left()
+    spent = ledger.spent()
     return LedgerFacts(
         place=beside(str(study)).name,
         epsilon=plain(ledger.epsilon),
         delta=plain(ledger.delta),
-        spent=str(spent),
-        left=str(left),
+        spent=spent_text(ledger),
+        left=left_text(ledger),
         method=spent.method,
         share=float(spent.epsilon / ledger.epsilon),
         records=ledger.records(),

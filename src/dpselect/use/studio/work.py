@@ -39,6 +39,7 @@ from dpselect.use.select import choose_model
 from dpselect.use.shell.files import require_writable, write_aside
 from dpselect.use.shell.ledgers import analyst
 from dpselect.use.shell.sources import guessed_form, named_columns, source_of
+from dpselect.use.shell.terminal import together
 from dpselect.use.statement.study import read_study
 from dpselect.use.studio.papers import Order, Source, ledger_of, report_files, reports
 
@@ -118,10 +119,10 @@ def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str
         draw = partial(curve_chart, name, settings, kept, now, what="Share of the R² that is kept")
         wide, narrow = (draw(narrow=small) for small in (False, True))
         charts.append((name, wide, narrow))
-    effects = tuple((f"Smallest effect found: {name}", words) for name, words in found.units)
+    effects = tuple((f"Smallest effect found: {name}", words) for name, words in together(found.units))
     expected = expected_intervals(assumptions, rows=rows, epsilon=price, delta=1e-6, r2=share)
     lengths = () if expected is None else expected.words(assumptions)
-    intervals = tuple((f"Length of its 95% interval: {name}", words) for name, words in lengths)
+    intervals = tuple((f"Length of its 95% interval: {name}", words) for name, words in together(lengths))
     return PlanFacts(
         rows=rows,
         epsilon=epsilon,
