@@ -82,7 +82,7 @@ def test_text_in_drawings_is_readable_and_inside(visit, view):
             });
         })"""
     )
-    assert len(sizes) > 5
+    assert len(sizes) > 3  # two names, the axis, and at least one tick
     assert all(height >= 10 and inside for height, inside in sizes)
 
 
