@@ -179,4 +179,4 @@ def test_laplace_leaves_room_for_the_rounding_of_its_noise(epsilon):
 
 def test_laplace_refuses_an_epsilon_that_rounding_could_spend():
     with pytest.raises(AssumptionError, match="laplace mechanism needs more"):
-        noise_scale("laplace", 1.0, 2.0**-41)
+        noise_scale("laplace", 1.0, 0.99 * 2.0**-40)

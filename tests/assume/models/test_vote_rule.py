@@ -125,6 +125,8 @@ def test_what_is_short_of_the_threshold_is_paid_by_the_terms_that_are_expected()
         # A vote more or less in the mean is worth half of epsilon times the blocks, whatever the noise adds.
         votes = 0.4 - spread(*shape[:4]) / 2
         assert threshold_share(*shape, 0.1)[1] - short == pytest.approx(votes * rule.blocks * (0.2 - 0.1) / 2)
+        # What the noise adds to it: three times the nats and 0.9, over epsilon times the blocks.
+        assert short == pytest.approx((3 * shape[4] + 0.9) / 2 - votes * rule.blocks * 0.2 / 2)
 
 
 def test_blocks_are_not_smaller_than_two_and_a_half_rows_and_some_are_as_small() -> None:
