@@ -34,6 +34,24 @@ def test_the_real_studies_are_those_of_the_results():
     assert f"with {counts[0]:,} to {counts[-1]:,} rows" in README
 
 
+def test_the_held_out_tables_are_those_of_the_results():
+    means = [row for row in rows_of(RESULTS, "| **mean, ") if len(row) == 9]
+    kept = {(row[0], row[4]): (row[5], row[7]) for row in means}
+    every, long = "mean, 18 tables", "mean, 9 tables of 3,000 rows or more"
+    assert set(kept) == {(name, epsilon) for name in (every, long) for epsilon in ("1.0", "0.35")}
+    (votes, pcls), (less, less_pcls) = kept[every, "1.0"], kept[every, "0.35"]
+    assert f"votes keep {votes} at epsilon 1 and {less} at 0.35, PCLS {pcls} and {less_pcls}; on the 9" in README
+    (votes, pcls), (less, less_pcls) = kept[long, "1.0"], kept[long, "0.35"]
+    assert f"of 3,000 rows or more, {votes} and {less}, PCLS {pcls} and {less_pcls}." in README
+    tables = [row for row in rows_of(RESULTS, "| ") if len(row) == 9 and re.fullmatch(r"\d+ of \d+", row[2])]
+    assert len({row[0] for row in tables}) == 18
+    assert sum(int(row[1].replace(",", "")) >= 3000 for row in tables) == 2 * 9
+    for (name, epsilon), both in kept.items():
+        here = [row for row in tables if row[4] == epsilon and (name == every or int(row[1].replace(",", "")) >= 3000)]
+        for place, said in zip((5, 7), both, strict=True):
+            assert abs(np.mean([float(row[place]) for row in here]) - float(said)) <= 0.0101
+
+
 def test_the_papers_study_is_that_of_the_results():
     votes = {
         float(row[0]): row[1] for row in rows_of(RESULTS.split("*The paper's study*")[1].split("*Other")[0], "| ")[1:]
