@@ -34,14 +34,14 @@ def rehearsed(world: World, rows: int, epsilon: float, tables: int) -> np.ndarra
     return np.mean(found, axis=0)
 
 
-@pytest.mark.parametrize(("rows", "epsilon"), [(1000, 1.0), (3000, 0.35), (20_000, 0.35)])
-@pytest.mark.parametrize("place", [0, 1, 2, 3])
-def test_the_program_finds_what_was_forecast(rows, epsilon, place):
+@pytest.mark.parametrize(("rows", "epsilon", "near"), [(1000, 1.0, 0.25), (3000, 0.35, 0.18), (20_000, 0.35, 0.15)])
+@pytest.mark.parametrize("place", range(6))
+def test_the_program_finds_what_was_forecast(rows, epsilon, near, place):
     world = worlds_of(layout_of(STUDY), 0.15)[place]
     said = forecast(world, Held(vote_rule(rows, 9, 8, epsilon), rows, epsilon))
     inside, bic = rehearsed(world, rows, epsilon, 12), bic_model(world, rows)
-    assert said.found == pytest.approx(inside[bic].mean(), abs=0.12)
-    assert said.others == pytest.approx(inside[~bic].mean(), abs=0.12)
+    assert said.found == pytest.approx(inside[bic].mean(), abs=near)
+    assert said.others == pytest.approx(inside[~bic].mean() if (~bic).any() else 0.0, abs=near)
 
 
 def test_a_category_is_one_term_of_several_columns():
@@ -57,9 +57,26 @@ def test_two_levels_are_zeros_and_ones():
     study = Assumptions(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v"]), Numeric("b"), Binary("d", [0, 1])])
     layout = layout_of(study)
     assert (layout.widths, layout.two_levels) == ((1, 1, 1, 1), frozenset({1, 3}))
-    plain, _, skewed, _ = worlds_of(layout, 0.2)
-    for world, share in ((plain, 1 / 3), (skewed, 0.15)):
+    plain, _, heavy, _, skewed, _ = worlds_of(layout, 0.2)
+    for world, share in ((plain, 1 / 3), (skewed, 0.15), (heavy, 0.07)):
         columns, _ = world.pool
         assert len(np.unique(columns[:, 1])) == 2
         assert (columns[:, 1] > 0).mean() == pytest.approx(share, abs=0.02)
         assert len(np.unique(columns[:, 0])) > 1000
+
+
+def test_columns_are_the_more_alike_the_more_they_explain():
+    layout = layout_of(STUDY)
+    for r2, wanted in ((0.1, 0.1), (0.5, 0.5), (0.95, 0.7)):
+        columns, signal = World(layout, r2, "many", "alike").pool
+        found = np.corrcoef(columns.T)[np.triu_indices(8, 1)]
+        assert found.mean() == pytest.approx(wanted, abs=0.03)
+        assert signal.var() == pytest.approx(r2 / (1 - r2))
+        assert (np.corrcoef(columns.T, signal)[-1, :-1] > 0).all()
+
+
+def test_effects_that_hide_each_other_have_both_signs_and_all_terms_may_act():
+    layout = layout_of(STUDY)
+    assert set(np.sign(World(layout, 0.2, "many", "mixed").weights)) == {-1, 0, 1}
+    assert (World(layout, 0.2, "few", "close").weights >= 0).all()
+    assert (World(layout, 0.2, "all", "independent").weights != 0).all()

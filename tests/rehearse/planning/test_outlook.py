@@ -37,7 +37,7 @@ def test_a_long_table_works_and_no_promise_is_certain(long):
     assert "supposing R²" in long.verdict
     assert "100%" not in long.verdict
     assert long.rows_needed is None
-    assert len(long.worlds) == 12
+    assert len(long.worlds) == 24
 
 
 def test_a_short_table_does_not_and_the_rows_needed_would(short):
@@ -53,6 +53,20 @@ def test_the_range_holds_every_world_and_is_rounded_outwards(long, short):
         assert each.low <= min(kept)
         assert max(kept) <= each.high
         assert (20 * each.low) % 1 == pytest.approx(0, abs=1e-9)
+
+
+def test_what_is_expected_is_the_mean_of_the_middle_worlds_and_so_are_the_curves(long, short):
+    for each in (long, short):
+        named = dict(each.worlds)
+        assert len(each.middle) == 3
+        assert each.typical in named
+        assert all(words.startswith(each.supposed) for words in each.middle)
+        for field in ("kept", "right", "found", "others"):
+            mean = sum(getattr(named[words], field) for words in each.middle) / 3
+            assert getattr(each.expected, field) == pytest.approx(mean)
+        assert dict(each.by_rows)[each.rows] == dict(each.by_epsilon)[each.epsilon] == each.expected.kept
+    half = outlook_study(BOUNDED, rows=15_000, epsilon=1.0)
+    assert half.expected.kept == pytest.approx(dict(long.by_rows)[15_000])
 
 
 def test_the_smallest_effect_falls_with_rows_and_is_in_own_units(long):
@@ -114,7 +128,7 @@ def test_shares_as_people_read_them():
 
 def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
     for each in (long, short):
-        assert each.chance == pytest.approx(sum(one.right for _, one in each.worlds) / 12)
+        assert each.chance == pytest.approx(sum(one.right for _, one in each.worlds) / 24)
         assert each.to_dict()["chance"] == each.chance
     assert short.chance < 0.2
     assert long.chance > 0.4

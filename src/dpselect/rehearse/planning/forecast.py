@@ -21,7 +21,8 @@ from dpselect.rehearse.planning.worlds import World
 
 Floats = NDArray[np.float64]
 
-ROWS_DRAWN = 20_000
+WORK, FEWEST_BLOCKS, MOST_BLOCKS = 2e7, 200, 1_200
+"""Products that are computed for the mean votes of one world, and how many blocks that may make."""
 DRAWS = 24
 LOTTERY = 0.5
 """Below this expected share of R^2 the choice is close to a lottery."""
@@ -82,6 +83,12 @@ def forecast(world: World, held: Held) -> Forecast:
     return Forecast(*map(float, marks / DRAWS))
 
 
+def mean_forecast(forecasts: list[Forecast]) -> Forecast:
+    """The mean of several, each number by itself."""
+    each = np.array([(one.right, one.kept, one.found, one.others) for one in forecasts])
+    return Forecast(*map(float, each.mean(axis=0)))
+
+
 def agreements_to_chances(votes: Floats, world: World, held: Held) -> Chances:
     """The chances of all sets of terms, from the mean votes of the columns."""
     rule, terms = held.rule, len(world.layout.widths)
@@ -102,28 +109,47 @@ def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Floats:
     columns = world.layout.columns
     if held.size >= max(LONG * columns, 25):
         return law_of_least_squares(partial_effects(world), held.size, columns)
-    blocks = int(min(max(ROWS_DRAWN / held.size, 150), 4000))
-    sizes = rng.poisson(held.size, blocks)
-    longest = max(int(sizes.max()), 2)
-    X, y = world.rows(rng, blocks * longest)
-    there = np.arange(longest) < sizes[:, None]
-    X, y = X.reshape(blocks, longest, -1), y.reshape(blocks, longest) * there
-    X *= there[..., None]
-    gram, cross = X.transpose(0, 2, 1) @ X, (X.transpose(0, 2, 1) @ y[..., None])[..., 0]
-    sums, total, count = X.sum(axis=1), y.sum(axis=1), np.maximum(sizes, 1)
-    gram -= sums[:, :, None] * sums[:, None, :] / count[:, None, None]  # centred by the block's own means
-    cross -= sums * (total / count)[:, None]
-    squares = np.diagonal(gram, axis1=1, axis2=2)
-    live = (squares > 1e-9) & (sizes[:, None] >= 2)
-    roots = np.sqrt(np.where(live, squares, 1.0))
-    gram, cross = gram / (roots[:, :, None] * roots[:, None, :]), cross / roots
-    left = np.maximum((y**2).sum(axis=1) - total**2 / count, 0.0)
-    place = np.arange(gram.shape[1])
-    together = (cross**2).sum(axis=1) / np.maximum(left * live.sum(axis=1), 1e-12)
-    gram[:, place, place] = 1.0 + (held.rule.ridge * (1 - together) ** 4 + 1e-9)[:, None]
-    b = np.linalg.solve(gram, cross[..., None])[..., 0]
-    votes: Floats = np.where(live, np.sign(b), 0.0).mean(axis=0)
+    each = held.size * columns**2 + 3 * columns**3
+    sizes = np.sort(rng.poisson(held.size, int(min(max(WORK / each, FEWEST_BLOCKS), MOST_BLOCKS))))
+    # Blocks of about the same size together: less of what is drawn is thrown away.
+    parts = np.array_split(sizes, 4)
+    found = [_sum_of_votes(world, part, held.rule.ridge, rng) for part in parts]
+    votes: Floats = np.sum(found, axis=0) / sizes.size
     return votes
+
+
+def _sum_of_votes(world: World, sizes: NDArray[np.int64], ridge: float, rng: np.random.Generator) -> Floats:
+    """The expected votes on each column, summed over blocks of these sizes: given their rows, coefficients are normal."""
+    blocks, longest = sizes.size, max(int(sizes.max()), 2)
+    there = np.arange(longest) < sizes[:, None]
+    X, signal = (part.reshape(blocks, longest, -1) * there[..., None] for part in world.rows(rng, blocks * longest))
+    noise = rng.standard_normal((blocks, longest, 1)) * there[..., None]
+    count = np.maximum(sizes, 1)[:, None, None]
+    table = np.concatenate([X, signal, signal + noise], axis=2)
+    sums = table.sum(axis=1, keepdims=True)
+    products = table.transpose(0, 2, 1) @ table - sums.transpose(0, 2, 1) * (
+        sums / count
+    )  # about the block's own means
+    squares = np.diagonal(products, axis1=1, axis2=2)[:, :-2]
+    live = (squares > 1e-9) & (sizes[:, None] >= 2)
+    roots = np.where(live, 1 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
+    gram = products[:, :-2, :-2] * roots[:, :, None] * roots[:, None, :]
+    cross = products[:, :-2, -2:] * roots[:, :, None]
+    left = np.maximum(products[:, -1, -1], 0.0) * live.sum(axis=1)
+    together = (cross[..., 1] ** 2).sum(axis=1) / np.maximum(left, 1e-12)
+    added = np.maximum(ridge * np.maximum(1 - together, 0.0) ** 4, 1e-4)
+    inverse = np.linalg.inv(gram + added[:, None, None] * np.eye(gram.shape[1]))
+    middle = (inverse @ cross[..., :1])[..., 0]
+    spread = np.sqrt(np.maximum(((inverse @ gram) * inverse).sum(axis=2), 1e-12))
+    votes: Floats = np.where(live, _expected_sign(middle / spread), 0.0).sum(axis=0)
+    return votes
+
+
+def _expected_sign(middle: Floats) -> Floats:
+    """2 Phi(x) - 1 to within 0.0004: the mean sign of a normal number whose mean is so many standard deviations."""
+    x = np.clip(middle, -9, 9)
+    sign: Floats = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+    return sign
 
 
 def partial_effects(world: World) -> Floats:

@@ -21,11 +21,12 @@ from dpselect.rehearse.planning.forecast import (
     blur,
     forecast,
     law_of_least_squares,
+    mean_forecast,
     mean_votes,
 )
 from dpselect.rehearse.planning.own_units import in_own_units
 from dpselect.rehearse.planning.rival import better_method
-from dpselect.rehearse.planning.worlds import Layout, World, layout_of, typical, worlds_of
+from dpselect.rehearse.planning.worlds import Layout, World, layout_of, middle_worlds, typical, worlds_of
 
 MOST_TERMS = 300
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -37,9 +38,9 @@ class Outlook:
     """Public. Forecasts in every supposed world, and what follows from them.
 
     `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
-    `expected` in the typical world (many effects of falling size, correlated columns), `low` to `high` in all of them, rounded
-    outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
-    is left unexplained, that is found with a chance of 0.8.
+    `expected` in the mean of the `middle` worlds, which have the R^2 `supposed`, `low` to `high` in all of them, rounded outwards
+    to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what is left
+    unexplained, that is found with a chance of 0.8 in the `typical` one.
     """
 
     rows: int
@@ -48,6 +49,8 @@ class Outlook:
     rule: VoteRule
     worlds: tuple[tuple[str, Forecast], ...]
     supposed: str
+    middle: tuple[str, ...]
+    typical: str
     expected: Forecast
     low: float
     high: float
@@ -60,7 +63,7 @@ class Outlook:
 
     @property
     def works(self) -> bool:
-        """Whether the choice is clearly better than a lottery in the typical world."""
+        """Whether the choice is clearly better than a lottery in the middle worlds."""
         return self.expected.informed
 
     @property
@@ -119,24 +122,23 @@ def outlook_study(
         part = price * (1.0 if choice_only else _share(layout, round(n), price))
         return Held(vote_rule(round(n), layout.columns, len(layout.widths), part), round(n), part)
 
-    now, one = held(rows, epsilon), typical(layout, r2)
-    found = []
-    for place, world in enumerate(worlds_of(layout, r2)):
-        found.append((world, forecast(world, now)))
-        tell(0.6 * (place + 1) / (12 if r2 is None else 4))
-    shares = [each.kept for _, each in found]
-    expected = next(each for world, each in found if world == one)
-    kept, smallest = _memory(one, held, (rows, epsilon), expected), smallest_effect(one, now)
+    now, one, middle = held(rows, epsilon), typical(layout, r2), middle_worlds(layout, r2)
+    found = _forecasts(worlds_of(layout, r2), now, tell)
+    shares, smallest = [each.kept for _, each in found], smallest_effect(one, now)
+    tell(0.5)
+    expected = mean_forecast([each for world, each in found if world in middle])
+    kept = _memory(middle, held, (rows, epsilon), expected)
+    needed = None if _enough(expected) else _rows_needed(middle, rows, lambda n: held(n, epsilon))
     tell(0.7)
-    needed = None if _enough(expected) else _rows_needed(one, rows, lambda n: held(n, epsilon))
-    tell(0.85)
     made = Outlook(
         rows=rows,
         epsilon=epsilon,
         choice_epsilon=share * epsilon,
         rule=now.rule,
         worlds=tuple((world.words, each) for world, each in found),
-        supposed=one.words,
+        supposed=f"R² = {one.r2:g}",
+        middle=tuple(world.words for world in middle),
+        typical=one.words,
         expected=expected,
         low=math.floor(20 * min(shares)) / 20,
         high=math.ceil(20 * max(shares)) / 20,
@@ -151,11 +153,23 @@ def outlook_study(
     return made
 
 
+def _forecasts(worlds: tuple[World, ...], held: Held, tell: Callable[[float], None]) -> list[tuple[World, Forecast]]:
+    found = []
+    for place, world in enumerate(worlds):
+        found.append((world, forecast(world, held)))
+        tell(0.4 * (place + 1) / len(worlds))
+    return found
+
+
 def _memory(
-    world: World, held: Callable[[float, float], Held], known: tuple[float, float], expected: Forecast
+    worlds: tuple[World, ...], held: Callable[[float, float], Held], known: tuple[float, float], expected: Forecast
 ) -> Callable[[float, float], float]:
-    """The share kept in a world by rows and epsilon; at those that are known no forecast is made again."""
-    return lambda n, price: expected.kept if (n, price) == known else forecast(world, held(n, price)).kept
+    """The share kept in the mean of worlds by rows and epsilon; at those that are known no forecast is made again."""
+    return lambda n, price: expected.kept if (n, price) == known else _mean(worlds, held(n, price)).kept
+
+
+def _mean(worlds: tuple[World, ...], held: Held) -> Forecast:
+    return mean_forecast([forecast(world, held) for world in worlds])
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
@@ -202,14 +216,14 @@ def _enough(one: Forecast) -> bool:
     return one.informed and one.kept >= FOUND
 
 
-def _rows_needed(world: World, rows: int, held: Callable[[float], Held]) -> int | None:
-    """Rows, to two digits, from which the typical world keeps four fifths; None if a billion are too few."""
+def _rows_needed(worlds: tuple[World, ...], rows: int, held: Callable[[float], Held]) -> int | None:
+    """Rows, to two digits, from which four fifths are kept in the mean of worlds; None if a billion are too few."""
     low, high = float(rows), float(rows)
-    while not _enough(forecast(world, held(high))):
-        low, high = high, 2 * high
+    while not _enough(_mean(worlds, held(high))):
+        low, high = high, 3 * high
         if high > 1e9:
             return None
     for _ in range(4):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if _enough(forecast(world, held(middle))) else (middle, high)
+        low, high = (low, middle) if _enough(_mean(worlds, held(middle))) else (middle, high)
     return int(round(high, 1 - math.floor(math.log10(high))))

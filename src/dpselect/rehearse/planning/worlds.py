@@ -18,18 +18,21 @@ from dpselect.assume.study.columns import Column
 from dpselect.assume.study.variables import Binary
 
 Floats = NDArray[np.float64]
-Effects = Literal["few", "many", "one"]
-Columns = Literal["independent", "mixed", "skewed"]
+Effects = Literal["few", "many", "one", "all"]
+Columns = Literal["independent", "alike", "close", "mixed", "skewed", "heavy"]
 
-USUAL_R2 = (0.05, 0.1, 0.3)
-"""Of fifteen real studies R^2 was .08 to .39."""
-CORRELATION: dict[Columns, float] = {"independent": 0.0, "mixed": 0.3, "skewed": 0.5}
+USUAL_R2 = (0.05, 0.1, 0.3, 0.6)
+"""Of 51 real tables R^2 was .05 to .87, half of them between .14 and .41."""
+USUAL = 0.1
+CORRELATION: dict[Columns, float] = {"independent": 0.0, "close": 0.5, "mixed": 0.3, "skewed": 0.5, "heavy": 0.0}
+MOST_ALIKE = 0.7
+"""Columns that are alike have the correlation R^2, up to this: where they explain much, they say much of it together."""
 SIGNS = (1, -1, -1, 1)
 """Of effects in the order of their size: columns that go together hide effects of different signs from each other."""
 SKEW = 0.7
-SECOND, RARE = 1 / 3, 0.15
-"""The share of the second of two levels, usually and in skewed columns."""
-FALL: dict[Effects, float] = {"few": 0.0, "many": 2.0, "one": 2.0}
+SECOND, RARE = 1 / 3, {"skewed": (1 / 3, 0.15), "heavy": (0.2, 0.07)}
+"""The share of the second of two levels: usually, and of every first and second term in skewed and in heavy columns."""
+FALL: dict[Effects, float] = {"few": 0.0, "many": 2.0, "one": 2.0, "all": 1.0}
 """The smallest effect is e to minus this of the largest."""
 POOL = 12_000
 """Rows that are drawn once; a block takes of them, each with noise of its own."""
@@ -68,10 +71,12 @@ def _two_levels(column: Column, binary: set[str]) -> bool:
 
 @dataclass(frozen=True)
 class World:
-    """Public. Supposed rows: `r2` of the response is explained, by few equal effects, by many of falling size, or mostly by one.
+    """Public. Supposed rows: `r2` of the response is explained, by few effects, by many of falling size, mostly by one, or by all.
 
-    Columns are normal and independent, or correlated (0.3), or more so (0.5) with every second number skewed. A category's
-    levels have shares that fall as 1, 1/2, 1/3; of two levels in skewed columns the second has 0.15. The noise is normal
+    Columns are normal and independent; or they share what they say, all effects having one sign: alike, with the correlation
+    `r2`, or close, with 0.5; or mixed, with 0.3 and effects of both signs, which hide each other; or skewed, with 0.5 and every
+    second number so; or heavy: independent, every second number mostly zero, the others with a heavy tail. A category's levels
+    have shares that fall as 1, 1/2, 1/3; of two levels the second is rare in skewed and in heavy columns. The noise is normal
     with standard deviation 1.
     """
 
@@ -83,15 +88,29 @@ class World:
     @property
     def words(self) -> str:
         """One line."""
-        effects = {"few": "equal effects", "many": "falling effects", "one": "effects, one of them large"}[self.effects]
-        columns = {"independent": "independent", "mixed": "correlated", "skewed": "correlated, skewed"}[self.columns]
-        return f"R² = {self.r2:g}, {self.active} {effects}, {columns} columns"
+        effects = {"many": "falling effects", "one": "effects, one large"}.get(self.effects, "similar effects")
+        columns = {
+            "independent": "independent columns",
+            "alike": "columns a little alike",
+            "close": "columns much alike",
+            "mixed": "columns in each other's way",
+            "skewed": "correlated, skewed columns",
+            "heavy": "rare or heavy-tailed columns",
+        }[self.columns]
+        return f"R² = {self.r2:g}, {self.active} {effects}, {columns}"
 
     @property
     def active(self) -> int:
         """How many terms have an effect."""
         terms = len(self.layout.widths)
+        if self.effects == "all":
+            return terms
         return max(1, round(math.sqrt(terms) if self.effects == "few" else 0.65 * terms))
+
+    @property
+    def correlation(self) -> float:
+        """Of any two columns."""
+        return min(self.r2, MOST_ALIKE) if self.columns == "alike" else CORRELATION[self.columns]
 
     @cached_property
     def weights(self) -> Floats:
@@ -101,41 +120,49 @@ class World:
         for k in range(active):
             fall = FALL[self.effects] * k / max(active - 1, 1)
             large = 3 if k == 0 and self.effects == "one" else 1
-            found[k * terms // active] = math.exp(-fall) * large * SIGNS[k % len(SIGNS)]
+            sign = 1 if self.columns in ("alike", "close") else SIGNS[k % len(SIGNS)]
+            found[k * terms // active] = math.exp(-fall) * large * sign
         return found
+
+    @property
+    def _any_r2(self) -> World:
+        """The world whose rows this one scales: one for every R^2, unless the columns depend on it."""
+        return self if self.columns == "alike" else replace(self, r2=0.5)
 
     @cached_property
     def pool(self) -> tuple[Floats, Floats]:
         """Columns, and the signal in units of the noise: its variance is r2 / (1 - r2)."""
-        pool = _pool(replace(self, r2=0.5))
+        pool = _pool(self._any_r2)
         return pool.columns, pool.signal * math.sqrt(self.r2 / (1 - self.r2))
 
     @cached_property
     def pilot(self) -> tuple[Floats, Floats]:
         """The covariances of the columns, and those of columns and signal."""
-        pool = _pool(replace(self, r2=0.5))
+        pool = _pool(self._any_r2)
         return pool.covariance, pool.cross * math.sqrt(self.r2 / (1 - self.r2))
 
     def rows(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-        """So many rows: columns and response."""
+        """So many rows: columns and signal."""
         columns, signal = self.pool
         chosen = rng.integers(0, POOL, count)
-        return columns[chosen], signal[chosen] + rng.standard_normal(count)
+        return columns[chosen], signal[chosen]
 
     def draw(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """New rows: columns and signal, before they are centred and scaled."""
         terms = len(self.layout.widths)
         latent = rng.standard_normal((count, terms))
-        together = CORRELATION[self.columns]
+        together = self.correlation
         if together > 0:
             latent = math.sqrt(1 - together) * latent + math.sqrt(together) * rng.standard_normal((count, 1))
         made, signal = [], np.zeros(count)
         for term, (width, weight) in enumerate(zip(self.layout.widths, self.weights, strict=True)):
-            skewed = self.columns == "skewed" and term % 2 == 1
             if term in self.layout.two_levels:
-                columns, one = _dummy(latent[:, term], RARE if skewed else SECOND)
+                columns, one = _dummy(latent[:, term], RARE.get(self.columns, (SECOND, SECOND))[term % 2])
+            elif width > 1:
+                columns, one = _category(latent[:, term], width)
             else:
-                columns, one = _term(latent[:, term], width, skewed=skewed)
+                one = _number(latent[:, term], self.columns, second=term % 2 == 1)
+                columns = one[:, None]
             made.append(columns)
             signal += weight * one
         return np.concatenate(made, axis=1), signal
@@ -147,15 +174,19 @@ def _dummy(latent: Floats, share: float) -> tuple[Floats, Floats]:
     return ones[:, None], (ones - share) / math.sqrt(share * (1 - share))
 
 
-def _term(latent: Floats, width: int, *, skewed: bool) -> tuple[Floats, Floats]:
-    """The columns of a term, and its standardized signal: the number itself, or the rank of a category's level."""
-    if width == 1:
-        values = latent
-        if skewed:
-            values = (np.exp(SKEW * latent) - math.exp(SKEW**2 / 2)) / math.sqrt(
-                math.expm1(SKEW**2) * math.exp(SKEW**2)
-            )
-        return values[:, None], values
+def _number(latent: Floats, columns: Columns, *, second: bool) -> Floats:
+    """A standardized number: normal, skewed, with a heavy tail, or five times out of six zero."""
+    if columns == "heavy":
+        values = np.maximum(latent - 1, 0) ** 1.5 if second else np.exp(latent)
+    elif columns == "skewed" and second:
+        values = np.exp(SKEW * latent)
+    else:
+        return latent
+    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12), dtype=np.float64)
+
+
+def _category(latent: Floats, width: int) -> tuple[Floats, Floats]:
+    """The columns of a category, and its standardized signal: the rank of the level."""
     shares = 1 / np.arange(1, width + 2)
     cuts = [NormalDist().inv_cdf(float(share)) for share in (np.cumsum(shares) / shares.sum())[:-1]]
     level = np.searchsorted(cuts, latent)
@@ -185,18 +216,30 @@ def _pool(world: World) -> _Pool:
     return _Pool(columns, signal, columns.T @ columns / POOL, columns.T @ signal / POOL)
 
 
+KINDS: tuple[tuple[Effects, Columns], ...] = (
+    ("many", "alike"),
+    ("many", "close"),
+    ("few", "heavy"),
+    ("many", "mixed"),
+    ("one", "skewed"),
+    ("all", "independent"),
+)
+MIDDLE = 3
+"""The mean of so many of the kinds was nearest to what real tables keep; the others are as possible."""
+
+
 def worlds_of(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
-    """The worlds of a plan, four for every R^2 that is usual or for the one given."""
+    """The worlds of a plan, six for every R^2 that is usual or for the one given."""
     given = USUAL_R2 if r2 is None else (r2,)
-    kinds: tuple[tuple[Effects, Columns], ...] = (
-        ("few", "independent"),
-        ("many", "mixed"),
-        ("many", "skewed"),
-        ("one", "skewed"),
-    )
-    return tuple(World(layout, each, effects, columns) for each in given for effects, columns in kinds)
+    return tuple(World(layout, each, effects, columns) for each in given for effects, columns in KINDS)
+
+
+def middle_worlds(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
+    """Those whose mean is what a plan expects."""
+    given = USUAL if r2 is None else r2
+    return tuple(World(layout, given, effects, columns) for effects, columns in KINDS[:MIDDLE])
 
 
 def typical(layout: Layout, r2: float | None = None) -> World:
     """One of them, for what is said of a single world."""
-    return World(layout, 0.1 if r2 is None else r2, "many", "mixed")
+    return World(layout, USUAL if r2 is None else r2, "many", "mixed")

@@ -134,22 +134,14 @@ def _show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study: str)
             f"of epsilon instead of {found.choice_epsilon:.3g}."
         )
     click.echo()
-    show_table(
-        ["supposed world", "R² kept", "best model's terms found", "others taken", "exactly the best model"],
-        [
-            [words, percent(each.kept), percent(each.found), percent(each.others), percent(each.right)]
-            for words, each in found.worlds
-        ],
-        numbers=(1, 2, 3, 4),
-    )
-    click.echo(f"Exactly the best model: a chance of {percent(found.chance)} in the mean of these worlds.")
-    click.echo()
+    _show_worlds(found)
     _show_smallest(found)
     click.echo()
     if lengths is not None:
         _show_lengths(lengths, study)
     _show_curves(found, lengths)
-    click.echo(f"Both tables and the verdict's first number suppose: {found.supposed}.")
+    click.echo("R² kept here and the verdict's first number are the mean of the worlds with a *; what is said of one")
+    click.echo(f"variable supposes: {found.typical}.")
     if read_study(study).person is not None:
         click.echo(
             "The rows of a person count here as if they had nothing in common: where they are alike, expect what fewer rows "
@@ -173,6 +165,19 @@ def _show_smallest(found: Outlook) -> None:
             "that is:"
         )
         click.echo(pairs(together(found.units)))
+
+
+def _show_worlds(found: Outlook) -> None:
+    show_table(
+        ["supposed world", "R² kept", "best model's terms found", "others taken", "exactly the best model"],
+        [
+            [words + " *" * (words in found.middle), *map(percent, (each.kept, each.found, each.others, each.right))]
+            for words, each in found.worlds
+        ],
+        numbers=(1, 2, 3, 4),
+    )
+    click.echo(f"Exactly the best model: a chance of {percent(found.chance)} in the mean of these worlds.")
+    click.echo()
 
 
 def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:

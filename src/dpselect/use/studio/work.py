@@ -128,7 +128,7 @@ def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str
         epsilon=epsilon,
         r_squared=r_squared,
         verdict=found.verdict,
-        facts=(("Supposed", found.supposed), *effects, *intervals),
+        facts=(("Supposed, in the mean", "; ".join(found.middle)), *effects, *intervals),
         charts=tuple(charts),
         table=tuple(
             (f"{e:.3g}", percent(one), f"{n:,}", percent(other))
