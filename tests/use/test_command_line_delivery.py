@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dpselect.errors import DpselectError
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge
 from dpselect.use import command_line
@@ -156,6 +157,35 @@ def test_two_programs_that_write_the_same_report_lose_neither():
     assert [each.wait(60) for each in started] == [0] * 8
     assert sorted(int(path.read_text(encoding="utf-8")) for path in Path().glob("same*")) == list(range(8))
     assert write_aside("same.txt", "9") is not None
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_an_earlier_report_that_another_program_has_just_moved_is_no_trouble(monkeypatch, refuses):
+    """And two programs that have found the same free name do not move to it: it is taken before anything is moved."""
+    from dpselect.use.shell import files
+
+    Path("same.txt").write_text("1", encoding="utf-8")
+    placed = files._placed
+
+    def after_the_other(partial, target):
+        if Path("same.txt").exists() and not Path("same.1.txt").exists():
+            os.rename("same.txt", "same.1.txt")
+            return False
+        return placed(partial, target)
+
+    def refused(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(files, "_placed", after_the_other)
+    if not refuses:
+        assert files.write_aside("same.txt", "2") is None
+        assert Path("same.txt").read_text(encoding="utf-8") == "2"
+    else:
+        monkeypatch.setattr(files, "_placed", lambda *_: False)
+        monkeypatch.setattr(Path, "replace", refused)
+        with pytest.raises(DpselectError, match="cannot be written"):
+            files.write_aside("same.txt", "2")
+    assert len(list(Path().glob("*same*"))) == (1 if refuses else 2)  # and no empty file is left
 
 
 def test_a_disk_without_links_is_good_enough(monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpselect.errors import DpselectError
@@ -31,13 +31,13 @@ def write_text(path: Place, text: str, *, mode: int = 0o644) -> None:
 def write_aside(path: Place, text: str) -> Path | None:
     """Write a file that was paid for: another that is there already is kept under another name, which is returned."""
     target, earlier = Path(path), None
-    if target.is_file() and target.read_bytes() == text.encode():
-        return None
+    with suppress(FileNotFoundError):  # another program may be moving it
+        if target.is_file() and target.read_bytes() == text.encode():
+            return None
     with _partial(target) as partial:
         _fill(partial, text, 0o644)
         while not _placed(partial, target):
-            earlier = _free(target)
-            target.rename(earlier)
+            earlier = _kept(target) or earlier
         _settle(target.parent)
     return earlier
 
@@ -84,10 +84,29 @@ def _placed(partial: Path, target: Path) -> bool:
     return True
 
 
-def _free(target: Path) -> Path:
-    """The first name like report.1.html that is free."""
-    numbers = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
-    return next(name for name in numbers if not os.path.lexists(name))
+def _kept(target: Path) -> Path | None:
+    """Move a file to the first name like report.1.html that is free, or find that another program has just moved it.
+
+    The name is taken first, by an empty file: two programs that move at the same time move to two names.
+    """
+    names = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
+    name = next(name for name in names if _taken(name))
+    try:
+        target.replace(name)
+    except OSError as problem:
+        name.unlink()
+        if isinstance(problem, FileNotFoundError):
+            return None
+        raise
+    return name
+
+
+def _taken(name: Path) -> bool:
+    try:
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    return True
 
 
 def _settle(folder: Path) -> None:
