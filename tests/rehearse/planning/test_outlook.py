@@ -132,3 +132,8 @@ def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
         assert each.to_dict()["chance"] == each.chance
     assert short.chance < 0.2
     assert long.chance > 0.4
+
+
+def test_one_variable_has_one_effect_in_words():
+    layout = layout_of(Assumptions(Numeric("y"), [Numeric("x")]))
+    assert {world.words.split(", ")[1] for world in worlds_of(layout, 0.3)} == {"1 effect"}

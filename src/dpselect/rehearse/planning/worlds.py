@@ -97,7 +97,8 @@ class World:
             "skewed": "correlated, skewed columns",
             "heavy": "rare or heavy-tailed columns",
         }[self.columns]
-        return f"R² = {self.r2:g}, {self.active} {effects}, {columns}"
+        count = "1 effect" if self.active == 1 else f"{self.active} {effects}"
+        return f"R² = {self.r2:g}, {count}, {columns}"
 
     @property
     def active(self) -> int:
