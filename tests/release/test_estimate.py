@@ -298,6 +298,9 @@ def test_counting_the_choice_contains_the_plain_interval_always():
             assert plain.name == outer.name and plain.value == outer.value
             assert outer.lower is None or (plain.lower is not None and outer.lower <= plain.lower)
             assert outer.upper is None or (plain.upper is not None and outer.upper >= plain.upper)
+            for term in (plain, outer):  # the size that the printed interval could have told from zero, or none
+                closed = term.lower is not None and term.upper is not None
+                assert term.visible == (pytest.approx((term.upper - term.lower) / 2) if closed else None)
 
 
 def test_what_version_0_1_0_wrote_is_read_and_solved_anew():

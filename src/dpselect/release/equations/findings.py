@@ -27,7 +27,7 @@ LEAST_ROWS = 6.0
 class Finding:
     """Public. A number and its interval; an infinite end is open. Without `value` this price could not show it.
 
-    `visible` is the size that could have been told from zero; None where the interval is open, for then no size could.
+    `visible` is the size that this interval could have told from zero; None where it is open, for then no size could.
     """
 
     value: float | None
@@ -94,11 +94,11 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
     beforehand = z * np.sqrt(((turned * fit.problem.usual) ** 2 / fit.problem.precision).sum(axis=1))
     known = np.asarray(fit.quiet & (ends[:, 1] - ends[:, 0] <= 2 * KNOWN_BETTER * beforehand))
     ends[~known & _of_open_parts(turned, ends)] = -np.inf, np.inf
-    halves = (ends[:, 1] - ends[:, 0]) / 2
+    halves = (ends[:, 1] - ends[:, 0]) / 2  # of the plain intervals, which the error is of
     if choice is not None:
         outer, _ = _intervals(fit, _counting(fit, choice, level), turned, level)
         ends = np.stack([np.minimum(ends[:, 0], outer[:, 0]), np.maximum(ends[:, 1], outer[:, 1])], axis=1)
-    shares = _privacy_shares(fit, turned)
+    reaches, shares = (ends[:, 1] - ends[:, 0]) / 2, _privacy_shares(fit, turned)
     return [
         Finding(
             value=float(medians[k]) if known[k] else None,
@@ -106,7 +106,7 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
             lower=float(ends[k, 0]),
             upper=float(ends[k, 1]),
             privacy_share=float(shares[k]) if known[k] else None,
-            visible=float(halves[k]) if np.isfinite(halves[k]) else None,
+            visible=float(reaches[k]) if np.isfinite(reaches[k]) else None,
         )
         for k in range(len(directions))
     ]
