@@ -74,9 +74,9 @@ test-lowest: $(LOWEST)/.installed ## readers, exits and commands with the lowest
 test-elsewhere: $(STAMP) ## SIGINT ignored, a path with spaces, an account without rights, another locale
 	tools/elsewhere $(BIN)/python
 
-test-repeat: $(STAMP) ## the fast tests ten times in a row while the machine is busy; no flake
+test-repeat: $(STAMP) ## the fast tests ten times in a row, each with other noise, while the machine is busy; no flake
 	@nice $(BIN)/python -c 'while True: pass' & busy=$$!; trap "kill $$busy" EXIT; for turn in 1 2 3 4 5 6 7 8 9 10; do \
-	  echo "turn $$turn"; $(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow' || exit 1; done
+	  echo "turn $$turn"; CHANCE=$$turn $(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow' || exit 1; done
 
 # Those that reach every line and branch; what draws thousands of times to test a law is left to `make test`.
 REACH := tests/assume tests/penalize tests/randomize tests/release tests/claims/test_gaussian_price.py tests/claims/test_logistic_sensitivity.py \

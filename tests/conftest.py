@@ -1,23 +1,29 @@
-"""What all tests share: Hypothesis without a clock or a die of its own, one line about whatever was left out, a second and
-slow program for the moments, and the engines that take long to start."""
+"""What all tests share: Hypothesis without a clock or a die of its own, noise with a seed, one line about whatever was left out,
+a second and slow program for the moments, and the engines that take long to start."""
 
 from __future__ import annotations
 
 import math
 import os
+import secrets
 import shutil
 import sys
 import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.gather.sums import assign
+from dpselect.randomize import choice, least_loss, levels, logistic_noise, moment_noise, opendp_door
 
 Row = Mapping[str, Any]
 SlowMoments = Callable[[Sequence[Row], Assumptions], Any]
@@ -26,6 +32,74 @@ STEPS = 2**20
 # The same examples on every run, and no deadline: these machines are noisy, and a timed test is a flaky test.
 settings.register_profile("dpselect", derandomize=True, deadline=None)
 settings.load_profile("dpselect")
+
+
+class FixedChance:
+    """Draws of the same laws as OpenDP's and the operating system's, but the same on every run of a test.
+
+    The program has no seed and shall have none, and a bound that luck breaks once in a thousand runs breaks somewhere in a suite
+    of thousands. `CHANCE=8 make test` draws others, `CHANCE=real` the program's own; so do tests that are marked `real_chance`,
+    among them all of the samplers and the audits, and every program that a test starts.
+    """
+
+    def __init__(self) -> None:
+        self.seed = os.environ.get("CHANCE", "7")
+        self.start("", real=True)
+
+    def start(self, name: str, *, real: bool) -> None:
+        """Begin a test."""
+        self.real = real or self.seed == "real"
+        digest = blake2b(f"{self.seed} {name}".encode(), digest_size=16).digest()
+        self.numbers = np.random.default_rng(int.from_bytes(digest, "big"))
+        self.bits = Random(digest)
+
+    def invoke(self, measurement: Any, private: Any) -> Any:
+        """In the place of `opendp_door.invoke`: noise of the scale that the measurement's own price tells."""
+        if self.real:
+            return opendp_door.invoke(measurement, private)
+        metric, whole = str(measurement.input_metric), isinstance(private, list)
+        price = measurement.map(1 if whole else 1.0)
+        concentrated = str(measurement.output_measure) == "ZeroConcentratedDivergence"
+        scale = math.sqrt(0.5 / price) if concentrated else 1 / price
+        if metric.startswith("LInf"):
+            noise = self.numbers.gumbel if concentrated else self.numbers.exponential
+            return int(np.argmin(private - noise(scale=scale * (1 if concentrated else 2), size=len(private))))
+        noise = self.numbers.normal if concentrated else self.numbers.laplace
+        if whole:
+            return [
+                value + round(each) for value, each in zip(private, noise(scale=scale, size=len(private)), strict=True)
+            ]
+        return private + noise(scale=scale, size=np.shape(private))
+
+    def urandom(self, count: int) -> bytes:
+        """In the place of the operating system's."""
+        return os.urandom(count) if self.real else self.bits.randbytes(count)
+
+    def randbits(self, count: int) -> int:
+        """In the place of `secrets.randbits`."""
+        return secrets.randbits(count) if self.real else self.bits.getrandbits(count)
+
+    def randbelow(self, count: int) -> int:
+        """In the place of `secrets.randbelow`."""
+        return secrets.randbelow(count) if self.real else self.bits.randrange(count)
+
+
+CHANCE = FixedChance()
+for module in (choice, least_loss, logistic_noise, moment_noise):
+    module.invoke = CHANCE.invoke
+levels.secrets = assign.os = CHANCE
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before anything of a test draws: its name is its seed."""
+    CHANCE.start(item.nodeid, real=item.get_closest_marker("real_chance") is not None)
+
+
+@pytest.fixture
+def fixed_chance() -> FixedChance:
+    """The draws of this test, for the tests of the draws."""
+    return CHANCE
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,6 +1,6 @@
 """Claim: 95% intervals cover the truth in at least about 95% of tables, privacy noise and all; see docs/ESTIMATES.md for more.
 
-These run the whole program, OpenDP's draws included. OpenDP takes no seed, so each bound states how rarely it fails by chance.
+These run the whole program. Each bound states how rarely it fails by chance, should the seeds change.
 """
 
 import numpy as np

@@ -18,6 +18,8 @@ from dpselect.randomize.choice import choose, noise_scale
 from dpselect.randomize.opendp_door import LAPLACE_ROUNDING, choice_measurement, choice_price, invoke
 from dpselect.rehearse.chances.all import selection_probabilities
 
+pytestmark = pytest.mark.real_chance
+
 FALSE_ALARM = 1e-6
 RANGE, EPSILON = 3.0, 0.75  # scale 4
 # One best candidate and many that share about as much chance: what a wrong scale moves most. With this many draws a scale

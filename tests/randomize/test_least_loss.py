@@ -14,6 +14,8 @@ from dpselect.randomize import least_loss as module
 from dpselect.randomize.least_loss import noisy_least_loss
 from dpselect.randomize.opendp_door import number_measurement
 
+pytestmark = pytest.mark.real_chance
+
 FALSE_ALARM = 1e-6
 LEAST_LOSS, SENSITIVITY, EPSILON, DELTA = 700.0, 16.0, 0.5, 0.05
 CENTRE = LEAST_LOSS - SENSITIVITY / EPSILON * math.log(1 / (2 * DELTA))

@@ -16,6 +16,8 @@ from dpselect.randomize import levels as module
 from dpselect.randomize.levels import draw_set, levels_of
 from dpselect.rehearse.chances.all import selection_probabilities
 
+pytestmark = pytest.mark.real_chance
+
 FALSE_ALARM = 1e-6
 
 

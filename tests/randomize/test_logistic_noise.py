@@ -9,6 +9,8 @@ from dpselect.errors import AssumptionError
 from dpselect.randomize import logistic_noise
 from dpselect.randomize.logistic_noise import gaussian_draw, whole_mu
 
+pytestmark = pytest.mark.real_chance
+
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (4.0, 1e-9)])
 def test_what_all_rounds_may_spend_is_a_little_less_than_the_price_buys(epsilon, delta):

@@ -14,6 +14,8 @@ from dpselect.gather.table import gather_table
 from dpselect.randomize.moment_noise import MomentNoise, draw, moment_noise, quieter_noise
 from dpselect.randomize.noisy_moments import LARGEST, noisy_moments, weighted_integers
 
+pytestmark = pytest.mark.real_chance
+
 FALSE_ALARM = 1e-6
 
 

@@ -6,6 +6,8 @@ from scipy.stats import chisquare
 
 from dpselect.gather.sums.assign import PersonAssigner, RowAssigner, fresh_assigner, spread
 
+pytestmark = pytest.mark.real_chance
+
 FALSE_ALARM = 1e-6
 ROWS = 200_000
 
