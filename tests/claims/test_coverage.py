@@ -69,7 +69,7 @@ def test_bounds_much_wider_than_the_rows_do_not_deceive(n):
         hits += [covers(term, true) for term, true in zip(got.terms, best, strict=True)]
         seen.append(got["size"].determined)
     assert share(hits) > 0.8
-    assert n < 60_000 or share(seen) > 0.1
+    assert n < 60_000 or any(seen)  # 0.23 of them in 120 tables: none of 40 comes once in forty thousand runs
 
 
 def test_levels_mean_what_they_say():

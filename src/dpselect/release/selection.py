@@ -18,6 +18,7 @@ from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import DataError
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
+from dpselect.release.reading import read_release
 
 FORMAT = "dpselect selection 1"
 
@@ -90,10 +91,7 @@ class Selection:
     @classmethod
     def from_json(cls, text: str) -> Selection:
         """A selection from its JSON text."""
-        try:
-            return cls.from_dict(json.loads(text))
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-            raise DataError("This is not the JSON text of a dpselect selection.") from None
+        return read_release(text, cls.from_dict, "a dpselect selection")
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Selection:

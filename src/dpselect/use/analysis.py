@@ -13,6 +13,7 @@ from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.frames import FrameKind, framed
 from dpselect.release.ledger.prices import amounts
 from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.release.reading import read_release
 from dpselect.release.selection import Selection
 from dpselect.release.tuned_selection import TunedSelection
 from dpselect.report.board.board import board_page
@@ -99,18 +100,19 @@ class Analysis:
     @classmethod
     def from_json(cls, text: str) -> Analysis:
         """An analysis from its JSON text, or from the report.json that `dpselect analyze` or `report` wrote."""
-        try:
-            values = json.loads(text)
-            if values["format"] not in (FORMAT, REPORT):
-                raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} or {REPORT!r} is needed.")
-            selection, tuned = choice_from_dict(values["selection"])
-            if values["coefficients"] is None:
-                raise DataError("This report has no coefficients, so it is no analysis: read its selection instead.")
-            coefficients = estimate_from_dict(values["coefficients"])
-            budget = values.get("budget") or _spent(tuned or selection, coefficients)
-            return cls(selection=selection, coefficients=coefficients, budget=Budget(**budget), tuned=tuned)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-            raise DataError("This is not the JSON text of a dpselect analysis.") from None
+        return read_release(text, cls.from_dict, "a dpselect analysis")
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Analysis:
+        """The inverse of `to_dict`; the values of a report are taken as well."""
+        if values["format"] not in (FORMAT, REPORT):
+            raise DataError(f"This is a {values['format']!r}, and a {FORMAT!r} or {REPORT!r} is needed.")
+        selection, tuned = choice_from_dict(values["selection"])
+        if values["coefficients"] is None:
+            raise DataError("This report has no coefficients, so it is no analysis: read its selection instead.")
+        coefficients = estimate_from_dict(values["coefficients"])
+        budget = values.get("budget") or _spent(tuned or selection, coefficients)
+        return cls(selection=selection, coefficients=coefficients, budget=Budget(**budget), tuned=tuned)
 
 
 def _spent(selection: Selection | TunedSelection, coefficients: Coefficients | OddsRatios) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression, RidgeClassifier
@@ -134,3 +135,34 @@ def test_a_ledger_pays_for_every_fold():
     with pytest.raises(BudgetExceeded):
         cross_val_score(model, table, response, cv=3, error_score="raise")
     assert ledger.spent().epsilon == 2
+
+
+class NoParameters:
+    """It can be fitted, and not cloned."""
+
+    def fit(self, X, y):
+        return self
+
+
+@pytest.mark.parametrize("estimator", [NoParameters(), "lasso", LinearRegression, 7])
+def test_an_estimator_that_no_block_could_fit_is_refused_before_the_charge(estimator):
+    ledger = dpselect.Ledger(epsilon=3)
+    with pytest.raises(AssumptionError, match="cannot be cloned and fitted"):
+        dpselect.VotesSelector(estimator, ledger=ledger).fit(X, Y)
+    assert ledger.spent().epsilon == 0
+
+
+def test_a_cell_that_is_no_number_at_all_is_not_described():
+    """scikit-learn names the type of the cell, and remembers the cell."""
+    cells = np.array(X, dtype=object)
+    cells[3, 4] = {"secret": 1}
+    with pytest.raises(TypeError, match="must be a string or a real number") as refused:
+        dpselect.VotesSelector().fit(cells, Y)
+    assert isinstance(refused.value, DataError)
+    assert refused.value.__context__ is None
+    assert "dict" not in str(refused.value)
+
+
+def test_a_sparse_table_is_refused_in_a_sentence():
+    with pytest.raises(DataError, match=r"give X.toarray\(\)"):
+        dpselect.VotesSelector().fit(csr_array(np.array(X)), Y)

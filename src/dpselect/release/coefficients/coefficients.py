@@ -27,6 +27,7 @@ from dpselect.release.coefficients.units import beyond_range, design_matrix, lin
 from dpselect.release.equations.residual import Amount
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
+from dpselect.release.reading import read_release
 
 FORMAT = "dpselect coefficients 2"
 OLDER = "dpselect coefficients 1"
@@ -187,10 +188,7 @@ class Coefficients:
     @classmethod
     def from_json(cls, text: str) -> Coefficients:
         """Coefficients from their JSON text."""
-        try:
-            return cls.from_dict(json.loads(text))
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-            raise DataError("This is not the JSON text of dpselect coefficients.") from None
+        return read_release(text, cls.from_dict, "dpselect coefficients")
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Coefficients:

@@ -25,6 +25,7 @@ from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
 from dpselect.release.odds.odds_terms import constant_of, directions, exponential, likeliest, odds_terms
 from dpselect.release.odds.rounds import Round, about_rows
+from dpselect.release.reading import read_release
 
 FORMAT = "dpselect odds ratios 1"
 ALONE = "A larger epsilon or more rows would help."
@@ -161,10 +162,7 @@ class OddsRatios:
     @classmethod
     def from_json(cls, text: str) -> OddsRatios:
         """Odds ratios from their JSON text."""
-        try:
-            return cls.from_dict(json.loads(text))
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-            raise DataError("This is not the JSON text of dpselect odds ratios.") from None
+        return read_release(text, cls.from_dict, "dpselect odds ratios")
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> OddsRatios:

@@ -118,6 +118,18 @@ def unfitted(estimator: Any) -> Any:
     return fresh.set_params(**dict.fromkeys(loud, 0)) if loud else fresh
 
 
+def check_estimator(estimator: Any) -> None:
+    """Refuse, before anything is charged, what no block could fit."""
+    try:
+        fits = callable(unfitted(estimator).fit)
+    except (TypeError, ValueError, RuntimeError, AttributeError):
+        fits = False
+    if not fits:
+        raise AssumptionError(
+            "The estimator cannot be cloned and fitted; give one of scikit-learn's kind, such as LogisticRegression()."
+        )
+
+
 def _per_column(selector: PrivateSelector, side: str, width: int) -> list[float]:
     value = getattr(selector, side)
     if np.ndim(value) == 0:

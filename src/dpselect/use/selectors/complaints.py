@@ -29,6 +29,13 @@ _REPLACED = {
     "the target y is None": "This selector requires y to be passed, but the target y is None; give one response a record.",
 }
 
+_SPARSE = "Sparse tables are not taken; give X.toarray()."
+_NO_NUMBER = "X and y cannot be read as tables of numbers: each argument must be a string or a real number."
+
+
+class WrongType(DataError, TypeError):
+    """A table or a cell of a kind that has no numbers: a `TypeError` too, as scikit-learn's users expect."""
+
 
 def quoting_nothing(ask: Callable[[], Result]) -> Result:
     """The answer; or a `DataError` in words that are known beforehand, since scikit-learn prints arrays, cells and shapes.
@@ -40,9 +47,11 @@ def quoting_nothing(ask: Callable[[], Result]) -> Result:
     except DpselectError:
         raise
     except ValueError as error:
-        sentence = _known(str(error))
+        complaint = DataError(_known(str(error)))
+    except TypeError as error:
+        complaint = WrongType(_SPARSE if "parse data was passed" in str(error) else _NO_NUMBER)
     # Raised out here, where no other exception is being handled: not even __context__ remembers the cells.
-    raise DataError(sentence)
+    raise complaint
 
 
 def _known(text: str) -> str:

@@ -14,7 +14,7 @@ from dpselect.assume.study.variables import Numeric
 from dpselect.release.account import account_of
 from dpselect.release.selection import Selection
 from dpselect.use.select import choose_by_estimator, choose_model
-from dpselect.use.selectors.base import PrivateSelector, unfitted
+from dpselect.use.selectors.base import PrivateSelector, check_estimator, unfitted
 from dpselect.use.selectors.responses import cell_by_cell, one_kind
 
 
@@ -76,5 +76,6 @@ class VotesSelector(PrivateSelector):
     def _checked(self, X: Any, y: Any, *, numeric: bool = True) -> tuple[Any, Any]:
         if self.estimator is None:
             return super()._checked(X, y, numeric=True)
+        check_estimator(self.estimator)
         X, y = super()._checked(X, cell_by_cell(y), numeric=False)
         return X, one_kind(y)
