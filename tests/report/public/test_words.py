@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from dpselect.assume.models.budget import Guarantee
-from dpselect.report.public.words import choice_note, factor_text, guarantee_sentence, guarantee_symbols
+from dpselect.report.public.words import choice_note, factor_text, guarantee_sentence, guarantee_symbols, weaknesses
 
 
 def promise(epsilon, delta=0, neighbors="replace-one"):
@@ -18,6 +18,14 @@ def test_a_promise_is_called_what_it_is(epsilon, word):
     sentence = guarantee_sentence(promise(epsilon))
     assert word in sentence.split("That is a")[1].split(":")[0]
     assert factor_text(Decimal(epsilon)) in sentence
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [("1", "0", []), ("10", "1e-5", []), ("10.5", "1e-6", ["Epsilon 10.5"]), ("1", "0.01", ["Delta 0.01"])],
+)
+def test_a_weak_price_is_called_one_before_it_is_paid(epsilon, delta, said):
+    assert [" ".join(each.split()[:2]) for each in weaknesses(Decimal(epsilon), Decimal(delta))] == said
 
 
 def test_delta_and_neighbours_are_told():

@@ -19,6 +19,11 @@ METHOD_NAMES = {
     "pcpl": "penalized constrained profile likelihood (PCPL)",
 }
 
+MIDDLING = Decimal(10)
+"""Above this epsilon a promise is weak."""
+USUAL_DELTA = Decimal("1e-5")
+"""Above this delta a word is said: it is what a new ledger allows in all."""
+
 
 def factor_text(epsilon: Decimal) -> str:
     """exp(epsilon) as people say it."""
@@ -46,12 +51,27 @@ def strength(epsilon: Decimal) -> str:
     """How much such a promise is worth, in the three tiers of Ponomareva et al., *How to DP-fy ML* (2023)."""
     if epsilon <= 1:
         return "That is a strong promise: taking part changes little for you, whatever others know already."
-    if epsilon <= 10:
+    if epsilon <= MIDDLING:
         return (
             "That is a promise of middling strength: useful against most attacks, but not a tight one in the worst case. "
             "A smaller epsilon would be stronger."
         )
     return "That is a weak promise: in the worst case it rules out very little. A smaller epsilon would be stronger."
+
+
+def weaknesses(epsilon: Decimal, delta: Decimal) -> list[str]:
+    """What a custodian should hear before such a price is paid; nothing for usual ones."""
+    said = []
+    if epsilon > MIDDLING:
+        said.append(
+            f"Epsilon {plain(epsilon)} is a weak promise: in the worst case it rules out very little. 1 or less is a strong one."
+        )
+    if delta > USUAL_DELTA:
+        said.append(
+            f"Delta {plain(delta)} lets the promise fail with that probability; 1e-6 or less is usual, and less than one in "
+            "the number of persons a must."
+        )
+    return said
 
 
 def guarantee_symbols(guarantee: Guarantee) -> str:

@@ -17,6 +17,7 @@ from dpselect.release.account import Account
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge, Receipt
 from dpselect.release.ledger.stores.postgres import is_address, shown_address
+from dpselect.report.public.words import weaknesses
 from dpselect.use.shell.terminal import on_terminal, tell
 
 DEFAULT_EPSILON, DEFAULT_DELTA = Decimal(10), Decimal("1e-5")
@@ -85,6 +86,8 @@ class Till:
         else:
             self._require_room(price)
             state = f"a new ledger that will allow epsilon {plain(self.totals.epsilon)} in all"
+        for weakness in weaknesses(price.epsilon, price.delta):
+            tell(weakness)
         if yes or not on_terminal():
             return
         cost = f"epsilon {plain(price.epsilon)}" + (f" and delta {plain(price.delta)}" if price.delta else "")
