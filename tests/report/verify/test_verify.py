@@ -41,7 +41,7 @@ EDITS = {
     "a smaller range": (("selection", "range"), 1.0, "range"),
     "another model": (("selection", "columns"), [0, 3], "candidates"),
     "a column that is none": (("selection", "columns"), [0, 9], "candidates"),
-    "another formula": (("selection", "formula"), "income ~ 1", "added or left out"),
+    "another formula": (("selection", "formula"), "income ~ 1", "nothing is added"),
     "a price that does not add up": (("selection", "recipe", "bound_epsilon"), "6", "price"),
     "a receipt that is too small": (("selection", "receipt", "epsilon"), "1", "receipt"),
 }
@@ -108,6 +108,14 @@ def test_a_true_report_with_coefficients_holds(whole):
     document, ledger = whole
     assert failed(document.to_json(), ledger) == []
     assert failed(report_page(document), ledger) == []
+
+
+def test_a_reader_sees_that_coefficients_were_cut_out(whole):
+    document, ledger = whole
+    cut = json.dumps(document.to_dict() | {"coefficients": None})
+    said = [check_report(text, ledger)[0].what for text in (document.to_json(), cut)]
+    assert ["a choice and its coefficients" in each for each in said] == [True, False]
+    assert "a choice alone" in said[1]
 
 
 @pytest.mark.parametrize("lies", LIES.values(), ids=LIES)

@@ -99,7 +99,9 @@ def _answered(step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
 def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Iterator[Check]:
     mark = sha256_of(values)
     same = _as_read(values) == _as_read(document.to_dict() if "selection" in values else document.selection.to_dict())
-    yield Check("nothing is added or left out", same, f"sha256 {mark}")
+    # A report whose coefficients were cut out is a true one of a choice: this line lets its reader see which it is.
+    parts = "a choice alone" if document.coefficients is None else "a choice and its coefficients"
+    yield Check(f"it holds {parts}, and nothing is added", same, f"sha256 {mark}")
     if text.lstrip().startswith("<"):
         yield _page_check(text, document)
 
