@@ -59,6 +59,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=12)
     parser.add_argument("--counts", type=Path, default=Path("kills.json"))
     options = parser.parse_args()
+    # A shell starts what it puts in the background with SIGINT ignored, and every run would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     wanted = {"SIGKILL": options.kill, "SIGINT": options.interrupt, "SIGTERM": options.terminate}
     file = options.counts.resolve()
     known = json.loads(file.read_text()) if file.exists() else {}
