@@ -1,6 +1,7 @@
 """A release is written before it is shown, as long as that takes; and the studio tells how to do it without the studio."""
 
 import html
+import json
 import re
 import shlex
 import subprocess
@@ -113,8 +114,10 @@ def test_a_length_that_is_secret_is_shown_nowhere(studio):
     seen = re.search(r'name="seen" value="(\w+)"', studio.get("persons")[2]).group(1)
     assert studio.post("persons", {**form, "seen": seen})[1]["Location"] == "plan"
     finished(studio, "2")
+    noisy = json.loads((studio.folder / "study.report-1.json").read_text())["coefficients"]["rows"]
     for screen in ("progress", "report-1", "page-1", "json-1", "budget", "confirm", "release"):
-        text = studio.get(screen)[2]
+        # The noisy number of rows is released, and comes close to the true one by luck, once in forty times.
+        text = studio.get(screen)[2].replace(str(noisy), "").replace(f"{noisy:,.0f}", "")
         assert "3,000" not in text
         assert not re.search(r"\b3000\b", text)
 
