@@ -38,7 +38,9 @@ def read_tuned(values: dict[str, Any]) -> TunedSelection:
 
 def tuned_checks(tuned: TunedSelection, values: dict[str, Any]) -> Iterator[Check]:
     """What can be said of the bounds, and of the two releases together."""
-    yield Check("it holds a choice alone, and nothing is added", values == tuned.to_dict(), f"sha256 {sha256_of(values)}")
+    yield Check(
+        "it holds a choice alone, and nothing is added", values == tuned.to_dict(), f"sha256 {sha256_of(values)}"
+    )
     yield from bounds_checks(tuned)
 
 
