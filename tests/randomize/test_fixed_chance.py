@@ -37,26 +37,11 @@ def test_one_number_is_one_number(fixed_chance):
 
 
 def test_a_test_has_its_own_numbers_again_and_again(fixed_chance):
-    fixed_chance.start("one", real=False)
-    first = (
-        fixed_chance.urandom(8),
-        fixed_chance.randbits(64),
-        fixed_chance.randbelow(2**64),
-        fixed_chance.numbers.normal(),
-    )
-    fixed_chance.start("two", real=False)
-    other = (
-        fixed_chance.urandom(8),
-        fixed_chance.randbits(64),
-        fixed_chance.randbelow(2**64),
-        fixed_chance.numbers.normal(),
-    )
-    fixed_chance.start("one", real=False)
-    again = (
-        fixed_chance.urandom(8),
-        fixed_chance.randbits(64),
-        fixed_chance.randbelow(2**64),
-        fixed_chance.numbers.normal(),
-    )
-    assert first == again
-    assert not set(first) & set(other)
+    def drawn(name):
+        fixed_chance.start(name, real=False)
+        bits = fixed_chance.urandom(8), fixed_chance.randbits(64), fixed_chance.randbelow(2**64)
+        return *bits, fixed_chance.numbers.normal()
+
+    first = drawn("one")
+    assert not set(first) & set(drawn("two"))
+    assert first == drawn("one")
