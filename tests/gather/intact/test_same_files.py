@@ -139,6 +139,18 @@ def test_tables_with_a_log_are_refused_with_what_reads_them(folder, make, kind):
             gather_table(source, STUDY)
 
 
+def test_a_stream_that_writes_text_has_a_log_too(tmp_path):
+    """What a batch that failed left behind is in the folder, and not in the log."""
+    (tmp_path / "part-0.csv").write_text("y,a\n1,0\n2,1\n")
+    assert gather_table(tmp_path, STUDY).n == 2
+    delta(tmp_path)  # a log of Delta says nothing about text
+    assert gather_table(tmp_path, STUDY).n == 2
+    streaming(tmp_path)
+    for source in (tmp_path, tmp_path / "part-0.csv"):
+        with pytest.raises(DataError, match="is a table of Spark streaming"):
+            gather_table(source, STUDY)
+
+
 def test_a_folder_named_metadata_is_no_table(folder):
     (folder.parent / "metadata").mkdir()
     (folder.parent / "metadata" / "notes.metadata.json").write_text("{}")

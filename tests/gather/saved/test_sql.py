@@ -14,6 +14,7 @@ from dpselect.assume.study.names import is_printable
 from dpselect.assume.study.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.saved.answers import moments_from_answer
+from dpselect.gather.saved.moments_file import save_moments
 from dpselect.gather.saved.sql import aggregate_query, answer_names
 from dpselect.gather.table import gather_table
 
@@ -173,6 +174,9 @@ def test_answers_that_are_none_are_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="not UTF-8"):
         moments_from_answer(tmp_path / "a.csv", PLAIN)
+    save_moments(gather_table(TABLE, PLAIN), tmp_path / "a.moments")
+    with pytest.raises(DataError, match="holds saved moments, .*: give it in the place of the data"):
+        moments_from_answer(tmp_path / "a.moments", PLAIN)
     for text in ('assumptions,"n\n1,2\n', "assumptions,n,n\n1,2,3\n", "assumptions,n\n1,2,3\n", "assumptions,n\n"):
         (tmp_path / "a.csv").write_text(text)
         with pytest.raises(DataError, match="holds no answer"):

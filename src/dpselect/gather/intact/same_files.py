@@ -12,11 +12,12 @@ from dpselect.errors import DataError
 
 _ICEBERG = re.compile(r"(v\d+|\d{5}-.+)(\.gz)?\.metadata\.json")
 _DUCKDB = "Database('duckdb:', query=\"SELECT * FROM {}('...')\")"
+STREAM = "Spark streaming"
 MANAGED = {
     "Delta": f"DeltaTable(path).to_pyarrow_dataset() of the package deltalake, {_DUCKDB.format('delta_scan')}, or Spark",
     "Hudi": "Spark",
     "Iceberg": f"{_DUCKDB.format('iceberg_scan')}, pyiceberg's scan().to_arrow(), or Spark",
-    "Spark streaming": "Spark",
+    STREAM: "Spark",
 }
 """Kinds of tables whose folder also holds files that are no longer, or not yet, part of it; and what reads them rightly."""
 
@@ -39,15 +40,24 @@ def refuse_twice(files: Sequence[str]) -> None:
 
 def refuse_managed(files: Iterable[str]) -> None:
     """Refuse files of a table that has a log: its folder keeps rows that were deleted, or replaced by others."""
-    parquet = [file for file in files if file.lower().endswith((".parquet", ".pq"))]
-    folders = {folder for file in parquet for path in (file, os.path.realpath(file)) for folder in _above(path)}
-    for folder in sorted(folders):
+    for folder, parquet in sorted(_folders(files).items()):
         kind = _managed(folder)
-        if kind is not None:
+        # Delta, Hudi and Iceberg keep rows in Parquet; a stream of Spark's also writes text.
+        if kind is not None and (parquet or kind == STREAM):
             raise DataError(
                 f"{folder!r} is a table of {kind}, whose files also hold rows that were deleted or replaced: read it with "
                 f"{MANAGED[kind]}."
             )
+
+
+def _folders(files: Iterable[str]) -> dict[str, bool]:
+    """All folders that files lie in, by their names and by where links lead; and whether one of the files is Parquet."""
+    folders: dict[str, bool] = {}
+    for file in files:
+        parquet = file.lower().endswith((".parquet", ".pq"))
+        for folder in {*_above(file), *_above(os.path.realpath(file))}:
+            folders[folder] = parquet or folders.get(folder, False)
+    return folders
 
 
 def _above(path: str) -> tuple[str, ...]:
@@ -55,7 +65,7 @@ def _above(path: str) -> tuple[str, ...]:
 
 
 def _managed(folder: str) -> str | None:
-    inside = {"_delta_log": "Delta", ".hoodie": "Hudi", "_spark_metadata": "Spark streaming"}
+    inside = {"_spark_metadata": STREAM, "_delta_log": "Delta", ".hoodie": "Hudi"}
     for name, kind in inside.items():
         if os.path.isdir(os.path.join(folder, name)):
             return kind
