@@ -33,6 +33,7 @@ def test_sites_pool_theirs_by_file(tmp_path):
     (xa, ya), (xb, yb) = site(1), site(2)
     expected = gather_table((np.vstack([xa, xb]), np.append(ya, yb)), STUDY).integers()
     assert gather_table(str(tmp_path / "*.moments"), STUDY).integers() == expected
+    assert gather_table(tmp_path, STUDY).integers() == expected
     assert gather_table([tmp_path / "a.moments", tmp_path / "b.moments"], STUDY).integers() == expected
 
 

@@ -102,7 +102,10 @@ def moments_files(source: Any) -> list[str]:
     if not is_path(source):
         return []
     paths = source if isinstance(source, list) else [source]
-    return listed_files(paths) if all(os.fspath(path).endswith(SUFFIX) for path in paths) else []
+    if not all(os.fspath(path).endswith(SUFFIX) or os.path.isdir(path) for path in paths):
+        return []
+    files = listed_files(paths)
+    return files if all(file.endswith(SUFFIX) for file in files) else []
 
 
 def _read(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, Any]:
