@@ -177,6 +177,23 @@ def test_a_forged_version_does_not_let_a_forged_page_pass(charged, forge, monkey
     assert answer(page, ledger) == "no"  # the ledger was told the version
 
 
+@pytest.mark.parametrize(
+    "before", ["", "\ufeff", "\u200b", "x", "{}", "\ufeff\ufeff\n", '{"a": "', "&#8203;", "[", "\x00"]
+)
+def test_no_mark_before_a_forged_page_lets_it_pass(charged, before):
+    """A browser shows a page whatever stands before it; what began with an invisible mark was once not compared at all."""
+    report, ledger = charged[0][0], charged[1]
+    page = report_page(report)
+    # The numbers that a reader sees are forged, and the release that the page carries is not.
+    head, release, tail = re.fullmatch(
+        r"(.*?)(<script type=.application/json. id=.release.>.*</script>)(.*)", page, re.S
+    ).groups()
+    forged = before + head.replace("income", "wealth") + release + tail.replace("income", "wealth")
+    assert forged != before + page
+    assert answer(page, ledger) == "yes"
+    assert answer(forged, ledger) == "no"
+
+
 def test_forged_notes_of_another_version_are_not_checked(charged):
     report = charged[0][0]
     values = copy.deepcopy(report.to_dict())
