@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +13,7 @@ from dpselect.assume.models.candidates import CandidateList, Candidates, SubsetR
 from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.models.vote_rule import VoteRule
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.canonical import readable_json
 from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import DataError
 from dpselect.release.html_table import html_table
@@ -86,7 +86,7 @@ class Selection:
 
     def to_json(self) -> str:
         """The release as a JSON text that `from_json` reads back."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return readable_json(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Selection:

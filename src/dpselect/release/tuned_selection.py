@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from dpselect.assume.models.budget import EXACT, Guarantee
 from dpselect.assume.models.tuning import DEFAULT_TUNING, Tuning
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.canonical import readable_json
 from dpselect.errors import DataError
 from dpselect.release.selection import Selection
 from dpselect.release.tune import Tuned
@@ -63,7 +63,7 @@ class TunedSelection:
 
     def to_json(self) -> str:
         """The release as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return readable_json(self.to_dict())
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

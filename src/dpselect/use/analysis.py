@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpselect.assume.models.budget import EXACT, Budget
+from dpselect.assume.study.canonical import readable_json
 from dpselect.errors import AssumptionError, DataError
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.coefficients.frames import FrameKind, framed
@@ -95,7 +95,7 @@ class Analysis:
 
     def to_json(self) -> str:
         """Both releases as a JSON text that `from_json` reads back."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return readable_json(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Analysis:

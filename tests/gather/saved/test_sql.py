@@ -175,7 +175,7 @@ def test_answers_that_are_none_are_refused(tmp_path):
     with pytest.raises(DataError, match="not UTF-8"):
         moments_from_answer(tmp_path / "a.csv", PLAIN)
     save_moments(gather_table(TABLE, PLAIN), tmp_path / "a.moments")
-    with pytest.raises(DataError, match="holds saved moments, .*: give it in the place of the data"):
+    with pytest.raises(DataError, match=r"holds saved moments, .*: give it in the place of the data"):
         moments_from_answer(tmp_path / "a.moments", PLAIN)
     for text in ('assumptions,"n\n1,2\n', "assumptions,n,n\n1,2,3\n", "assumptions,n\n1,2,3\n", "assumptions,n\n"):
         (tmp_path / "a.csv").write_text(text)

@@ -194,6 +194,25 @@ def test_no_mark_before_a_forged_page_lets_it_pass(charged, before):
     assert answer(forged, ledger) == "no"
 
 
+def test_json_that_a_browser_would_show_as_a_page_is_refused(charged, tmp_path, capsys):
+    """A release whose title draws a page over all else was true JSON, and verified, in a file named .html."""
+    selection = charged[0][0].selection
+    report = Document(title='<h1 style="position: fixed">All effects are nil</h1>', made="", selection=selection)
+    for name, code in (("report.json", 0), ("report.html", 2), ("report.HTM", 2), ("report.svg", 2)):
+        (tmp_path / name).write_text(json.dumps(report.to_dict()))
+        assert command_line.run(["verify", str(tmp_path / name)]) == code
+        assert code == 0 or "is named as a page and is JSON: rename it" in capsys.readouterr().err
+
+
+def test_what_is_written_is_no_markup_wherever_it_is_shown(charged):
+    selection = charged[0][0].selection
+    for title in ("<script>", "</p>", "<!--", "<?x", "ages < 25", "<25", "a<b"):
+        text = Document(title=title, made="", selection=selection).to_json()
+        assert json.loads(text)["title"] == title
+        assert re.search("<[A-Za-z/!?]", text) is None
+        assert ("<" in text) == (title in ("ages < 25", "<25"))
+
+
 def test_forged_notes_of_another_version_are_not_checked(charged):
     report = charged[0][0]
     values = copy.deepcopy(report.to_dict())

@@ -69,7 +69,9 @@ def _read(path: Path) -> Mapping[str, Any]:
     starts = [i for i, line in enumerate(lines) if line.lower().lstrip('"').startswith("assumptions")]
     found = _row(lines[starts[0] :]) if len(starts) == 1 else None
     if lines and lines[0].startswith('{"format": "dpselect moments'):
-        raise DataError(f"{str(path)!r} holds saved moments, not an answer to a query: give it in the place of the data.")
+        raise DataError(
+            f"{str(path)!r} holds saved moments, not an answer to a query: give it in the place of the data."
+        )
     if found is None:
         raise DataError(f"{str(path)!r} holds no answer: it must be a CSV file with a first line of names and one row.")
     return found

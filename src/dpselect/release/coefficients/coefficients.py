@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from operator import index
@@ -15,6 +14,7 @@ from dpselect.assume.models.budget import Guarantee
 from dpselect.assume.models.candidates import columns_of
 from dpselect.assume.models.subsets import candidates_for
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.canonical import readable_json
 from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import AssumptionError, DataError
 from dpselect.randomize.noisy_moments import NoisyMoments
@@ -183,7 +183,7 @@ class Coefficients:
 
     def to_json(self) -> str:
         """The release as a JSON text that `from_json` reads back."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return readable_json(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Coefficients:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, replace
 from operator import index
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.models.budget import Guarantee
 from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study.canonical import readable_json
 from dpselect.assume.study.columns import INTERCEPT
 from dpselect.errors import DataError
 from dpselect.randomize.logistic_noise import Draw
@@ -157,7 +157,7 @@ class OddsRatios:
 
     def to_json(self) -> str:
         """The release as a JSON text that `from_json` reads back."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return readable_json(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> OddsRatios:

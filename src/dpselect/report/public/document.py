@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
@@ -10,7 +9,7 @@ from typing import Any, Self
 
 from dpselect.assume.models.budget import EXACT, Guarantee
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.canonical import sha256_of
+from dpselect.assume.study.canonical import readable_json, sha256_of
 from dpselect.errors import DataError
 from dpselect.release.coefficients.coefficients import Coefficients
 from dpselect.release.odds.odds_ratios import FORMAT as ODDS
@@ -81,7 +80,7 @@ class Document:
 
     def to_json(self) -> str:
         """The document as people keep it: report.json."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return readable_json(self.to_dict()) + "\n"
 
     @property
     def fingerprint(self) -> str:

@@ -35,7 +35,7 @@ SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared
 def read_report(text: str) -> tuple[Document, dict[str, Any]]:
     """The document in a report's JSON text or HTML page, and the plain values as they stand there."""
     inside = re.search(r'<script type="application/json" id="release">(.*?)</script>', text, re.DOTALL)
-    values = plain_values(inside.group(1) if inside and _is_page(text) else text)
+    values = plain_values(inside.group(1) if inside and is_page(text) else text)
     require_form(values)
     try:
         return Document.from_dict(values), values
@@ -45,7 +45,7 @@ def read_report(text: str) -> tuple[Document, dict[str, Any]]:
         raise DataError("This is not a dpselect report: its parts contradict one another.") from None
 
 
-def _is_page(text: str) -> bool:
+def is_page(text: str) -> bool:
     """Whether a text is looked at, and not read: whatever is not JSON from its first letter, for a browser shows even that.
 
     A mark that nobody sees before the page (of the order of bytes, for one) must not make a page something else.
@@ -110,7 +110,7 @@ def _text_checks(text: str, document: Document, values: dict[str, Any]) -> Itera
     # A report whose coefficients were cut out is a true one of a choice: this line lets its reader see which it is.
     parts = "a choice alone" if document.coefficients is None else "a choice and its coefficients"
     yield Check(f"it holds {parts}, and nothing is added", same, f"sha256 {mark}")
-    if _is_page(text):
+    if is_page(text):
         yield _page_check(text, document)
 
 

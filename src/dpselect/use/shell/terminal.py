@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from dpselect.assume.study.canonical import readable_json
+
 if TYPE_CHECKING:
     from dpselect.gather.sources.stream import Progress as Reading
 
@@ -36,7 +38,7 @@ def tell(message: str) -> None:
 
 def answer_json(values: Any) -> None:
     """The whole answer as JSON."""
-    click.echo(in_this_encoding(json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)))
+    click.echo(in_this_encoding(readable_json(values)))
 
 
 def in_this_encoding(text: str) -> str:
