@@ -19,7 +19,9 @@ def test_a_tenth_is_a_tenth():
     assert exact_epsilon(1) == 1
 
 
-@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, -math.inf, "x", None, True, 1e10, "nan", [1]])
+@pytest.mark.parametrize(
+    "value", [0, -1, math.nan, math.inf, -math.inf, "x", None, True, 1e10, "nan", [1], "1_0", "0_1", "\uff11"]
+)
 def test_an_epsilon_that_is_no_price_is_refused(value):
     with pytest.raises(AssumptionError, match="epsilon is"):
         exact_epsilon(value)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -167,6 +168,47 @@ def test_a_second_name_of_the_file_is_refused_before_anything_is_charged(tmp_pat
         assert "has a second name (a hard link)" in refused(lambda each=each: each.check(choice()))
     other.unlink()
     assert ledger.charge(choice()).index == 1
+
+
+IN_A_TREE_OF_ITS_OWN = ["unshare", "--mount", "--map-root-user"]
+
+
+def can_mount():
+    tried = [*IN_A_TREE_OF_ITS_OWN, "mount", "--bind", "/dev/null", "/dev/zero"]
+    return (
+        shutil.which("unshare") is not None and subprocess.run(tried, check=False, capture_output=True).returncode == 0
+    )
+
+
+may_mount = pytest.mark.skipif(not can_mount(), reason="needs the right to mount a file")
+
+
+@may_mount
+def test_a_file_that_is_mounted_by_itself_is_refused_before_anything_is_charged(tmp_path):
+    """Two programs that each knew one of its two places charged twenty times what ten times was left for."""
+    path, other = tmp_path / "budget.db", tmp_path / "in a container" / "budget.db"
+    ledger = Ledger(path, epsilon=1)
+    other.parent.mkdir()
+    other.touch()
+    script = f"""{IMPORTS}
+for act in (Ledger(sys.argv[1]).charge, Ledger(sys.argv[1]).check):
+    try:
+        act(Charge(what="select", mechanism="laplace", epsilon="0.1"))
+    except LedgerError as problem:
+        print(problem)
+"""
+    mounted = 'mount --bind "$1" "$2" && "$3" -c "$4" "$2"'
+    found = subprocess.run(
+        [*IN_A_TREE_OF_ITS_OWN, "sh", "-c", mounted, "sh", path, other, sys.executable, script],
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout.splitlines()
+    assert len(found) == 2
+    assert all("is mounted as a single file" in each and "mount its whole folder" in each for each in found)
+    assert ledger.charge(choice()).index == 1  # where it comes from it can be charged
 
 
 def test_a_symbolic_link_is_the_same_ledger_and_no_second_one(tmp_path):

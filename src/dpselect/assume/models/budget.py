@@ -25,8 +25,12 @@ _TWELVE_DIGITS = Context(prec=12, rounding=ROUND_DOWN)
 
 def exact_decimal(value: Price, what: str) -> Decimal:
     """The decimal that a person wrote: 0.1 is one tenth, not the nearest double."""
+    written = str(value)
     try:
-        decimal = value if isinstance(value, Decimal) else Decimal(str(value))
+        # Python also reads 1_0, and the digits of other scripts: nobody means to pay ten so.
+        if "_" in written or not written.isascii():
+            raise InvalidOperation
+        decimal = value if isinstance(value, Decimal) else Decimal(written)
     except InvalidOperation:
         raise AssumptionError(f"{what} is {value!r}; it must be a number.") from None
     if not decimal.is_finite():

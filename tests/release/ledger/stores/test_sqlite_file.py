@@ -8,7 +8,7 @@ from dpselect.errors import LedgerError
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.records import Charge
 from dpselect.release.ledger.stores import sqlite_file
-from dpselect.release.ledger.stores.sqlite_file import IMMUTABLE, exists, reading_mode
+from dpselect.release.ledger.stores.sqlite_file import IMMUTABLE, exists, is_mounted_alone, reading_mode
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,27 @@ def test_neither_a_file_nor_a_folder_that_may_not_be_written_takes_a_charge(clos
     with pytest.raises(LedgerError, match="nothing was released"):
         ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.5"))
     assert ledger.left().epsilon == 1
+
+
+def test_the_table_of_mounts_is_read_as_the_kernel_writes_it(tmp_path, monkeypatch):
+    path, link = tmp_path / "my budget.db", tmp_path / "link.db"
+    link.symlink_to(path)
+    place = os.fsencode(path.resolve()).replace(b"\\", rb"\134").replace(b" ", rb"\040")
+    line = b"63 43 254:0 /there/budget.db %s rw,relatime - ext4 /dev/vda rw\n"
+    table = tmp_path / "mountinfo"
+    monkeypatch.setattr(sqlite_file, "MOUNTS", table)
+    assert not is_mounted_alone(path)  # where there is no table
+    table.write_bytes(line % b"/" + line % os.fsencode(tmp_path.resolve()))
+    assert not is_mounted_alone(path)  # its folder is mounted, as it should be
+    table.write_bytes(line % b"/" + line % place)
+    assert is_mounted_alone(path)
+    assert is_mounted_alone(link)
+    assert not is_mounted_alone(tmp_path / "other.db")
+    ledger = Ledger(path, epsilon=1)
+    with pytest.raises(LedgerError, match="is mounted as a single file"):
+        ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.1"))
+
+
+def test_the_root_of_all_folders_is_no_ledger():
+    with pytest.raises(LedgerError, match="is a folder; give the path of a file"):
+        Ledger("/").records()

@@ -22,6 +22,7 @@ from dpselect.release.ledger.stores.sqlite_file import (
     IMMUTABLE,
     configured,
     exists,
+    is_mounted_alone,
     journal,
     others_beside,
     reading_mode,
@@ -128,7 +129,7 @@ class SqliteStore:
         raise AssertionError("the attempts end with a return or an error")  # pragma: no cover
 
     def require_chargeable(self) -> None:
-        """Refuse a file that cannot be written, or that has a second name.
+        """Refuse a file that cannot be written, or that has a second name: a hard link, or a mount of this file alone.
 
         SQLite keeps one journal for each name: two programs that use two names of one file do not see each other's charges.
         """
@@ -138,6 +139,11 @@ class SqliteStore:
             raise LedgerError(
                 f"{self.name} has a second name (a hard link), through which it could be spent twice: copy it to a new file, "
                 "remove both names, and go on with the copy; nothing was released."
+            )
+        if is_mounted_alone(self.path):
+            raise LedgerError(
+                f"{self.name} is mounted as a single file, so that it could be spent once here and once where it comes from: "
+                "mount its whole folder; nothing was released."
             )
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             raise self._sentence(sqlite3.SQLITE_READONLY)

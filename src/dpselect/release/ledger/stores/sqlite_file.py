@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,9 @@ APPLICATION = 0x64707331  # "dps1": marks the file as a ledger
 
 IMMUTABLE = "ro&immutable=1"
 """How a file is opened that this account may not write and nobody is writing: SQLite then leaves nothing beside it."""
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""The places of this process's tree of files; the fifth word of a line, where blanks and the like are octal numbers."""
 
 MOST_SIBLINGS = 200
 """No more files than this are looked at in search of a second ledger for one data set."""
@@ -49,7 +53,21 @@ def exists(path: Path) -> bool:
 
 def journal(path: Path) -> Path:
     """The file where SQLite keeps what is not yet in the ledger's own."""
-    return path.with_name(f"{path.name}-wal")
+    return Path(f"{path}-wal")
+
+
+def is_mounted_alone(path: Path) -> bool:
+    """Whether a file is a place of its own in the tree of files, as `docker run -v ledger.db:/x/ledger.db` makes it one."""
+    try:
+        table = MOUNTS.read_bytes()
+    except OSError:  # only Linux has this table, and only there a file is mounted by itself
+        return False
+    places = (line.split(b" ")[4] for line in table.splitlines())
+    return os.fsencode(os.path.realpath(path)) in {re.sub(rb"\\([0-7]{3})", _letter, place) for place in places}
+
+
+def _letter(octal: re.Match[bytes]) -> bytes:
+    return bytes([int(octal[1], 8)])
 
 
 def reading_mode(path: Path) -> str:
@@ -62,7 +80,7 @@ def reading_mode(path: Path) -> str:
         return "rw"
     if not journal(path).exists():
         return IMMUTABLE
-    if os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-shm").exists():
+    if os.access(path.parent, os.W_OK) and not Path(f"{path}-shm").exists():
         raise LedgerError(
             f"The ledger {str(path)!r} was left in the middle of a charge: have somebody who may write to it look at it first."
         )
