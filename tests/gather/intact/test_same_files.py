@@ -1,5 +1,7 @@
 """No row twice: the same file under two names, and folders whose files are more than the table."""
 
+import bz2
+import gzip
 import os
 import re
 
@@ -8,10 +10,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.variables import Numeric
 from dpselect.errors import DataError
+from dpselect.gather.sources.source import Csv
 from dpselect.gather.table import gather_table
 
 STUDY = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
@@ -46,6 +50,40 @@ def relative(folder):
     return [str(folder / "1.parquet"), os.path.relpath(folder / "1.parquet")]
 
 
+def elsewhere(folder):
+    """A file system that is not this machine's, as far as Arrow knows."""
+    system = fs.PyFileSystem(Elsewhere(fs.LocalFileSystem()))
+    return ds.dataset([str(folder / "1.parquet")] * 2, filesystem=system, format="parquet")
+
+
+class Elsewhere(fs.FileSystemHandler):
+    def __init__(self, real):
+        self.real = real
+
+    def __eq__(self, other):
+        return isinstance(other, Elsewhere)
+
+    __hash__ = None
+
+    def get_type_name(self):
+        return "elsewhere"
+
+    def normalize_path(self, path):
+        return path
+
+    def get_file_info(self, paths):
+        return self.real.get_file_info(paths)
+
+    def open_input_file(self, path):
+        return self.real.open_input_file(path)
+
+    def _none(self, *_arguments, **_options):
+        raise NotImplementedError
+
+    get_file_info_selector = create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _none
+    delete_file = move = copy_file = open_input_stream = open_output_stream = open_append_stream = _none
+
+
 TWICE = {
     "the same path": lambda folder: [folder / "1.parquet"] * 2,
     "the same text": lambda folder: [str(folder / "1.parquet")] * 2,
@@ -56,6 +94,15 @@ TWICE = {
     "a linked folder": linked_folder,
     "a pattern that matches a folder and what is in it": lambda folder: str(folder.parent / "**"),
     "two patterns": lambda folder: [str(folder / "*.parquet"), str(folder / "1*")],
+    "an Arrow dataset in a folder of a file system": lambda folder: ds.dataset(
+        ["1.parquet"] * 2, filesystem=fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()), format="parquet"
+    ),
+    "an Arrow dataset in a folder of a folder": lambda folder: ds.dataset(
+        [f"{folder.name}/1.parquet", f"{folder.name}/./1.parquet"],
+        filesystem=fs.SubTreeFileSystem("/", fs.SubTreeFileSystem(str(folder.parent), fs.LocalFileSystem())),
+        format="parquet",
+    ),
+    "an Arrow dataset elsewhere": elsewhere,
     "an Arrow dataset": lambda folder: ds.dataset([str(folder / "1.parquet")] * 2),
     "Arrow datasets together": lambda folder: ds.dataset(
         [ds.dataset(folder / "1.parquet"), ds.dataset(str(folder / "1.parquet"))]
@@ -75,6 +122,49 @@ def test_csv_files_too(tmp_path):
     os.symlink(tmp_path / "1.csv", tmp_path / "2.csv")
     with pytest.raises(DataError, match="are the same file"):
         gather_table(tmp_path, STUDY)
+
+
+PACKED = [("p.csv", "p.csv.gz"), ("p.csv.gz", "p.csv.bz2"), ("p.csv", "p.tsv"), ("p.txt", "p.csv.gz")]
+
+
+@pytest.mark.parametrize("names", PACKED, ids="+".join)
+def test_a_text_file_and_the_same_packed_are_not_two(tmp_path, names):
+    for name in names:
+        kinds = {".gz": gzip.open, ".bz2": bz2.open}
+        with kinds.get(name[name.rindex(".") :], open)(tmp_path / name, "wt") as file:
+            file.write("a,y\n0,1\n")
+    sources = [Csv(tmp_path), Csv(tmp_path / "*"), ds.dataset([str(tmp_path / name) for name in names], format="csv")]
+    if "p.txt" not in names:
+        sources += [tmp_path, str(tmp_path / "*"), [tmp_path / name for name in names]]
+    for source in sources:
+        with pytest.raises(DataError, match=r"'.*p\..*' and '.*p\..*' seem to be the same rows"):
+            gather_table(source, STUDY)
+    assert gather_table(Csv(tmp_path / names[0]), STUDY).n == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1.parquet", "1.pq"), ("1.parquet", "1.snappy.parquet"), ("1.feather", "1.arrow"), ("1.arrow", "1.ipc")],
+)
+def test_a_binary_file_under_two_endings_is_not_two(tmp_path, one, other):
+    table = pa.table({"a": [0.0, 1.0], "y": [1.0, 0.0]})
+    for name in (one, other):
+        if name.endswith(("parquet", "pq")):
+            pq.write_table(table, tmp_path / name)
+        else:
+            with pa.ipc.new_file(tmp_path / name, table.schema) as writer:
+                writer.write_table(table)
+    with pytest.raises(DataError, match="seem to be the same rows"):
+        gather_table(tmp_path, STUDY)
+
+
+def test_files_that_differ_in_more_than_their_endings_are_files_of_one_table(tmp_path):
+    """Versions and dates with points, and parts of one name in several folders."""
+    for name in ("p.2020.csv", "p.2021.csv", "q.csv.gz", "1/p.csv", "2/p.csv.gz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        with (gzip.open if name.endswith(".gz") else open)(tmp_path / name, "wt") as file:
+            file.write("a,y\n0,1\n")
+    assert gather_table(tmp_path, STUDY).n == 5
 
 
 def test_one_link_to_a_file_elsewhere_is_a_file_like_any_other(folder, tmp_path):

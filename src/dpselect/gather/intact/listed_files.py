@@ -8,7 +8,7 @@ from glob import glob
 from pathlib import Path
 
 from dpselect.errors import DataError
-from dpselect.gather.intact.same_files import refuse_managed, refuse_twice
+from dpselect.gather.intact.same_files import refuse_managed, refuse_twice, refuse_twins
 
 
 def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -26,6 +26,7 @@ def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
         for match in matches:
             found += _folder_files(match) if os.path.isdir(match) else [match]
     refuse_twice(found)
+    refuse_twins(found)
     refuse_managed(found)
     return found
 

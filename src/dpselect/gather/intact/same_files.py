@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpselect.errors import DataError
 
+PACKED = (".gz", ".bz2", ".zst", ".lz4", ".xz", ".br", ".snappy", ".zstd", ".zip")
+WRITTEN = (
+    *(".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".tsv", ".tab", ".txt", ".dat"),
+    *(".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+)
+"""Ends of names that say how rows are packed and written, and not which rows they are."""
 _ICEBERG = re.compile(r"(v\d+|\d{5}-.+)(\.gz)?\.metadata\.json")
 _DUCKDB = "Database('duckdb:', query=\"SELECT * FROM {}('...')\")"
 STREAM = "Spark streaming"
@@ -36,6 +43,25 @@ def refuse_twice(files: Sequence[str]) -> None:
         if first is not None:
             again = "is given twice" if first == file else f"and {file!r} are the same file"
             raise DataError(f"{first!r} {again}: give it once, for a row that counts twice would need twice the noise.")
+
+
+def refuse_twins(files: Iterable[str]) -> None:
+    """Refuse two files of one folder whose names differ in how they are packed or written alone: a table, and the same packed."""
+    seen: dict[tuple[str, str], str] = {}
+    for file in files:
+        place = os.path.realpath(os.path.dirname(os.path.abspath(file))), _bare(os.path.basename(file))
+        first = seen.setdefault(place, file)
+        if first != file:
+            raise DataError(
+                f"{first!r} and {file!r} seem to be the same rows, packed or written twice: give one of them, for a row that "
+                "counts twice would need twice the noise; if they are different rows, rename one."
+            )
+
+
+def _bare(name: str) -> str:
+    """A file's name without the ends that say how it is packed and written: people.csv.gz is people."""
+    bare, end = os.path.splitext(name)
+    return _bare(bare) if end.lower() in (*PACKED, *WRITTEN) else name
 
 
 def refuse_managed(files: Iterable[str]) -> None:
@@ -77,10 +103,33 @@ def _managed(folder: str) -> str | None:
 
 
 def dataset_files(dataset: Any) -> list[str]:
-    """The files of an Arrow dataset on this machine, as far as it tells them."""
-    children = getattr(dataset, "children", None)
-    if children:
-        return [file for child in children for file in dataset_files(child)]
-    if getattr(getattr(dataset, "filesystem", None), "type_name", None) != "local":
-        return []
-    return [file for file in dataset.files if os.path.exists(file)]
+    """The files of an Arrow dataset on this machine, as far as it tells them; elsewhere a name that stands twice is refused."""
+    here: list[str] = []
+    elsewhere: dict[str, list[Any]] = {}
+    for system, file in _named_files(dataset):
+        local = _local(system, file)
+        if local is not None:
+            here += [local] if os.path.exists(local) else []
+            continue
+        others = elsewhere.setdefault(posixpath.normpath(file).lstrip("/"), [])
+        if any(map(system.equals, others)):
+            raise DataError(
+                f"{file!r} is given twice: give it once, for a row that counts twice would need twice the noise."
+            )
+        others.append(system)
+    return here
+
+
+def _named_files(dataset: Any) -> Iterator[tuple[Any, str]]:
+    """Each file of a dataset, and of datasets within it, with the file system that it is a name in."""
+    for child in getattr(dataset, "children", None) or ():
+        yield from _named_files(child)
+    system = getattr(dataset, "filesystem", None)
+    yield from ((system, file) for file in (dataset.files if system is not None else ()))
+
+
+def _local(system: Any, file: str) -> str | None:
+    """The path on this machine of a file in a file system that may be a folder of another; None if it is elsewhere."""
+    while system.type_name == "subtree":
+        system, file = system.base_fs, f"{system.base_path.rstrip('/')}/{file.lstrip('/')}"
+    return file if system.type_name == "local" else None

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dpselect.errors import DataError
 from dpselect.gather.intact.damage import require_whole
 from dpselect.gather.intact.listed_files import listed_files
-from dpselect.gather.intact.same_files import dataset_files, refuse_managed, refuse_twice
+from dpselect.gather.intact.same_files import dataset_files, refuse_managed, refuse_twice, refuse_twins
 from dpselect.gather.intact.watch import require_same, states_of
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
@@ -94,6 +94,7 @@ def _dataset_stream(dataset: Any) -> Stream:
     """An Arrow dataset; what is asked of files is asked of its files too, where they are on this machine."""
     files = dataset_files(dataset)
     refuse_twice(files)
+    refuse_twins(files)
     refuse_managed(files)
 
     def scan(names: Sequence[str]) -> Iterator[Any]:
