@@ -180,11 +180,74 @@ def test_an_empty_cell_of_a_text_file_is_no_person(tmp_path):
         gather_table(path, study(1))
 
 
-def test_blank_text_is_no_person_in_the_query_either():
-    table = arrow([{"who": who, "y": 0.5, "a": 0.5, "c": "u"} for who in ("p1", " ", "p2")])
+BLANK = ["", " ", "\t", " \r\n", "\v\f "]
+"""What is nothing but white space is no person, whoever reads it."""
+ALIKE = ["ann", "ann ", " ann", "Ann", "ann\t"]
+"""Five persons: keys are compared letter by letter."""
+
+
+def people(keys: list[str]) -> pa.Table:
+    return arrow([{"who": who, "y": 0.5, "a": 0.5, "c": "u"} for who in keys])
+
+
+def in_duckdb(table: pa.Table, most: int, rows: str = "t"):
     with closing(duckdb.connect()) as connection:
         connection.register("t", table)
-        found = connection.execute(aggregate_query(study(1), "t", "duckdb"))
+        found = connection.execute(aggregate_query(study(most), rows, "duckdb"))
         answer = dict(zip([column[0] for column in found.description], found.fetchone(), strict=True))
+    return moments_from_answer(answer, study(most))
+
+
+@pytest.mark.parametrize("blank", BLANK)
+def test_blank_text_is_no_person_in_the_query_either(blank):
+    for ask in (lambda table: gather_table(table, study(1)), lambda table: in_duckdb(table, 1)):
+        with pytest.raises(DataError, match="'who' has missing cells"):
+            ask(people(["p1", blank, "p2"]))
+
+
+def test_keys_of_persons_are_compared_letter_by_letter_everywhere(tmp_path):
+    """Also where a column of a database calls capitals the same; and 17 is "17", as a text file has it."""
+    table = people(ALIKE * 2)
+    (tmp_path / "t.csv").write_text("who,y,a,c\n" + "".join(f"{who},0.5,0.5,u\n" for who in ALIKE * 2))
+    expected = gather_table(table, study(1)).integers()
+    assert expected[0] == len(ALIKE)
+    for source in (table.to_pandas(), dict(table.to_pydict()), tmp_path / "t.csv"):
+        assert gather_table(source, study(1)).integers() == expected
+    assert in_duckdb(table, 1).integers() == expected
+    assert in_duckdb(table, 1, "(SELECT * REPLACE (who COLLATE NOCASE AS who) FROM t)").integers() == expected
+    assert in_duckdb(table.set_column(0, "who", pa.array([17] * 10)), 1).n == 1
+
+
+@pytest.mark.postgres
+def test_blanks_and_letters_in_postgresql(postgres):
+    psycopg = pytest.importorskip("psycopg")
+
+    def ask(keys):
+        with psycopg.connect(postgres) as connection:
+            connection.execute("CREATE TEMP TABLE t (who text, y float8, a float8, c text) ON COMMIT DROP")
+            with connection.cursor().copy("COPY t FROM STDIN") as copy:
+                for row in people(keys).to_pylist():
+                    copy.write_row([row[name] for name in ("who", "y", "a", "c")])
+            query = aggregate_query(study(1), "t", "postgres").partition("SELECT")
+            found = connection.execute(query[1] + query[2])
+            answer = dict(zip([column.name for column in found.description], found.fetchone(), strict=True))
+        return moments_from_answer(answer, study(1))
+
+    assert ask(ALIKE * 2).integers() == gather_table(people(ALIKE * 2), study(1)).integers()
+    for blank in BLANK:
+        with pytest.raises(DataError, match="'who' has missing cells"):
+            ask(["p1", blank])
+
+
+@pytest.mark.spark
+def test_blanks_and_letters_in_spark(spark):
+    def ask(keys):
+        spark.createDataFrame(people(keys)).createOrReplaceTempView("alike")
+        row = spark.sql(aggregate_query(study(1), "alike", "spark").rstrip().rstrip(";")).collect()[0]
+        return moments_from_answer(row.asDict(), study(1))
+
+    expected = gather_table(people(ALIKE * 2), study(1)).integers()
+    assert ask(ALIKE * 2).integers() == expected
+    assert gather_table(spark.createDataFrame(people(ALIKE * 2)).repartition(3), study(1)).integers() == expected
     with pytest.raises(DataError, match="'who' has missing cells"):
-        moments_from_answer(answer, study(1))
+        ask(["p1", " \t\r\n\v\f"])

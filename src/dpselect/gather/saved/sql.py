@@ -18,6 +18,9 @@ from dpselect.gather.sums.persons import MULTIPLIER, PRIME
 MOST_ANSWERS = 1600
 """PostgreSQL returns no more columns than this."""
 
+BLANKS = "(' ' || CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13))"
+"""White space, in every dialect; a person of nothing else is missing."""
+
 
 def aggregate_query(assumptions: Assumptions, table: str, dialect: str, *, booleans: Collection[str] = ()) -> str:
     """A query whose one row of answers `moments_from_answer` turns into moments.
@@ -76,8 +79,10 @@ class _Writer:
             for i in range(len(self.variables)):
                 yield next(names), f"SUM(m{i})"
         if self.assumptions.person is not None:
-            blank = f"TRIM({self.dialect.text('person')}) = ''"
-            yield next(names), f"SUM(CASE WHEN person IS NULL OR {blank} THEN 1 ELSE 0 END)"
+            yield (
+                next(names),
+                f"SUM(CASE WHEN person IS NULL OR TRIM(BOTH {BLANKS} FROM person) = '' THEN 1 ELSE 0 END)",
+            )
         for i, j in product_places(self.assumptions):
             yield next(names), self.dialect.total(f"c{i} * c{j}")
 
@@ -116,7 +121,8 @@ class _Writer:
     def _cells(self, table: str) -> str:
         values = ", ".join(f"{self._value(variable)} AS v{i}" for i, variable in enumerate(self.variables))
         if self.assumptions.person is not None:
-            values += f", source.{self.dialect.identifier(self.assumptions.person)} AS person"
+            # As text, letter by letter, whatever the column's type and collation: so every other source has it.
+            values += f", {self.dialect.text('source.' + self.dialect.identifier(self.assumptions.person))} AS person"
         return f"SELECT {values} FROM {self.dialect.table(table)} AS source {self.dialect.fence}".rstrip()
 
     def _value(self, variable: Variable) -> str:
