@@ -6,6 +6,7 @@ And it is missing in the same way everywhere: a table with unreadable cells give
 import math
 import tempfile
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,7 @@ def test_bytes_that_are_not_in_the_encoding(tmp_path, missing):
 
 
 OBJECTS = ["x", None, float("nan"), b"x", [1], {"a": 1}, 1 + 2j, pd.NaT, pd.Timestamp(0), 10**400, object(), "\ud800"]
+OBJECTS += [np.timedelta64(1), np.timedelta64(1, "D"), pd.Timedelta(1), pd.Period("2020"), pd.Interval(0, 1), Decimal("sNaN")]
 
 
 @pytest.mark.parametrize("missing", POLICIES)
@@ -88,9 +90,33 @@ def test_objects_in_memory(bad, missing):
     assert gather_table(frame, study(missing)).integers() == expected(missing)
     assert gather_table(columns, study(missing)).integers() == expected(missing)
     dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
-    if not isinstance(bad, dict | list) and bad != "\ud800":  # which Dask itself cannot send to its workers
+    unsent = (dict, list, np.timedelta64, Decimal)  # which Dask itself cannot send to its workers
+    if not isinstance(bad, unsent) and bad != "\ud800":
         whole = dask.from_pandas(frame, npartitions=2)
         assert gather_table(whole, study(missing)).integers() == expected(missing)
+
+
+CATEGORIES = ["x", b"x", (1, 2), pd.Timestamp(0), pd.Timedelta(1), pd.Period("2020"), pd.Interval(0, 1), 10**400]
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+@pytest.mark.parametrize("bad", CATEGORIES, ids=range(len(CATEGORIES)))
+def test_categories_and_objects_of_frames(bad, missing):
+    """One cell makes the categories of pandas objects; what polars holds as objects says no more of its cells."""
+    columns = {"a": [1.0, bad, 0.25, 1.75], "c": ["u", "v", bad, "v"]}
+    for ordered in (False, True):
+        kinds = {name: pd.CategoricalDtype(list(dict.fromkeys(cells)), ordered) for name, cells in columns.items()}
+        frame = pd.DataFrame({name: pd.Series(cells, dtype=object).astype(kinds[name]) for name, cells in columns.items()})
+        assert gather_table(frame.assign(y=CLEAN["y"]), study(missing)).integers() == expected(missing)
+    objects = {name: pl.Series(cells, dtype=pl.Object) for name, cells in columns.items()}
+    assert gather_table(pl.DataFrame({"y": CLEAN["y"], **objects}), study(missing)).integers() == expected(missing)
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_categories_of_text_as_pandas_reads_them(tmp_path, missing):
+    (tmp_path / "t.csv").write_text(lines("x", last=False), encoding="utf-8")
+    frame = pd.read_csv(tmp_path / "t.csv", dtype={"a": "category", "c": "category"})
+    assert gather_table(frame, study(missing)).integers() == expected(missing)
 
 
 @pytest.mark.parametrize("missing", POLICIES)
@@ -194,8 +220,9 @@ def test_types_that_a_source_declares_are_public_and_still_refused():
         with pytest.raises(DataError, match=r"'a' has the type .*string"):
             gather_table(declared, study("midpoint"))
     dates = pd.DataFrame({**CLEAN, "a": pd.to_datetime(["2020-01-01"] * 4)})
-    with pytest.raises(DataError, match="'a' has the type timestamp"):
-        gather_table(dates, study("midpoint"))
+    for declared in (dates, dates.astype({"a": "category"})):
+        with pytest.raises(DataError, match="'a' has the type timestamp"):
+            gather_table(declared, study("midpoint"))
 
 
 TEXTS = (

@@ -102,7 +102,8 @@ def number_in(cell: Any) -> float:
         return number_of(cell)
     if isinstance(cell, bytes):
         return number_of(cell.decode("utf-8", "replace"))
-    if not isinstance(cell, int | float | np.bool_ | np.integer | np.floating | Decimal | Fraction):
+    numbers = int | float | np.bool_ | np.integer | np.floating | Decimal | Fraction
+    if not isinstance(cell, numbers) or isinstance(cell, np.timedelta64):  # a length of time is NumPy's integer, too
         return math.nan
     try:
         number = float(cell)

@@ -34,13 +34,14 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
         raise DataError("A column name is in the table more than once: rename one of them.") from None
     names = [name for name in frame.columns if name in kinds or not kinds]
     table = _arrow(frame.select(names).to_arrow)
-    if table is not None and not nw.dependencies.is_pandas_like_dataframe(source):
+    guesses = {name for name in names if _is_a_guess(frame.get_column(name))}
+    if table is not None and not guesses:
         return _table_stream(table)
     columns = {}
     for name in names:
         column = _arrow(frame.get_column(name).to_arrow) if table is None else table[name]
-        guessed = _is_a_guess(frame.get_column(name))
-        columns[name] = _column(column, frame.get_column(name).to_list, name, kinds.get(name) if guessed else None)
+        wanted = kinds.get(name) if name in guesses else None
+        columns[name] = _column(column, frame.get_column(name).to_list, name, wanted)
     return _table_stream(_together(columns))
 
 
@@ -53,17 +54,25 @@ def _arrow(convert: Callable[[], Any]) -> Any:
 
 
 def _is_a_guess(series: nw.Series[Any]) -> bool:
-    """Whether a column's type says no more than what was found in its cells: pandas' objects and strings."""
-    return series.dtype in (nw.Object(), nw.String())
+    """Whether a column's type says no more than what was found in its cells: objects, and pandas' strings and categories of both."""
+    if not nw.dependencies.is_pandas_like_series(series.to_native()):
+        # Arrow itself has no objects, and damaged types of which no more than that should be asked.
+        return nw.dependencies.is_polars_series(series.to_native()) and series.dtype == nw.Object()
+    categories = getattr(series.to_native().dtype, "categories", None)
+    kind = series.dtype if categories is None else nw.from_native(categories.to_series(), series_only=True).dtype
+    return kind in (nw.Object(), nw.String())
 
 
 def _column(column: Any, cells: Callable[[], Sequence[Any]], name: str, wanted: str | None) -> Any:
     """A column as it is; where its type is a guess and no cell may refuse the table, cell by cell if it is another type."""
     import pyarrow as pa
 
-    if wanted == "number or missing" and (column is None or not is_number(column.type)):
+    kind = None if column is None else column.type
+    if kind is not None and pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if wanted == "number or missing" and (kind is None or not is_number(kind)):
         return pa.array(list(map(number_in, cells())), pa.float64())
-    if wanted == "text or missing" and (column is None or not is_text(column.type)):
+    if wanted == "text or missing" and (kind is None or not is_text(kind)):
         return pa.array([cell if _is_unicode(cell) else None for cell in cells()], pa.string())
     if column is None:
         raise DataError(f"{_MIXED.format(name)}.")
