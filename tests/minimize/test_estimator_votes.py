@@ -2,6 +2,9 @@
 
 import logging
 import random
+import sys
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -92,6 +95,39 @@ def test_nothing_that_an_estimator_says_is_heard(capfd, caplog):
     assert not caplog.records
     logging.getLogger("heard").warning("again")
     assert len(caplog.records) == 1
+
+
+def test_threads_take_turns_and_leave_the_program_as_it_was(capfd, caplog):
+    """What silences a program belongs to all of its threads: four that did so at once were heard, and left it mute for good."""
+    inside, most = [0], [0]
+
+    class Slow(BaseEstimator):
+        def fit(self, X, y):
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            time.sleep(0.0005)  # the others' turn
+            print(y[0])
+            logging.warning("%s", y[0])
+            warnings.warn(str(y[0]), stacklevel=1)
+            self.coef_ = np.array([1.0, -1.0])
+            inside[0] -= 1
+            return self
+
+    before = sys.stdout, sys.stderr, logging.root.manager.disable
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        filters = list(warnings.filters)
+        threads = [threading.Thread(target=leads, args=(lambda X, y: Slow().fit(X, y), RESPONSE)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert warnings.filters == filters
+    assert (sys.stdout, sys.stderr, logging.root.manager.disable) == before
+    assert [str(each.message) for each in heard] == []
+    assert capfd.readouterr() == ("", "")
+    assert not caplog.records
+    assert most == [1]
 
 
 def test_compiled_code_is_told_to_be_silent():

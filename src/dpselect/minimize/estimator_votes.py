@@ -3,7 +3,7 @@
 The lemma asks nothing of what happens inside a block (`assume/lemmas/margins.py`), so any program may stand there, as long as
 what it says is a function of the block's own rows: they are sorted first, so that not even their order is told, each block has
 chances of its own, and a block in which it fails or answers something else than one number a column abstains. What it prints,
-logs or warns of goes nowhere.
+logs or warns of goes nowhere; threads that would do so at the same time wait for each other.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import io
 import logging
 import os
 import random
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -26,6 +27,9 @@ from dpselect.minimize.votes import Votes
 
 FitBlock = Callable[[NDArray[np.float64], NDArray[Any]], Any]
 """Fits the rows of a block, and returns what has `coef_`."""
+
+_TURN = threading.RLock()
+"""What silences a program and what seeds its generators belongs to all of its threads, so they take turns."""
 
 
 def estimator_votes(
@@ -50,17 +54,24 @@ def estimator_votes(
     above, below = np.zeros((2, width), np.int64)
     dealt = (assigner or fresh_assigner(blocks, partitions, None)).draw({}, len(X))
     codes = np.unique(y, return_inverse=True)[1]
-    for places in dealt:
-        order = np.lexsort((codes, *X.T[::-1], places))
-        starts = np.searchsorted(places[order], np.arange(blocks + 1))
-        for start, stop in pairwise(starts):
-            own = order[start:stop]
-            signs = _signs(fit, X[own], np.array(y[own].tolist()), width)
-            above += signs > 0
-            below += signs < 0
+    with _TURN:
+        for places in dealt:
+            order = np.lexsort((codes, *X.T[::-1], places))
+            starts = np.searchsorted(places[order], np.arange(blocks + 1))
+            for start, stop in pairwise(starts):
+                own = order[start:stop]
+                signs = _signs(fit, X[own], np.array(y[own].tolist()), width)
+                above += signs > 0
+                below += signs < 0
     silent = np.zeros(int(intercept), np.int64)
     counted = [np.concatenate([silent, each]) for each in (above, below)]
     return Votes(counted[0], counted[1], partitions, blocks, columns, assumptions)
+
+
+def fit_unheard(fit: FitBlock, X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:
+    """The coefficients that a block finds, in silence and with a chance of its own; what the estimator raises is raised."""
+    with _TURN, _unheard(), _own_chance():
+        return np.asarray(fit(X, y).coef_, dtype=np.float64).reshape(-1)
 
 
 def _signs(fit: FitBlock, X: NDArray[np.float64], y: NDArray[Any], width: int) -> NDArray[np.float64]:
@@ -69,8 +80,7 @@ def _signs(fit: FitBlock, X: NDArray[np.float64], y: NDArray[Any], width: int) -
     if len(X) < 2:
         return nothing
     try:
-        with _unheard(), _own_chance():
-            found = np.asarray(fit(X, y).coef_, dtype=np.float64).reshape(-1)
+        found = fit_unheard(fit, X, y)
     except Exception:
         return nothing
     constant = (X == X[0]).all(axis=0)
