@@ -8,12 +8,13 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import dpselect
 from dpselect.assume.models.candidates import all_subsets
 from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
-from dpselect.errors import DpselectError
+from dpselect.errors import DpselectError, DpselectWarning
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.sql import answer_names
 from dpselect.gather.sources.source import Database
@@ -225,3 +226,90 @@ def test_transform_shows_no_private_value_either():
         with pytest.raises(dpselect.DataError) as caught:
             selector.transform(wrong)
         assert secrets_in(whole_chain(caught.value)) == []
+
+
+HUGE = 1.7e308
+LONG = np.longdouble(HUGE) * 10  # no more than a double where long doubles are none
+EXTREMES = {
+    "sums beyond every double": (HUGE, HUGE, -HUGE, -HUGE, HUGE),
+    "the least double": (5e-324, -5e-324, 5e-324, -5e-324, 5e-324),
+    "beyond every double": (LONG, LONG, -LONG, -LONG, LONG),
+    "a response beyond every double": (np.longdouble(0), 0.5, 0.5, 0.5, LONG),
+    "whole numbers beyond every double": (10**400, 1, -(10**400), 1, 10**400),
+    "masked": (np.ma.masked, 0.5, 0.5, 0.5, np.ma.masked),
+    "infinite": (np.inf, -np.inf, np.nan, np.inf, np.inf),
+    "signalling": (Decimal("sNaN"), Decimal("1e5000"), 0.5, 0.5, None),
+}
+WITHOUT_BOUNDS, WITH_BOUNDS = (
+    dpselect.Assumptions(
+        dpselect.Numeric("y", *bounds), [dpselect.Numeric(name, *bounds) for name in "abcd"], missing="zero-row"
+    )
+    for bounds in ((), (-1, 1))
+)
+
+
+def selecting(source, **how):
+    study = WITHOUT_BOUNDS if how.get("method") == "votes" else WITH_BOUNDS
+    return dpselect.select(source, study, epsilon=1, **how)
+
+
+def polars_frame(rows):
+    polars = pytest.importorskip("polars")
+    doubles = [[cell if isinstance(cell, float) else None for cell in row] for row in rows]
+    return polars.DataFrame(columns(doubles))
+
+
+def columns(rows) -> dict[str, list]:
+    return dict(zip("abcdy", map(list, zip(*rows, strict=True)), strict=True))
+
+
+def halves(rows) -> tuple[list, list]:
+    return [row[:4] for row in rows], [row[4] for row in rows]
+
+
+def arrays(rows) -> tuple[np.ndarray, np.ndarray]:
+    """Of objects, or of the one type that NumPy finds where that is a number's."""
+    kinds = {type(cell) for row in rows for cell in row}
+    dtype = np.longdouble if np.longdouble in kinds else float if kinds <= {float} else object
+    return tuple(np.array(half, dtype=dtype) for half in halves(rows))
+
+
+DOORS = {
+    "lists, votes": lambda rows: selecting(halves(rows), method="votes"),
+    "lists, pcls": lambda rows: selecting(halves(rows), method="pcls"),
+    "arrays, votes": lambda rows: selecting(arrays(rows), method="votes"),
+    "arrays, pcls": lambda rows: selecting(arrays(rows), method="pcls"),
+    "arrays, pcpl": lambda rows: selecting(arrays(rows), method="pcpl", delta=1e-6),
+    "pandas": lambda rows: selecting(pd.DataFrame(columns(rows)), method="votes"),
+    "polars": lambda rows: selecting(polars_frame(rows), method="votes"),
+    "a dictionary": lambda rows: selecting(columns(rows), method="votes"),
+    "analyze": lambda rows: dpselect.analyze(arrays(rows), WITH_BOUNDS, epsilon=1, delta=1e-6),
+    "the paper's": lambda rows: dpselect.pcls(*arrays(rows), epsilon=1, r=1, R=1, phi=1),
+    "PCLSSelector": lambda rows: dpselect.PCLSSelector().fit(*arrays(rows)),
+    "PCPLSelector, lists": lambda rows: dpselect.PCPLSelector().fit(*halves(rows)),
+    "VotesSelector": lambda rows: dpselect.VotesSelector().fit(*arrays(rows)),
+    "VotesSelector, lists": lambda rows: dpselect.VotesSelector().fit(*halves(rows)),
+    "an estimator": lambda rows: dpselect.VotesSelector(LinearRegression()).fit(*arrays(rows)),
+    "an estimator, lists": lambda rows: dpselect.VotesSelector(LinearRegression()).fit(*halves(rows)),
+    "transform": lambda rows: (
+        dpselect.PCLSSelector().fit(np.zeros((9, 4)), np.zeros(9)).transform(arrays(rows)[0])
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("extreme", EXTREMES)
+@pytest.mark.parametrize("door", DOORS)
+def test_no_warning_tells_of_an_extreme_record(door, extreme, recwarn):
+    """Words of NumPy's that one record decides: a table that was taken with it told of it, at no price."""
+    rows = np.random.default_rng(1).uniform(-1, 1, (60, 5)).tolist()
+    rows[42] = list(EXTREMES[extreme])
+    try:
+        DOORS[door](rows)
+    except DpselectError as error:
+        assert "\n" not in str(error)
+        assert error.__context__ is None
+        if extreme == "masked":
+            return  # NumPy warns inside scikit-learn of what is refused in the same breath
+    heard = [each for each in recwarn if not issubclass(each.category, DpselectWarning)]
+    assert [str(each.message) for each in heard if "No features were selected" not in str(each.message)] == []

@@ -92,7 +92,9 @@ def numeric_array(values: Any, what: str, *, tolerant: bool = False) -> NDArray[
 
 def _numbers_and_none(array: NDArray[Any]) -> bool:
     numbers = (int, float, np.bool_, np.integer, np.floating)
-    return array.dtype.kind == "O" and all(cell is None or isinstance(cell, numbers) for cell in array.flat)
+    return array.dtype.kind == "O" and all(
+        cell is None or cell is np.ma.masked or isinstance(cell, numbers) for cell in array.flat
+    )
 
 
 def _frame_array(frame: nw.DataFrame[Any]) -> NDArray[Any]:
@@ -104,11 +106,18 @@ def _frame_array(frame: nw.DataFrame[Any]) -> NDArray[Any]:
 
 
 def _as_array(values: Any, dtype: Any = None) -> NDArray[Any] | None:
-    """An array, or None where NumPy refuses; its sentence may quote a cell, so it is forgotten here."""
+    """An array, or None where NumPy refuses; its sentence may quote a cell, so it is forgotten here.
+
+    NumPy warns where it makes a number of a masked cell, so a list with such cells stays one of objects.
+    """
     try:
-        return np.asarray(values, dtype)
+        return np.asarray(values, object if _has_masked(values) else dtype)
     except Exception:
         return None
+
+
+def _has_masked(values: Any) -> bool:
+    return values is np.ma.masked or (isinstance(values, list | tuple) and any(map(_has_masked, values)))
 
 
 def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[Any]:

@@ -26,7 +26,8 @@ def cell_by_cell(y: Any) -> Any:
 def one_kind(y: NDArray[Any]) -> NDArray[Any]:
     """Numbers as doubles, or text; a mixture is refused, as cells that are missing are."""
     if y.dtype.kind in "biuf":
-        return y.astype(np.float64)
+        with np.errstate(all="ignore"):  # a long double beyond every double would be told
+            return y.astype(np.float64)
     if y.dtype.kind != "O":
         return y
     cells = y.tolist()
