@@ -16,7 +16,7 @@ import dpselect
 from dpselect.errors import DataError
 from dpselect.minimize import estimator_votes as door
 from dpselect.minimize.estimator_votes import estimator_votes
-from dpselect.use.selectors.base import unfitted
+from dpselect.use.selectors.estimators import unfitted
 from dpselect.use.selectors.responses import cell_by_cell, one_kind
 
 BLOCKS, PARTITIONS = 10, 3
@@ -186,3 +186,6 @@ def test_text_stays_text():
     assert one_kind(cell_by_cell(["b", "a"])).tolist() == ["b", "a"]
     with pytest.raises(DataError, match="numbers alone"):
         one_kind(cell_by_cell(["b", None]))
+    for neither in (np.array(["2020-01-01"], "M8[D]"), np.array([b"a"]), np.zeros(1, dtype=[("a", float)])):
+        with pytest.raises(DataError, match="numbers or text"):
+            one_kind(neither)

@@ -65,15 +65,21 @@ def choose_from(table: Gathered, account: Account) -> Selection:
     return release_selection(scores, table.recipe, account)
 
 
-def choose_by_estimator(fit: FitBlock, X: Any, y: Any, recipe: Recipe, account: Account) -> Selection:
-    """The same path where any estimator with coefficients is fitted in each block."""
-    assert recipe.votes is not None
+def rule_for_estimators(recipe: Recipe) -> tuple[Recipe, int]:
+    """The recipe where any estimator may stand in a block, and about how many rows a block has."""
     columns = recipe.assumptions.columns
     rows, terms = recipe.assumptions.rows or recipe.rows, max(len(vote_units(recipe.candidates)), 1)
     assert rows is not None
     smallest = ROWS_A_COLUMN * (len(columns) + 1)
     rule = vote_rule(rows, len(columns), terms, float(recipe.choice_epsilon), smallest)
-    recipe = replace(recipe, votes=replace(rule, ridge=0.0, statistic="the sign of an estimator's coefficient"))
+    rule = replace(rule, ridge=0.0, statistic="the sign of an estimator's coefficient")
+    return replace(recipe, votes=rule), rows // rule.blocks
+
+
+def choose_by_estimator(fit: FitBlock, X: Any, y: Any, recipe: Recipe, account: Account) -> Selection:
+    """The same path where any estimator with coefficients is fitted in each block."""
+    rule = recipe.votes
+    assert rule is not None
     intercept = recipe.assumptions.intercept != "none"
     votes = estimator_votes(
         fit,
@@ -81,7 +87,7 @@ def choose_by_estimator(fit: FitBlock, X: Any, y: Any, recipe: Recipe, account: 
         y,
         blocks=rule.blocks,
         partitions=rule.partitions,
-        columns=tuple(column.name for column in columns),
+        columns=tuple(column.name for column in recipe.assumptions.columns),
         intercept=intercept,
         assumptions=recipe.assumptions.hash,
     )

@@ -113,7 +113,9 @@ def test_any_estimator_with_coefficients_may_vote(estimator):
 def test_an_estimator_that_fails_abstains_and_tells_nothing():
     class Failing(LinearRegression):
         def fit(self, X, y):
-            raise ValueError(f"the secret is {y[0]}")
+            if X.max() > 1:
+                raise ValueError(f"the secret is {y[0]}")
+            return super().fit(X, y)
 
     table, response = some_rows(400)
     selector = dpselect.VotesSelector(Failing(), epsilon=1000).fit(table, response)

@@ -18,7 +18,7 @@ from dpselect.use.select import select
 from dpselect.use.selectors.complaints import quoting_nothing
 
 try:
-    from sklearn.base import BaseEstimator, clone
+    from sklearn.base import BaseEstimator
     from sklearn.feature_selection import SelectorMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as missing:
@@ -109,25 +109,6 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         # The noise has no seed, by design: a seed would undo the guarantee.
         tags.non_deterministic = True
         return tags
-
-
-def unfitted(estimator: Any) -> Any:
-    """The same estimator as if it had never seen a row, and silent: what compiled code prints passes every other guard."""
-    fresh = clone(estimator)
-    loud = [name for name in fresh.get_params() if name.rpartition("__")[2] == "verbose"]
-    return fresh.set_params(**dict.fromkeys(loud, 0)) if loud else fresh
-
-
-def check_estimator(estimator: Any) -> None:
-    """Refuse, before anything is charged, what no block could fit."""
-    try:
-        fits = callable(unfitted(estimator).fit)
-    except (TypeError, ValueError, RuntimeError, AttributeError):
-        fits = False
-    if not fits:
-        raise AssumptionError(
-            "The estimator cannot be cloned and fitted; give one of scikit-learn's kind, such as LogisticRegression()."
-        )
 
 
 def _per_column(selector: PrivateSelector, side: str, width: int) -> list[float]:

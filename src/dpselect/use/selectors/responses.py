@@ -28,8 +28,10 @@ def one_kind(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype.kind in "biuf":
         with np.errstate(all="ignore"):  # a long double beyond every double would be told
             return y.astype(np.float64)
-    if y.dtype.kind != "O":
+    if y.dtype.kind == "U":
         return y
+    if y.dtype.kind != "O":
+        raise DataError("y must hold numbers or text, and its type is of neither; correct it.")
     cells = y.tolist()
     if all(isinstance(cell, NUMBERS) for cell in cells):
         return np.array([_double(cell) for cell in cells])

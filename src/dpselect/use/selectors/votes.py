@@ -13,8 +13,9 @@ from dpselect.assume.study.neighbors import Neighbors
 from dpselect.assume.study.variables import Numeric
 from dpselect.release.account import account_of
 from dpselect.release.selection import Selection
-from dpselect.use.select import choose_by_estimator, choose_model
-from dpselect.use.selectors.base import PrivateSelector, check_estimator, unfitted
+from dpselect.use.select import choose_by_estimator, choose_model, rule_for_estimators
+from dpselect.use.selectors.base import PrivateSelector
+from dpselect.use.selectors.estimators import check_fits, check_fresh, unfitted
 from dpselect.use.selectors.responses import cell_by_cell, one_kind
 
 
@@ -23,8 +24,8 @@ class VotesSelector(PrivateSelector):
 
     Example: `VotesSelector(epsilon=1.0).fit(X, y).get_support()`, or with any estimator that has one coefficient a column:
     `VotesSelector(LogisticRegression(), epsilon=1.0)`. The estimator is fitted in each of many small blocks of rows, and a
-    column is chosen where enough blocks agree on its sign. `rows` says about how many rows there are, where
-    neighbors="add-remove-one" makes their number private.
+    column is chosen where enough blocks agree on its sign; one that cannot fit a made-up block is refused. `rows` says about
+    how many rows there are, where neighbors="add-remove-one" makes their number private.
     """
 
     def __init__(
@@ -63,7 +64,8 @@ class VotesSelector(PrivateSelector):
         if self.estimator is None:
             return choose_model((X, y), assumptions, choice, price, account)
         rows = assumptions.public_rows(len(X))
-        recipe = make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon)
+        recipe, size = rule_for_estimators(make_recipe(assumptions, choice, rows=rows, epsilon=price.epsilon))
+        check_fits(self.estimator, size, X.shape[1], text=y.dtype.kind != "f")
         return choose_by_estimator(self._fit_block, X, y, recipe, account)
 
     def _relation(self) -> Neighbors:
@@ -76,6 +78,6 @@ class VotesSelector(PrivateSelector):
     def _checked(self, X: Any, y: Any, *, numeric: bool = True) -> tuple[Any, Any]:
         if self.estimator is None:
             return super()._checked(X, y, numeric=True)
-        check_estimator(self.estimator)
+        check_fresh(self.estimator)
         X, y = super()._checked(X, cell_by_cell(y), numeric=False)
         return X, one_kind(y)
