@@ -10,6 +10,7 @@ from dpselect.assume.lemmas.logistic import FARTHEST, GRID, links
 from dpselect.assume.models.candidates import CandidateList, all_subsets, vote_units
 from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.models.subsets import Subsets
 from dpselect.assume.models.tuning import check_rows_are_persons
 from dpselect.assume.models.visible import visible_share
 from dpselect.assume.models.vote_rule import VoteRule, vote_rule
@@ -56,6 +57,20 @@ REFUSALS = {
         "too many for the laplace mechanism",
     ),
     "bounds for persons": (lambda: check_rows_are_persons(Assumptions(Y, [X], person="p")), "protects whole persons"),
+    "candidates that are a number": (
+        lambda: Choice("votes", candidates=3),
+        "candidates is 3; it must be a list of models",
+    ),
+    "a list for a column": (
+        lambda: recipe(Choice("votes", candidates=[[["x"]]])),
+        "['x'] is not a column of the study",
+    ),
+    "half a column": (lambda: recipe(Choice("votes", candidates=[[0.5]])), "0.5 is not a column of the study"),
+    "a size in words": (
+        lambda: recipe(Choice("votes", candidates=Subsets("x"))),
+        "max_size is 'x'; it must be a whole",
+    ),
+    "half a size": (lambda: recipe(Choice("votes", candidates=Subsets(1.5))), "max_size is 1.5; it must be a whole"),
     "a round too far away": (lambda: links([FARTHEST * GRID + 1]), f"is at most {FARTHEST}"),
 }
 

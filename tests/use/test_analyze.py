@@ -141,3 +141,33 @@ def test_a_full_ledger_refuses_before_a_row_is_read():
         with pytest.raises(dpselect.BudgetExceeded):
             dpselect.analyze(Rows(), study(), epsilon=2, method=method, ledger=ledger)
     assert ledger.records() == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"split": 3}, "split is 3; it must be two"),
+        ({"split": "ab"}, "split is 'ab'; it must be two"),
+        ({"split": (1, 2, 3)}, "it must be two"),
+        ({"level": None}, "level is None; it must be between"),
+        ({"level": "0.95"}, "level is '0.95'; it must be between"),
+        ({"level": [0.95]}, "it must be between"),
+    ],
+)
+def test_a_wrong_type_is_refused_in_a_sentence(asked, said):
+    study = dpselect.Assumptions(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
+    ledger = dpselect.Ledger(epsilon=1)
+    with pytest.raises(dpselect.AssumptionError, match=said):
+        dpselect.analyze((np.zeros((9, 1)), np.zeros(9)), study, epsilon=1, ledger=ledger, **asked)
+    assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize("method", ["votes", "pcls"])
+@pytest.mark.parametrize(
+    ("source", "said"), [((), "not a pair"), ((np.zeros((9, 1)),), "not a pair"), ([["a"]], "list")]
+)
+def test_what_is_no_table_is_refused_in_a_sentence(source, said, method):
+    study = dpselect.Assumptions(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
+    for door in (dpselect.select, dpselect.analyze):
+        with pytest.raises(dpselect.DataError, match=said):
+            door(source, study, epsilon=1, method=method)

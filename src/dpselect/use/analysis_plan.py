@@ -74,6 +74,8 @@ def plan_analysis(
         split = default_split(
             choice.method, rows=assumptions.rows, columns=len(assumptions.columns), epsilon=budget.epsilon
         )
+    elif not (isinstance(split, tuple | list) and len(split) == 2):
+        raise AssumptionError(f"split is {split!r}; it must be two shares of epsilon, such as (1, 1).")
     slack = (1, 1) if choice.method == "pcpl" else (0, 1)
     for_choice, for_estimate = budget.split(*split, delta=slack)
     rows = rows_to_suppose(assumptions, choice)

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -168,3 +169,40 @@ def test_a_cell_that_is_no_number_at_all_is_not_described():
 def test_a_sparse_table_is_refused_in_a_sentence():
     with pytest.raises(DataError, match=r"give X.toarray\(\)"):
         dpselect.VotesSelector().fit(csr_array(np.array(X)), Y)
+
+
+@pytest.mark.parametrize("selector", [dpselect.PCLSSelector, dpselect.VotesSelector])
+@pytest.mark.parametrize("intercept", [True, 1, 2, 0.5, "yes", np.True_])
+def test_whatever_is_true_is_an_intercept(selector, intercept):
+    """2 shifted the columns by two and chose a wrong one; "yes" was charged, and then failed."""
+    table = np.random.default_rng(0).uniform(-1, 1, (2000, 3))
+    selector = selector(epsilon=1e6, fit_intercept=intercept).fit(table, table[:, 1])
+    chosen = selector.selection_.variables
+    assert selector.get_support().tolist() == [f"x{j}" in chosen for j in range(3)]
+    assert "x1" in chosen
+
+
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+def test_a_refused_fit_leaves_a_selector_as_it_was(estimator):
+    table, response = some_rows(300)
+    selector = dpselect.VotesSelector(estimator, epsilon=1, ledger=dpselect.Ledger(epsilon="0.5"))
+    with pytest.raises(BudgetExceeded):
+        selector.fit(table, response)
+    for ask in (selector.get_support, selector.get_feature_names_out, lambda: selector.transform(table)):
+        with pytest.raises(NotFittedError):
+            ask()
+    selector.set_params(ledger=dpselect.Ledger(epsilon=1)).fit(table, response)
+    paid = selector.selection_
+    with pytest.raises(BudgetExceeded):
+        selector.fit(table[:, :2], response)
+    assert selector.selection_ is paid
+    assert selector.transform(table).shape == (300, max(selector.get_support().sum(), 1))
+
+
+def test_a_response_of_unequal_tables_is_not_described():
+    """NumPy says the shapes of cells."""
+    table, _ = some_rows(60)
+    unequal = [np.zeros((2, 2))] * 30 + [np.zeros((2, 3))] * 30
+    with pytest.raises(DataError, match="cannot be read as tables of numbers") as refused:
+        dpselect.VotesSelector(LinearRegression()).fit(table, unequal)
+    assert refused.value.__context__ is None

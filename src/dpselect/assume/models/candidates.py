@@ -115,8 +115,8 @@ class SubsetRule(Candidates):
             if not 0 < term < 1 << self.width or term & taken:
                 raise AssumptionError("Each term needs columns of its own, inside the table's columns.")
             taken |= term
-        if self.max_size is not None and not self.max_size >= 0:
-            raise AssumptionError(f"max_size is {self.max_size}; it must be 0 or more.")
+        if self.max_size is not None and not (isinstance(self.max_size, int | np.integer) and self.max_size >= 0):
+            raise AssumptionError(f"max_size is {self.max_size!r}; it must be a whole number, 0 or more.")
         object.__setattr__(self, "_ways", self._count_ways())
         if self.count < 1:
             raise AssumptionError(

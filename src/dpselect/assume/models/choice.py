@@ -39,8 +39,14 @@ class Choice:
                 f"mechanism is {self.mechanism!r}; it must be one of {', '.join(map(repr, MECHANISMS))}."
             )
         if self.candidates is not None and not isinstance(self.candidates, Subsets | Candidates):
+            _require_list(self.candidates)
             # Models may come from a generator, and a recipe may be made more than once.
             object.__setattr__(self, "candidates", [_model(each) for each in self.candidates])
+
+
+def _require_list(given: object) -> None:
+    if not isinstance(given, Iterable):
+        raise AssumptionError(f"candidates is {given!r}; it must be a list of models, Subsets(...) or left out.")
 
 
 def _model(model: Model) -> Model:

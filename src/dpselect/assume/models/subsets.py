@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpselect.assume.models.candidates import CandidateList, Candidates, SubsetRule, mask_of
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import INTERCEPT, Column
@@ -76,8 +78,7 @@ def _places(columns: Sequence[Column], name: str | int) -> list[int]:
         found = [i for i, column in enumerate(columns) if column.name == name]
         found = found or [i for i, column in enumerate(columns) if {f.variable for f in column.factors} == {name}]
     else:
-        place = int(name)
-        found = [place] if 0 <= place < len(columns) else []
+        found = [int(name)] if isinstance(name, int | np.integer) and 0 <= name < len(columns) else []
     if not found:
         known = ", ".join(column.name for column in columns[:8]) + (", ..." if len(columns) > 8 else "")
         raise AssumptionError(f"{name!r} is not a column of the study; the columns are {known}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -122,5 +121,5 @@ def parse_address(text: str) -> Database | None:
 def is_path(source: object) -> bool:
     """Whether a source is the name of something on disk, or several."""
     if isinstance(source, list):
-        return bool(source) and all(is_path(each) for each in source)
-    return isinstance(source, str | Path | os.PathLike)
+        return bool(source) and all(isinstance(each, str | os.PathLike) for each in source)
+    return isinstance(source, str | os.PathLike)

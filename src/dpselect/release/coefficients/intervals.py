@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+
 from dpselect.errors import AssumptionError
 
 IntervalKind = Literal["plain", "after-selection"]
@@ -25,7 +27,7 @@ class Intervals:
 
 def check_level(level: float) -> None:
     """Refuse what is not a level of confidence."""
-    if not 0.5 <= level <= 0.999:
+    if not (isinstance(level, float | int | np.floating) and 0.5 <= level <= 0.999):
         raise AssumptionError(f"level is {level!r}; it must be between 0.5 and 0.999 (0.95 is usual).")
 
 

@@ -67,10 +67,22 @@ class PrivateSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return 0.0
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose columns of X with a differential-privacy guarantee, spending epsilon."""
+        """Choose columns of X with a differential-privacy guarantee, spending epsilon.
+
+        A fit that is refused leaves the selector as it was, with the choice that was paid for earlier, if any.
+        """
+        before = dict(self.__dict__)
+        try:
+            return self._fitted(X, y)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fitted(self, X: Any, y: Any) -> Self:
         X, y = self._checked(X, y)
         self.selection_ = self._select(X, y)
-        offset = int(self.fit_intercept)
+        offset = 1 if self.fit_intercept else 0
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         chosen = [
             j - offset

@@ -15,6 +15,7 @@ from dpselect.release.account import account_of
 from dpselect.release.selection import Selection
 from dpselect.use.select import choose_by_estimator, choose_model, rule_for_estimators
 from dpselect.use.selectors.base import PrivateSelector
+from dpselect.use.selectors.complaints import quoting_nothing
 from dpselect.use.selectors.estimators import check_fits, check_fresh, unfitted
 from dpselect.use.selectors.responses import cell_by_cell, one_kind
 
@@ -79,5 +80,5 @@ class VotesSelector(PrivateSelector):
         if self.estimator is None:
             return super()._checked(X, y, numeric=True)
         check_fresh(self.estimator)
-        X, y = super()._checked(X, cell_by_cell(y), numeric=False)
+        X, y = super()._checked(X, quoting_nothing(lambda: cell_by_cell(y)), numeric=False)
         return X, one_kind(y)
