@@ -102,8 +102,9 @@ def number_in(cell: Any) -> float:
         return number_of(cell)
     if isinstance(cell, bytes):
         return number_of(cell.decode("utf-8", "replace"))
-    numbers = int | float | np.bool_ | np.integer | np.floating | Decimal | Fraction
-    if not isinstance(cell, numbers) or isinstance(cell, np.timedelta64):  # a length of time is NumPy's integer, too
+    if isinstance(cell, np.timedelta64):  # an integer, as NumPy has it, and a length of time
+        return math.nan
+    if not isinstance(cell, int | float | np.bool_ | np.integer | np.floating | Decimal | Fraction):
         return math.nan
     try:
         number = float(cell)

@@ -54,7 +54,7 @@ def _arrow(convert: Callable[[], Any]) -> Any:
 
 
 def _is_a_guess(series: nw.Series[Any]) -> bool:
-    """Whether a column's type says no more than what was found in its cells: objects, and pandas' strings and categories of both."""
+    """Whether a column's type says no more than was found in its cells: objects, pandas' strings, and categories of both."""
     if not nw.dependencies.is_pandas_like_series(series.to_native()):
         # Arrow itself has no objects, and damaged types of which no more than that should be asked.
         return nw.dependencies.is_polars_series(series.to_native()) and series.dtype == nw.Object()
