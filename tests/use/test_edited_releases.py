@@ -1,4 +1,4 @@
-"""Whatever somebody has made of a release's JSON text, reading it ends in a value that prints or in one sentence."""
+"""Whatever somebody has made of a release's JSON text, reading it ends in a value that prints and writes, or in one sentence."""
 
 import copy
 import json
@@ -9,7 +9,27 @@ import pytest
 import dpselect
 from dpselect.errors import DataError, DpselectError
 
-JUNK = (None, -1, 0, 1e308, 10**400, "x", "", [], {}, [1], True, float("nan"), {"a": 1}, "1e400", "NaN", [[[[]]]])
+JUNK = (
+    None,
+    -1,
+    0,
+    1e308,
+    10**12,
+    10**400,
+    "x",
+    "",
+    [],
+    {},
+    [1],
+    True,
+    float("nan"),
+    float("inf"),
+    "\ud800",
+    {"a": 1},
+    "1e400",
+    "NaN",
+    [[[[]]]],
+)
 GONE = object()
 
 
@@ -74,9 +94,34 @@ def test_every_edit_is_read_or_refused_in_a_sentence(released, kind):
                 assert "\n" not in str(refusal)
                 outcomes["refused"] += 1
             else:
-                assert str(again) and repr(again)
+                shown = (str(again), repr(again), again._repr_html_(), again.to_json())
+                assert all(each.encode() for each in shown)
                 outcomes["read"] += 1
     assert min(outcomes.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("place", "junk"),
+    [
+        ("width", 10**12),
+        ("always", [10**12]),
+        ("always", [-1]),
+        ("terms", [[10**12]]),
+    ],
+)
+def test_columns_that_would_fill_the_memory_are_refused(released, place, junk):
+    values = edited(json.loads(released["selection"].to_json()), ("recipe", "candidates", place), junk)
+    with pytest.raises(DataError, match=r"more columns than any study|is outside the table's \d+ columns"):
+        dpselect.Selection.from_json(json.dumps(values))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_what_is_no_number_of_json_is_refused(released, number):
+    text = released["coefficients"].to_json()
+    values = json.loads(text)
+    values["noisy_moments"]["values"][0] = "HERE"
+    with pytest.raises(DataError, match="not the JSON text"):
+        dpselect.Coefficients.from_json(json.dumps(values).replace('"HERE"', number))
 
 
 @pytest.mark.parametrize("text", ["", "null", "[" * 100_000, "{}", '{"format": []}', "1e999"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from operator import index
@@ -14,7 +15,7 @@ from dpselect.assume.models.recipe import Recipe
 from dpselect.assume.models.vote_rule import VoteRule
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.canonical import readable_json
-from dpselect.assume.study.columns import INTERCEPT
+from dpselect.assume.study.columns import INTERCEPT, MOST_COLUMNS
 from dpselect.errors import DataError
 from dpselect.release.html_table import html_table
 from dpselect.release.ledger.records import Receipt
@@ -128,7 +129,17 @@ def _recipe_from_dict(values: dict[str, Any]) -> Recipe:
 
 
 def _candidates_from_dict(values: dict[str, Any]) -> Candidates:
+    width = index(values["width"])
+    if width > MOST_COLUMNS + 1:  # the intercept's
+        raise DataError(f"The candidates have more columns than any study, which has at most {MOST_COLUMNS:,} and one.")
     if values["rule"] == "list":
-        return CandidateList(values["width"], tuple(mask_of(model) for model in values["models"]))
-    terms = tuple(mask_of(term) for term in values["terms"])
-    return SubsetRule(values["width"], terms, mask_of(values["always"]), values["max_size"], values["empty"])
+        return CandidateList(width, tuple(_mask(model, width) for model in values["models"]))
+    terms = tuple(_mask(term, width) for term in values["terms"])
+    return SubsetRule(width, terms, _mask(values["always"], width), values["max_size"], values["empty"])
+
+
+def _mask(columns: Sequence[int], width: int) -> int:
+    """The mask of columns that are within the width: of a larger one it might not fit into memory."""
+    if not all(0 <= index(column) < width for column in columns):
+        raise DataError(f"A column of the candidates is outside the table's {width} columns.")
+    return mask_of(columns)
