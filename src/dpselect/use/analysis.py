@@ -20,6 +20,7 @@ from dpselect.report.board.board import board_page
 from dpselect.report.public.document import FORMAT as REPORT
 from dpselect.report.public.document import Document, choice_from_dict, estimate_from_dict, today
 from dpselect.report.public.page import report_page
+from dpselect.use.shell.files import require_apart, require_writable, write_text
 
 FORMAT = "dpselect analysis 1"
 
@@ -59,16 +60,18 @@ class Analysis:
             raise AssumptionError(f"{page.name!r} is no name for a page: it must end in .html.")
         beside = page.with_suffix(".json")
         sheet = [] if board is None else [Path(board)]
+        require_apart([page, beside, *sheet])
+        require_writable(page, beside, *sheet)
         for file in (page, beside, *sheet):
             if file.exists():
                 raise AssumptionError(
                     f"{file.name} is there already, and may hold a release that was paid for; name another."
                 )
         document = self.document(title)
-        page.write_text(report_page(document), encoding="utf-8")
-        beside.write_text(document.to_json(), encoding="utf-8")
+        write_text(beside, document.to_json())
+        write_text(page, report_page(document))
         for file in sheet:
-            file.write_text(board_page(document), encoding="utf-8")
+            write_text(file, board_page(document))
         return page
 
     def document(self, title: str = "") -> Document:

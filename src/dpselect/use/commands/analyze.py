@@ -21,7 +21,7 @@ from dpselect.report.public.text import analysis_lines, coefficient_columns, coe
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
 from dpselect.use.analyze import run_analysis
 from dpselect.use.shell.delivery import File, deliver, names
-from dpselect.use.shell.files import require_writable
+from dpselect.use.shell.files import require_apart, require_writable
 from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
 from dpselect.use.shell.options import (
     CSV,
@@ -125,8 +125,10 @@ def command(
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
-    require_writable(page, page.with_suffix(".json"), *([] if board is None else [board]))
     draft = Draft(page, title, [*plan.words, rows.label, till.place])
+    places = [page, draft.report, *([] if board is None else [Path(board)])]
+    require_writable(*places)
+    require_apart([draft.file, *places], [(study, "the study"), *till.files, *rows.files])
     if draft.read():
         _finish(draft, board, lambda document: _show(document, till, as_json, quiet, page))
         return

@@ -26,7 +26,8 @@ from dpselect.report.custodian.remarks import (
 )
 from dpselect.use.commands.analyze import parse_split
 from dpselect.use.rehearsal import RUNS, Rehearsal
-from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
+from dpselect.use.shell.ledgers import Till, beside
 from dpselect.use.shell.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
 from dpselect.use.shell.settings import Settings
 from dpselect.use.shell.sources import Rows
@@ -85,6 +86,8 @@ def command(
         rehearsal = Rehearsal(assumptions, settings.choice, settings.budget, parse_split(split), run, models)
     if output is not None:
         require_writable(output)
+        require_apart([output], [(study, "the study"), *Till(str(beside(study))).files, *rows.files])
+        require_kind(output, f"<title>{WATERMARK}".encode(), "a custodian's page")
     rows.require_rows()
     rows.check(assumptions)
     with waiting(f"Reading {rows.label}", quiet):

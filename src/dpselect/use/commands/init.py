@@ -11,9 +11,9 @@ import click
 from dpselect.assume.study.schema import study_schema
 from dpselect.errors import DpselectError
 from dpselect.gather.sources.text_form import options_of
-from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
 from dpselect.use.shell.options import CSV, OPTIONAL_DATA, QUIET
-from dpselect.use.shell.sources import csv_form, guessed_form, named_and_unnamed, source_of
+from dpselect.use.shell.sources import Rows, csv_form, guessed_form, label, named_and_unnamed, source_of
 from dpselect.use.shell.terminal import answer_json, tell, visible
 from dpselect.use.statement.codebook import read_codebook
 from dpselect.use.statement.new_study import new_study
@@ -59,6 +59,10 @@ def command(
         raise DpselectError(f"{output!r} exists already; give another --output, or --force to overwrite it.")
     require_writable(output)
     stated = csv_form(options)
+    read = [] if codebook is None else [(codebook, "the code book")]
+    require_apart([output], [*Rows(data, label(data)).files, *read])
+    if Path(output).suffix != ".toml":
+        require_kind(output, b"[response]", "a study file")
     form = guessed_form(data, stated)
     columns, unnamed = named_and_unnamed(source_of(data, form))
     book = {} if codebook is None else read_codebook(codebook)

@@ -10,6 +10,7 @@ import click
 
 from dpselect.rehearse.simulate.tables import SEED
 from dpselect.report.paper.pages import NAMES, PaperRun, run_figure
+from dpselect.use.shell.files import require_apart
 from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, heading, sharing, show_table
 
@@ -41,6 +42,9 @@ def command(
     names = NAMES if figure == "all" else (figure,)
     if data is not None and figure not in ("fig3", "fig4"):
         raise click.UsageError("--data belongs to fig3 or fig4; name one of them.")
+    if data is not None:
+        for ending in (".png", ".svg", ".csv", "_statements.csv", "_statements.json"):
+            require_apart([Path(output) / f"{figure}{ending}"], [(data, "where the rows are")])
     runs = []
     for name in names:
         with sharing(f"{name}", quiet or as_json) as progress:

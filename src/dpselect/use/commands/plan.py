@@ -15,7 +15,7 @@ from dpselect.rehearse.planning.plan import Plan, plan_study
 from dpselect.report.paper.figures import save_figure
 from dpselect.report.paper.plan_figure import outlook_figure, plan_figure
 from dpselect.use.interval_plan import ExpectedIntervals, expected_intervals
-from dpselect.use.shell.files import require_writable
+from dpselect.use.shell.files import require_apart, require_kind, require_writable
 from dpselect.use.shell.options import EPSILON, JSON, METHOD, QUIET, STUDY
 from dpselect.use.shell.outlook import show_outlook
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
@@ -59,7 +59,11 @@ def command(output: str | None, as_json: bool, quiet: bool, **given: Any) -> Non
     """
     target = Path(output).with_suffix("") if output is not None else None
     if target is not None:
-        require_writable(target.with_suffix(".png"), target.with_suffix(".svg"))
+        pictures = target.with_suffix(".png"), target.with_suffix(".svg")
+        require_writable(*pictures)
+        require_apart(pictures, [(given["study"], "the study")])
+        for picture, mark in zip(pictures, (b"\x89PNG", b"<svg"), strict=True):
+            require_kind(picture, mark, "a picture")
     with sharing("Planning", quiet or as_json) as progress:
         found = _found(progress, **given)
         lengths = _lengths(found, **given)

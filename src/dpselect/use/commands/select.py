@@ -25,7 +25,7 @@ from dpselect.use.gathering import gather_for
 from dpselect.use.select import choose_from
 from dpselect.use.select_tuned import tune_and_choose, tuning_charges
 from dpselect.use.shell.delivery import deliver, names
-from dpselect.use.shell.files import require_writable
+from dpselect.use.shell.files import require_apart, require_writable
 from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
 from dpselect.use.shell.options import (
     CSV,
@@ -84,14 +84,15 @@ def command(
     choice, budget = settings.choice, settings.budget
     charges = _charges(assumptions, choice, budget, tune)
     spare = Path(study).with_suffix(".selection.json")
-    if output is not None:
-        require_writable(output)
+    files = [] if output is None else [Path(output)]
+    require_writable(*files)
+    for place in (spare, *files):
+        require_apart([place], [(study, "the study"), *till.files, *rows.files])
     rows.check(assumptions)
     till.confirm(budget, yes, *charges)
     if not tune:
         with rows.reading(assumptions, quiet) as progress:
             table = gather_for(rows.table(assumptions), assumptions, choice, budget, progress=progress)
-    files = [] if output is None else [Path(output)]
     with held(lambda: f"Stopped; what was paid for is {f'in {names(files)}' if files else 'shown above'}.") as hold:
         account = HeldAccount(till.open(), rows.label, analyst(), hold)
         release: Selection | TunedSelection

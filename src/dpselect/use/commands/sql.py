@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dpselect.gather.saved.sql import aggregate_query
-from dpselect.use.shell.files import require_writable, write_text
+from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
 from dpselect.use.shell.options import STUDY
 from dpselect.use.statement.study import read_study
 
@@ -37,5 +37,7 @@ def command(study: str, dialect: str, table: str, booleans: tuple[str, ...], out
         click.echo(query)
         return
     require_writable(output)
+    require_apart([output], [(study, "the study")])
+    require_kind(output, b"-- dpselect: exact sums", "a query of `dpselect sql`")
     write_text(output, query if query.endswith("\n") else query + "\n")
     click.echo(f"Wrote {output}. Its answer, as CSV, is for the custodian's eyes only.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -12,6 +12,9 @@ from dpselect.errors import DpselectError
 
 ROOM = 1 << 20
 """Bytes that must be free for a report; the largest is a few tens of thousands."""
+
+HEAD = 2048
+"""Bytes in which a file says of what kind it is."""
 
 LONGEST_NAME = 200
 """Bytes of a file's name that leave room for the names of what is written beside it."""
@@ -50,11 +53,48 @@ def require_writable(*paths: Place) -> None:
             raise DpselectError(f"The name {target.name[:20]!r}... is too long for a file: give a shorter one.")
         if target.is_dir():
             raise DpselectError(f"{str(target)!r} is a folder; give the name of a file to write.")
+        if target.exists() and not target.is_file():  # what root writes to /dev/null would take its place
+            raise DpselectError(f"{str(target)!r} is no ordinary file; give the name of a file to write.")
         if not target.parent.is_dir():
             raise DpselectError(f"The folder {str(target.parent)!r} does not exist; create it, or write elsewhere.")
         with _partial(target) as partial:
             with os.fdopen(_new(partial, 0o600), "wb") as file:
                 file.write(bytes(ROOM))
+
+
+def require_apart(outputs: Sequence[Place], inputs: Iterable[tuple[Place, str]] = ()) -> None:
+    """Refuse to write over what a command reads or charges, or two things to one file, before anything is charged.
+
+    `inputs` are places, each with what it is; all that lies in a folder is part of it.
+    """
+    taken = list(inputs)
+    for output in outputs:
+        for place, what in taken:
+            if _is_of(Path(output), Path(place)):
+                raise DpselectError(f"{str(output)!r} is {what}, and would be written over: give another name.")
+        taken.append((output, "also the name of another file that is written"))
+
+
+def require_kind(path: Place, mark: bytes, kind: str) -> None:
+    """Refuse to write over a file that is not of the kind that is written, known by a mark near its beginning."""
+    target = Path(path)
+    if not target.exists():
+        return
+    with target.open("rb") as file:
+        head = file.read(HEAD)
+    if head and mark not in head:
+        raise DpselectError(f"{str(target)!r} is there already and is not {kind}: give another name, or move it.")
+
+
+def _is_of(output: Path, place: Path) -> bool:
+    """Whether two names are of one file, through links too, or the second is a folder that the first lies in."""
+    one, other = Path(os.path.realpath(output)), Path(os.path.realpath(place))
+    if one == other or other in one.parents:
+        return True
+    try:
+        return output.samefile(place)
+    except OSError:  # one of them is not there yet
+        return False
 
 
 def _new(path: Path, mode: int) -> int:

@@ -53,6 +53,12 @@ class Till:
         """The same, wherever a command is given."""
         return self.shown if is_address(self.path) else str(Path(self.path).absolute())
 
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The files of the ledger, those that SQLite keeps beside it too, for what is written to keep away from."""
+        endings = () if is_address(self.path) else ("", "-wal", "-shm", "-journal")
+        return [(f"{self.path}{ending}", "the ledger's") for ending in endings]
+
     def existing(self) -> Ledger | None:
         """The ledger if there is one; what an interrupted creation left behind is none."""
         try:

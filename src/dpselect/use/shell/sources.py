@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from dpselect.errors import DataError
 from dpselect.gather.saved.answers import moments_from_answer
 from dpselect.gather.saved.moments_file import moments_files
 from dpselect.gather.sources.arrow import check_schema, kinds_of
+from dpselect.gather.sources.excel import split_sheet
 from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
 from dpselect.gather.sources.open import ColumnType, open_stream, plain_form, read_schema
 from dpselect.gather.sources.source import Csv, parse_address
@@ -62,6 +64,18 @@ class Rows:
         """The database that holds the rows, if one does."""
         database = parse_address(self.source) if isinstance(self.source, str) else None
         return database.engine if database is not None else ""
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The files and folders of the rows, as far as the address names them, for what is written to keep away from."""
+        given = self.source.path if isinstance(self.source, Csv) else self.source
+        path = str(given if self.answer is None else self.answer)
+        database = parse_address(path) if self.answer is None else None
+        if database is not None:
+            listed = [database.path] if database.engine == "duckdb" and database.path else []
+        else:
+            listed = [path, split_sheet(path)[0], *glob(path, recursive=True)]
+        return [(each, "where the rows are") for each in listed]
 
     def require_rows(self) -> None:
         """Refuse sums, from which nobody can tell what was clipped or missing."""
