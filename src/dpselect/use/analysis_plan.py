@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dpselect.assume.models.budget import Budget, Price
 from dpselect.assume.models.choice import Choice
@@ -41,10 +42,11 @@ class AnalysisPlan:
     tune: bool = False
 
     @property
-    def words(self) -> list[str]:
-        """What is asked for, to tell one request from another: how, at what price and of which study."""
-        asked = [f"{each.what} by {each.mechanism} at {each.epsilon} and {each.delta}" for each in self.charges]
-        return [self.assumptions.hash, self.choice.method, str(self.budget.epsilon), str(self.budget.delta), *asked]
+    def asked(self) -> list[Any]:
+        """All that is asked for, as plain values, to tell one request from another; the charges have the recipe's hash."""
+        price = [str(self.budget.epsilon), str(self.budget.delta)]
+        wanted = [self.intervals.level, self.intervals.kind, self.scale, self.tune]
+        return [self.assumptions.hash, self.choice.method, *price, *wanted, [each.to_json() for each in self.charges]]
 
 
 def rows_to_suppose(assumptions: Assumptions, choice: Choice) -> int | None:

@@ -54,7 +54,7 @@ REFUSED = {
     "a spare place that is the ledger": ([*SELECT, "--ledger", "study.selection.json"], "is the ledger's"),
     "a board over the ledger": ([*ANALYZE, "--board", "study.budget.db"], "is the ledger's"),
     "a board over the report": ([*ANALYZE, "-o", "new.html", "--board", "new.json"], "is also the name of another"),
-    "a board over the draft": ([*ANALYZE, "-o", "new.html", "--board", "new.paid.json"], "is also the name of another"),
+    "a board over the draft": ([*ANALYZE, "-o", "new.html", "--board", "new.paid.json"], "does not end in .paid.json"),
     "a report over the ledger": ([*ANALYZE, "--ledger", "report.json"], "is the ledger's"),
     "a draft over the ledger": ([*ANALYZE, "--ledger", "report.paid.json"], "is the ledger's"),
     "a report over the answer": (

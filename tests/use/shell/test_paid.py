@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 
 from dpselect.errors import DpselectError
+from dpselect.release.coefficients.drawn import Drawn
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
 from dpselect.use.shell.paid import Draft
+from dpselect.use.shell.sources import Rows
 
 BOUNDS = "lower = 0\nupper = 1\n"
 ASKED = ["analyze", "study.toml", "rows.csv", "--epsilon", "1", "--delta", "1e-6", "--title", "Ours"]
 FINISHED = "An earlier run had paid for this and was stopped: it is finished now, and nothing was charged."
+FORM = ("delimiter", "encoding", "decimal")
 PROGRAM = """
 import os, signal, sys
 import {module} as module
@@ -33,12 +36,12 @@ def place(tmp_path, monkeypatch):
     Path("rows.csv").write_text("x,y\n" + "".join(f"{i / 100},{i / 100}\n" for i in range(100)))
 
 
-def killed_at(where):
+def killed_at(where, asked=ASKED):
     """Run an analysis that is killed when it comes to a function."""
     module, name = where.rsplit(".", 1)
     paths = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(module=module, name=name), *ASKED],
+        [sys.executable, "-c", PROGRAM.format(module=module, name=name), *asked],
         env={**os.environ, **paths},
         check=False,
         timeout=120,
@@ -67,6 +70,131 @@ def test_the_same_command_finishes_what_was_drawn(where, capsys):
     assert command_line.run(["verify", "report.html", "--ledger", "study.budget.db"]) == 0
     assert command_line.run(ASKED) == 0
     assert charges() == 4
+
+
+QUERIES = [f"duckdb:?query=SELECT * FROM '{name}.csv'" for name in ("rows", "others")]
+
+
+def test_a_query_of_other_rows_does_not_take_it_up(capsys):
+    Path("others.csv").write_text(Path("rows.csv").read_text())
+    asked = [[query if word == "rows.csv" else word for word in ASKED] for query in QUERIES]
+    killed_at("dpselect.release.coefficients.drawn.coefficients_from", asked[0])
+    assert "SELECT" not in Path("report.paid.json").read_text(encoding="utf-8")  # a query may tell something
+    assert command_line.run(asked[1]) == 2
+    assert command_line.run(asked[0]) == 0
+    assert (charges(), files()) == (2, ["report.html", "report.json"])
+
+
+def test_a_password_is_no_part_of_what_is_compared():
+    one, other = (
+        Rows.from_options(f"postgresql://me:{secret}@host/db?table=t&password={secret}", dict.fromkeys(FORM))
+        for secret in ("first", "second")
+    )
+    assert one.address == other.address
+    assert Rows.from_options("postgresql://me@host/other?table=t", dict.fromkeys(FORM)).address != one.address
+
+
+def test_two_runs_for_one_report_do_not_meet(monkeypatch, capsys):
+    """The first has found no draft and reads its rows; a second would draw, and its draft would be written over."""
+    from dpselect.use import gathering
+
+    real, codes = gathering.gather_blocks, []
+
+    def meanwhile(*given, **more):
+        codes.append(command_line.run(ASKED))
+        return real(*given, **more)
+
+    monkeypatch.setattr(gathering, "gather_blocks", meanwhile)
+    assert command_line.run(ASKED) == 0
+    assert codes == [2]
+    assert "Another run is at work on 'report.html'" in capsys.readouterr().err
+    assert (charges(), files()) == (2, ["report.html", "report.json"])
+    assert not list(Path().glob(".report*"))
+
+
+def test_a_lock_that_a_killed_run_left_stops_nobody():
+    killed_at("dpselect.use.gathering.gather_blocks")
+    assert Path(".report.paid.json.lock").exists()
+    assert command_line.run(ASKED) == 0
+    assert not Path(".report.paid.json.lock").exists()
+
+
+def test_without_locks_what_another_run_left_is_kept(monkeypatch):
+    """A file system that knows none; then nothing is written over or removed that this run has not written."""
+
+    def none(descriptor, how):
+        raise OSError("no locks")
+
+    monkeypatch.setattr("fcntl.flock", none)
+    real = Draft.keep
+
+    def keep(draft, paid):
+        if not Path("report.paid.json").exists():
+            Path("report.paid.json").write_text("another's")
+        real(draft, paid)
+        if isinstance(paid, Drawn):
+            Path("report.paid.json").write_text("a third's")
+
+    monkeypatch.setattr(Draft, "keep", keep)
+    assert command_line.run(ASKED) == 0
+    assert Path("report.paid.1.json").read_text() == "another's"
+    assert Path("report.paid.json").read_text() == "a third's"
+
+
+@pytest.mark.parametrize(
+    ("where", "charged", "said"),
+    [
+        ("dpselect.use.analyze.plan_estimate", 1, "its coefficients are not."),
+        ("dpselect.release.estimate.noisy_moments", 2, "the charge for its coefficients had begun"),
+    ],
+)
+def test_whether_the_coefficients_were_charged_is_said_truly(where, charged, said, monkeypatch, capsys):
+    killed_at(where)
+    assert charges() == charged
+    assert command_line.run(ASKED) == 0
+    assert said in capsys.readouterr().err
+    before = charges()
+
+    def fails(*_, **__):
+        raise DpselectError("No.")
+
+    monkeypatch.setattr(where, fails)
+    assert command_line.run(ASKED) == 2
+    said = said if charged == 1 else "its coefficients had been charged too when the run was stopped"
+    assert (charges() - before, said in capsys.readouterr().err) == (charged, True)
+
+
+def test_a_draft_that_was_edited_says_nothing_of_what_it_holds(capsys):
+    killed_at("dpselect.use.analyze.plan_estimate")
+    draft = json.loads(Path("report.paid.json").read_text(encoding="utf-8"))
+    title = json.loads(draft["alone"]) | {"title": "Theirs"}
+    for alone in (
+        "a secret",
+        '{"format": "dpselect bounds 1"}',
+        json.dumps(title, indent=2, ensure_ascii=False) + "\n",
+    ):
+        Path("report.paid.json").write_text(json.dumps(draft | {"alone": alone, "says": "a secret"}), encoding="utf-8")
+        assert command_line.run(ASKED) == 2
+        err = capsys.readouterr().err
+        assert "and is damaged" in err and "secret" not in err
+    assert files() == ["report.paid.json"]
+
+
+@pytest.mark.parametrize("asked", [["-o", "report.paid.html"], ["--board", "other.paid.json"]])
+def test_the_name_of_a_draft_is_for_drafts(asked, capsys):
+    assert command_line.run([*ASKED, *asked]) == 2
+    assert "does not end in .paid.json" in capsys.readouterr().err
+    assert not Path("study.budget.db").exists()
+
+
+def test_bounds_alone_say_what_they_are(capsys):
+    asked = [*ASKED, "--method", "pcls", "--tune"]
+    killed_at("dpselect.use.select_tuned.minimize", asked)
+    assert command_line.run(asked) == 0
+    assert "no model was chosen" in capsys.readouterr().err
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["format"] == "dpselect bounds 1"
+    assert command_line.run(["verify", "report.json"]) == 2
+    assert "These are bounds that were bought" in capsys.readouterr().err
 
 
 def test_a_choice_that_was_drawn_alone_is_delivered_alone(capsys):
@@ -99,23 +227,31 @@ def test_a_run_that_was_killed_after_its_files_is_not_written_twice(monkeypatch)
         {"1e-6": "1e-7"},
         {"--title": "--ledger", "Ours": "other.db"},
         {"--title": "--method", "Ours": "pcls"},
+        {"Ours": "Theirs"},
+        {"rows.csv": "elsewhere/rows.csv"},
+        {"1": "1 --level 0.9"},
+        {"1": "1 --intervals after-selection"},
+        {"1": "1 --max-size 0"},
+        {"1": "1 --mechanism exponential"},
+        {"1": "1 --split 1:1"},
+        {"1": "1 --delimiter ,"},
     ],
 )
 def test_what_another_command_left_is_not_taken_up(change, capsys):
     killed_at("dpselect.release.coefficients.drawn.coefficients_from")
+    Path("elsewhere").mkdir()
+    Path("elsewhere/rows.csv").write_text(Path("rows.csv").read_text())
     Path("other.toml").write_text(Path("study.toml").read_text() + 'label = "another"\n')
     Path("others.csv").write_text(Path("rows.csv").read_text())
     capsys.readouterr()
-    assert command_line.run([change.get(word, word) for word in ASKED]) == 2
+    assert command_line.run([part for word in ASKED for part in change.get(word, word).split()]) == 2
     assert capsys.readouterr().err == (
         "'report.paid.json' holds what another command had paid for when it was stopped: give that one again to finish it, or "
         "another file with -o.\n"
     )
     assert (charges(), files()) == (2, ["report.paid.json"])
-    assert (
-        command_line.run(["analyze", "--level", "0.9", "--ledger", str(Path("study.budget.db").absolute()), *ASKED[1:]])
-        == 0
-    )
+    same = ["--ledger", str(Path("study.budget.db").absolute()), "--board", "board.html", "-q", "-y"]
+    assert command_line.run([*ASKED, *same]) == 0
     assert (charges(), files()) == (2, ["report.html", "report.json"])
 
 
@@ -131,7 +267,8 @@ def test_a_disk_that_cannot_keep_it_stops_nothing(monkeypatch):
     def full(*_, **__):
         raise DpselectError("No room.")
 
-    monkeypatch.setattr("dpselect.use.shell.paid.write_text", full)
+    for write in ("write_text", "write_aside"):
+        monkeypatch.setattr(f"dpselect.use.shell.paid.{write}", full)
     assert command_line.run(ASKED) == 0
     assert (charges(), files()) == (2, ["report.html", "report.json"])
 

@@ -56,7 +56,9 @@ def _rule(assumptions: Assumptions, subsets: Subsets) -> SubsetRule:
         if not always >> place & 1:
             key = place if subsets.split else column.term
             terms[key] = terms.get(key, 0) | mask_of([place])
-    return SubsetRule(len(columns), tuple(terms.values()), always, subsets.max_size, subsets.empty)
+    # More than all columns is all of them: a report has no place for a number that says no more.
+    limit = min(subsets.max_size, len(columns)) if isinstance(subsets.max_size, int) else subsets.max_size
+    return SubsetRule(len(columns), tuple(terms.values()), always, limit, subsets.empty)
 
 
 def model_mask(assumptions: Assumptions, model: Model) -> int:

@@ -13,6 +13,8 @@ from typing import Any
 from dpselect.errors import DataError
 
 TUNED = "dpselect tuned selection 1"
+BOUNDS = "dpselect bounds 1"
+"""What is left of a run that bought bounds and then failed: no report."""
 LARGEST = 64 * 2**20
 """Characters; a report has some tens of thousands."""
 
@@ -46,6 +48,11 @@ def require_form(values: Any) -> None:
     formats = {"dpselect report 1": "report", "dpselect selection 1": "selection", TUNED: "tuned"}
     stated = values.get("format") if isinstance(values, dict) else None
     kind = formats.get(stated) if isinstance(stated, str) else None
+    if stated == BOUNDS:
+        raise DataError(
+            "These are bounds that were bought, and no model was chosen with them, so there is no report to verify: look up "
+            "their receipt with `dpselect budget`."
+        )
     if kind is None:
         raise DataError("This is not a dpselect report: its format is not one that this version knows.")
     where = next(_problems(values, _schema()["$defs"][kind], kind), None)

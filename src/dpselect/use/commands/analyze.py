@@ -125,20 +125,26 @@ def command(
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
         raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
-    draft = Draft(page, title, [*plan.words, rows.label, till.place])
+    draft = Draft(page, title, [plan.asked, rows.address, till.place])
     places = [page, draft.report, *([] if board is None else [Path(board)])]
     require_writable(*places)
     require_apart([draft.file, *places], [(study, "the study"), *till.files, *rows.files])
-    if draft.read():
-        _finish(draft, board, lambda document: _show(document, till, as_json, quiet, page))
-        return
-    rows.check(assumptions)
-    if scale == "odds":
-        require_rows(rows.table(assumptions))
-    till.confirm(plan.budget, yes, *plan.charges)
-    with held(lambda: f"Stopped; what was paid for is in {names((draft.report, page))}.") as hold:
-        document = _run(rows, plan, HeldAccount(till.open(), rows.label, analyst(), hold), draft, title, quiet)
-        _hand_over(document, draft, board, lambda: _show(document, till, as_json, quiet, page))
+
+    def show(document: Document) -> None:
+        _show(document, till, as_json, quiet, page)
+
+    with draft.taken():
+        if draft.read():
+            _finish(draft, board, show)
+            return
+        rows.check(assumptions)
+        if scale == "odds":
+            require_rows(rows.table(assumptions))
+        till.confirm(plan.budget, yes, *plan.charges)
+        with held(lambda: f"Stopped; what was paid for is in {names((draft.report, page))}.") as hold:
+            account = HeldAccount(till.open(), rows.label, analyst(), hold, draft.note)
+            document = _run(rows, plan, account, draft, title, quiet)
+            _hand_over(document, draft, board, lambda: show(document))
 
 
 def parse_split(text: str | None) -> tuple[str, str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from dpselect.use.shell.options import (
     TUNE,
     YES,
 )
+from dpselect.use.shell.paid import bounds_text
 from dpselect.use.shell.settings import Settings
 from dpselect.use.shell.signals import held
 from dpselect.use.shell.sources import Rows
@@ -130,8 +130,8 @@ def _tuned(
         return tune_and_choose(source, assumptions, choice, budget.epsilon, account, keep=bought.append)
     except BaseException:
         if bought:
-            text = json.dumps(bought[0].to_dict(), indent=2, ensure_ascii=False)
-            deliver([(spare, lambda: text + "\n")], lambda: None, lambda: text, spare=spare)
+            text = bounds_text(bought[0])
+            deliver([(spare, lambda: text)], lambda: None, lambda: text, spare=spare)
             tell(f"The bounds were bought and are paid for: {bought[0]}, in {spare}; no model was chosen.")
         raise
 

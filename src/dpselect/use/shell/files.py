@@ -13,6 +13,9 @@ from dpselect.errors import DpselectError
 ROOM = 1 << 20
 """Bytes that must be free for a report; the largest is a few tens of thousands."""
 
+PAID = ".paid.json"
+"""How the names of drafts end: see `shell/paid.py`."""
+
 HEAD = 2048
 """Bytes in which a file says of what kind it is."""
 
@@ -51,6 +54,10 @@ def require_writable(*paths: Place) -> None:
         target = Path(path)
         if len(os.fsencode(target.name)) > LONGEST_NAME:
             raise DpselectError(f"The name {target.name[:20]!r}... is too long for a file: give a shorter one.")
+        if target.name.endswith(PAID):
+            raise DpselectError(
+                f"{str(target)!r} is a name for what an interrupted run has paid for: give one that does not end in {PAID}."
+            )
         if target.is_dir():
             raise DpselectError(f"{str(target)!r} is a folder; give the name of a file to write.")
         if target.exists() and not target.is_file():  # what root writes to /dev/null would take its place

@@ -115,14 +115,22 @@ class Till:
 
 @dataclass(frozen=True, slots=True)
 class HeldAccount(Account):
-    """Public. An account whose first charge makes signals wait until what was paid for is written."""
+    """Public. An account whose first charge makes signals wait until what was paid for is written; `note` is told of each."""
 
     hold: Callable[[], None] = lambda: None
+    note: Callable[[str], None] = lambda charge: None
 
     def charge(self, charge: Charge) -> Receipt | None:
-        """The receipt, once the charge is on disk."""
+        """The receipt, once the charge is on disk. `note` hears "charging" before it, then "charged" or "refused"."""
         self.hold()
-        return Account.charge(self, charge)
+        self.note("charging")
+        try:
+            receipt = Account.charge(self, charge)
+        except BudgetExceeded:
+            self.note("refused")
+            raise
+        self.note("charged")
+        return receipt
 
 
 def spent_text(ledger: Ledger) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
 
 import click
 
@@ -21,7 +23,7 @@ from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.excel import split_sheet
 from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
 from dpselect.gather.sources.open import ColumnType, open_stream, plain_form, read_schema
-from dpselect.gather.sources.source import Csv, parse_address
+from dpselect.gather.sources.source import Csv, Database, parse_address
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text_form import guess_form, stated_form
 from dpselect.gather.sums.moments import Moments
@@ -66,6 +68,17 @@ class Rows:
         return database.engine if database is not None else ""
 
     @property
+    def address(self) -> list[Any]:
+        """All that tells these rows from others, wherever a command is given, but no password; plain values."""
+        text = self.source if isinstance(self.source, Csv) else None
+        path = self.answer or (self.source if text is None else os.fspath(text.path))
+        database = None if self.answer is not None else parse_address(path)
+        if database is not None:
+            return [os.getcwd(), *_without_password(database), database.table, database.query]
+        form = [] if text is None else [text.delimiter, text.encoding, text.decimal]
+        return ["rows" if self.answer is None else "answer", os.path.abspath(path), *form]
+
+    @property
     def files(self) -> list[tuple[str, str]]:
         """The files and folders of the rows, as far as the address names them, for what is written to keep away from."""
         given = self.source.path if isinstance(self.source, Csv) else self.source
@@ -97,6 +110,18 @@ class Rows:
         """Gather moments alone."""
         with self.reading(assumptions, quiet) as progress:
             return gather_table(self.table(assumptions), assumptions, progress)
+
+
+def _without_password(database: Database) -> list[Any]:
+    """The address of a database in parts, of which none is its password."""
+    if database.engine != "postgresql":
+        return [database.uri]
+    try:
+        parts = urlsplit(database.uri)
+    except ValueError:  # it will not be opened either
+        return [database.place]
+    options = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if "password" not in pair[0].lower()]
+    return [database.place, parts.username, parts.path, options]
 
 
 def csv_form(options: dict[str, Any]) -> dict[str, str]:
