@@ -20,6 +20,7 @@ from dpselect.report.board.board import board_page
 from dpselect.report.public.document import FORMAT as REPORT
 from dpselect.report.public.document import Document, choice_from_dict, estimate_from_dict, today
 from dpselect.report.public.page import report_page
+from dpselect.report.public.titles import check_title
 from dpselect.use.shell.files import require_apart, require_writable, write_text
 
 FORMAT = "dpselect analysis 1"
@@ -76,6 +77,7 @@ class Analysis:
 
     def document(self, title: str = "") -> Document:
         """What a report shows, dated today."""
+        check_title(title)
         return Document(
             title=title, made=today(), selection=self.selection, coefficients=self.coefficients, tuned=self.tuned
         )

@@ -281,3 +281,21 @@ def test_a_damaged_file_is_named_and_nothing_is_charged(text, capsys):
         "'report.paid.json' should hold what an interrupted run had paid for, and is damaged: move it elsewhere.\n"
     )
     assert not Path("study.budget.db").exists()
+
+
+TITLES = {"half a character": "\udcff", "two lines": "a\nb", "an escape": "\x1b[2J", "too long": "a" * 10_001}
+
+
+@pytest.mark.parametrize("title", TITLES.values(), ids=TITLES)
+def test_a_title_that_no_report_could_have_is_refused_before_it_is_paid_for(title, capsys):
+    assert command_line.run([*ASKED[:-1], title]) == 2
+    err = capsys.readouterr().err
+    assert "it must be one line of text that can be printed" in err and err.count("\n") == 1
+    assert not Path("study.budget.db").exists()
+
+
+@pytest.mark.parametrize("more", [["--max-size", "10000"], ["--max-size", "1" * 30], ["--title", "a" * 10_000]])
+def test_what_is_accepted_and_paid_for_verifies(more):
+    assert command_line.run([*ASKED, *more]) == 0
+    assert command_line.run(["verify", "report.json", "--ledger", "study.budget.db"]) == 0
+    assert command_line.run(["verify", "report.html"]) == 0

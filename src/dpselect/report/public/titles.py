@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from dpselect.assume.study.assumptions import Assumptions
 from dpselect.assume.study.columns import Column, Factor
-from dpselect.assume.study.names import Level
+from dpselect.assume.study.names import Level, is_printable, shown
 from dpselect.assume.study.variables import Numeric, Variable
+from dpselect.errors import AssumptionError
+
+LONGEST_TITLE = 10_000
+"""Letters of a headline, as the published form of a report has it."""
+
+
+def check_title(title: str) -> str:
+    """The title itself; refused is a headline that no report could have, before anything is paid for it."""
+    if not isinstance(title, str) or len(title) > LONGEST_TITLE or not is_printable(title):
+        raise AssumptionError(
+            f"The title is {shown(title)}; it must be one line of text that can be printed, of at most {LONGEST_TITLE:,} letters."
+        )
+    return title
 
 
 def variable_title(variable: Variable, *, unit: bool = False) -> str:

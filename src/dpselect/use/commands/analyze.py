@@ -18,6 +18,7 @@ from dpselect.report.public.document import Document
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import analysis_lines, coefficient_columns, coefficient_rows, estimate_remarks
+from dpselect.report.public.titles import check_title
 from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
 from dpselect.use.analyze import run_analysis
 from dpselect.use.shell.delivery import File, deliver, names
@@ -110,6 +111,7 @@ def command(
     choice three fifths, and the coefficients the rest, unless --split says otherwise. The page and the JSON file beside it may be
     published.
     """
+    check_title(title)
     assumptions = read_study(study)
     till, rows = Till.from_options(study, options), Rows.from_options(data, options)
     settings = Settings(**options)

@@ -28,6 +28,7 @@ from dpselect.report.custodian.curves import curve_chart
 from dpselect.report.custodian.page import custodian_page
 from dpselect.report.public.document import Document, today
 from dpselect.report.public.page import report_page
+from dpselect.report.public.titles import check_title
 from dpselect.report.public.words import guarantee_sentence
 from dpselect.report.verify.answers import Check
 from dpselect.report.verify.verify import check_report
@@ -170,7 +171,7 @@ def place_order(study: Path, source: Source, asked: dict[str, str]) -> Order:
         assumptions=stated(study),
         budget=Budget(exact_epsilon(asked.get("epsilon", "")), exact_delta(asked.get("delta", "") if both else 0)),
         coefficients=both,
-        title=asked.get("title", ""),
+        title=check_title(asked.get("title", "")),
         number=1 + max(reports(study), default=0),
     )
     ledger.check(*_charges(order))
