@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dpselect.assume.study.canonical import sha256_of
+from dpselect.assume.study.canonical import readable_json, sha256_of
 from dpselect.errors import DataError, DpselectError
 from dpselect.release.coefficients.drawn import Drawn
 from dpselect.release.selection import Selection
@@ -175,7 +175,7 @@ class Draft:
 
 def bounds_text(bounds: Tuned) -> str:
     """Bounds that were bought, without a model: a JSON text that says what it is."""
-    return json.dumps({"format": BOUNDS, **bounds.to_dict()}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return readable_json({"format": BOUNDS, **bounds.to_dict()}) + "\n"
 
 
 def _locked(path: Path) -> int | None:
