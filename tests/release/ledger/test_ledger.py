@@ -397,8 +397,9 @@ def test_a_busy_ledger_is_waited_for_and_the_wait_is_announced_and_bounded(share
 
 
 def test_a_wait_must_be_a_number_of_seconds():
-    with pytest.raises(AssumptionError, match="wait is nan"):
-        Ledger(epsilon=1, wait=float("nan"))
+    for wait, shown in ((float("nan"), "nan"), ("x", "'x'"), (None, "None"), (-1, "-1"), ([1], r"\[1\]")):
+        with pytest.raises(AssumptionError, match=f"wait is {shown}; it must be a number of seconds"):
+            Ledger(epsilon=1, wait=wait)
 
 
 def test_another_process_is_told_by_its_number(monkeypatch):

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Real
 
 from dpselect.errors import AssumptionError, LedgerError
 
@@ -27,8 +28,8 @@ class Patience:
     announce: Announce = log.warning
 
     def __post_init__(self) -> None:
-        if not self.limit >= 0:
-            raise AssumptionError(f"wait is {self.limit}; it must be a number of seconds, at least 0.")
+        if not isinstance(self.limit, Real) or not self.limit >= 0:
+            raise AssumptionError(f"wait is {self.limit!r}; it must be a number of seconds, at least 0.")
 
     def attempts(self, name: str) -> Iterator[float]:
         """Yield the seconds left, once for each attempt, with short random pauses between; LedgerError at the end."""
