@@ -173,6 +173,18 @@ def test_one_link_to_a_file_elsewhere_is_a_file_like_any_other(folder, tmp_path)
     assert gather_table(tmp_path / "links", STUDY).integers() == gather_table(folder / "1.parquet", STUDY).integers()
 
 
+def test_a_link_to_a_folder_within_a_folder_is_not_left_out_in_silence(folder, tmp_path):
+    """Below a folder links are not followed, for one may lead back; a pattern follows them, and sees what it sees twice."""
+    (tmp_path / "more").mkdir()
+    os.rename(folder / "2.parquet", tmp_path / "more" / "2.parquet")
+    os.symlink(tmp_path / "more", folder / "more")
+    with pytest.raises(DataError, match=r"more' is a link to a folder, .* give a pattern"):
+        gather_table(folder, STUDY)
+    assert gather_table(str(folder / "**" / "*.parquet"), STUDY).n == 20
+    os.rename(folder / "more", folder / "_more")  # what starts so is not data
+    assert gather_table(folder, STUDY).n == 10
+
+
 def test_a_link_to_nowhere_is_one_sentence(folder):
     os.symlink(folder / "none.parquet", folder.parent / "3.parquet")
     with pytest.raises(DataError, match=r"There is no file|cannot be read: No such file"):

@@ -33,8 +33,15 @@ def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def _folder_files(folder: str) -> list[str]:
     hidden = (".", "_")
-    inside = [path for path in Path(folder).rglob("*") if path.is_file()]
-    data = [path for path in inside if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)]
+    inside = Path(folder).rglob("*")
+    shown = [path for path in inside if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)]
+    for path in shown:
+        if path.is_symlink() and path.is_dir():
+            raise DataError(
+                f"{str(path)!r} is a link to a folder, and links within a folder are not followed: give a pattern, such as "
+                f"'{folder.rstrip('/')}/**/*.csv', which follows them, or take the link away."
+            )
+    data = [path for path in shown if path.is_file()]
     if not data:
         raise DataError(f"The folder {folder!r} holds no data files: give a folder of Parquet, Arrow or CSV files.")
     return sorted(map(str, data))
