@@ -164,6 +164,19 @@ def test_whether_the_coefficients_were_charged_is_said_truly(where, charged, sai
     assert (charges() - before, said in capsys.readouterr().err) == (charged, True)
 
 
+def test_odds_that_are_lost_between_two_rounds_are_said_to_be_charged(capsys):
+    """No round is kept by itself: docs/THREAT_MODEL.md names this gap."""
+    response = '[response]\nname = "y"\nkind = "binary"\nlevels = [0, 1]\n'
+    Path("study.toml").write_text(f'{response}[[predictors]]\nname = "x"\n{BOUNDS}')
+    Path("rows.csv").write_text("x,y\n" + "".join(f"{i / 100},{i % 2}\n" for i in range(100)))
+    asked = [*ASKED, "--scale", "odds"]
+    killed_at("dpselect.release.odds.release.next_center", asked)
+    assert charges() == 2
+    assert command_line.run(asked) == 0
+    assert "the charge for its coefficients had begun when the run was stopped" in capsys.readouterr().err
+    assert (charges(), files()) == (2, ["report.json"])
+
+
 def test_a_draft_that_was_edited_says_nothing_of_what_it_holds(capsys):
     killed_at("dpselect.use.analyze.plan_estimate")
     draft = json.loads(Path("report.paid.json").read_text(encoding="utf-8"))
