@@ -28,7 +28,7 @@ class Patience:
     announce: Announce = log.warning
 
     def __post_init__(self) -> None:
-        if not isinstance(self.limit, Real) or not self.limit >= 0:
+        if not isinstance(self.limit, int | float | Real) or not self.limit >= 0:
             raise AssumptionError(f"wait is {self.limit!r}; it must be a number of seconds, at least 0.")
 
     def attempts(self, name: str) -> Iterator[float]:
