@@ -37,6 +37,7 @@ def everything():
 
 IS_THERE = "is there already and is not"
 REFUSED = {
+    "a folder as the ledger": ([*ANALYZE, "--ledger", "/"], "is a folder; give the path of a file for the ledger"),
     "a check over the ledger": ([*CHECK, "-o", "study.budget.db"], "is the ledger's"),
     "a check over a file of SQLite's": ([*CHECK, "-o", "study.budget.db-wal"], "is the ledger's"),
     "a check over the rows": ([*CHECK, "-o", "rows.csv"], "is where the rows are"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
@@ -56,7 +57,8 @@ class Till:
     @property
     def files(self) -> list[tuple[str, str]]:
         """The files of the ledger, those that SQLite keeps beside it too, for what is written to keep away from."""
-        endings = () if is_address(self.path) else ("", "-wal", "-shm", "-journal")
+        no_file = is_address(self.path) or os.path.isdir(self.path)  # a folder is refused where it is opened
+        endings = () if no_file else ("", "-wal", "-shm", "-journal")
         return [(f"{self.path}{ending}", "the ledger's") for ending in endings]
 
     def existing(self) -> Ledger | None:
