@@ -155,11 +155,9 @@ def ctrl_c():
 def test_ctrl_c_stops_a_run(threads):
     products = table(3, 22)
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         for _ in range(100):
             lattice_losses(products, 1.0, threads=threads)
-    assert time.monotonic() - start < 20
 
 
 def test_other_threads_run_meanwhile():

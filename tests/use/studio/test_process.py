@@ -2,7 +2,6 @@
 
 import os
 import pty
-import resource
 import signal
 import socket
 import subprocess
@@ -142,17 +141,3 @@ def test_a_release_under_way_is_written_before_it_ends(start):
     assert code == 0
     assert err.startswith("A release is under way")
     assert (studio.folder / "study.report-1.html").exists()
-
-
-def test_it_starts_in_a_few_imports_of_numpy(tmp_path):
-    """Processor time as a ratio: two seconds on an idle machine are many times this."""
-
-    def seconds(arguments):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *arguments], env=ENVIRONMENT, capture_output=True, check=True, cwd=tmp_path)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    numpy = min(seconds(["-c", "import numpy"]) for _ in range(3))
-    studio = min(seconds(["-c", "import dpselect.use.studio.server"]) for _ in range(3))
-    assert studio < 12 * numpy
