@@ -1,4 +1,4 @@
-"""What is no JSON, or would fill the memory, is refused where a release is read; `tests/use/test_edited_releases.py` edits the rest."""
+"""What is no JSON, or would fill the memory, is refused where a release is read; tests of edits are beside `use`."""
 
 import json
 
