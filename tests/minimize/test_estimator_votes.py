@@ -1,6 +1,7 @@
 """Votes of any estimator: what a block says is a function of its own rows, and nothing else is heard."""
 
 import logging
+import os
 import random
 import sys
 import threading
@@ -189,3 +190,24 @@ def test_text_stays_text():
     for neither in (np.array(["2020-01-01"], "M8[D]"), np.array([b"a"]), np.zeros(1, dtype=[("a", float)])):
         with pytest.raises(DataError, match="numbers or text"):
             one_kind(neither)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_process_that_is_forked_while_others_vote_has_turns_of_its_own():
+    taken, done = threading.Event(), threading.Event()
+
+    def vote():
+        with door._TURN:
+            taken.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=vote)
+    thread.start()
+    assert taken.wait(60)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if door._TURN.acquire(blocking=False) else 1)
+    done.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

@@ -32,6 +32,16 @@ _TURN = threading.RLock()
 """What silences a program and what seeds its generators belongs to all of its threads, so they take turns."""
 
 
+def _renew_turn() -> None:
+    """In a process that was forked: the thread whose turn it was does not live there, and would never end it."""
+    global _TURN  # noqa: PLW0603
+    _TURN = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_turn)
+
+
 def estimator_votes(
     fit: FitBlock,
     X: NDArray[np.float64],

@@ -63,6 +63,12 @@ def test_all_subsets_are_the_masks_in_integer_order():
     assert not SubsetRule(3, (3, 4)).is_full_lattice
 
 
+def test_a_size_is_kept_as_what_json_can_write():
+    assert type(SubsetRule(3, (1, 2, 4), max_size=np.int64(2)).max_size) is int
+    with pytest.raises(AssumptionError, match="max_size is True; it must be a whole number"):
+        SubsetRule(3, (1, 2, 4), max_size=True)
+
+
 def test_at_most_four_of_forty_columns_are_102_090_and_never_stored():
     rule = SubsetRule(40, tuple(1 << j for j in range(40)), max_size=4)
     assert rule.count == 102_090

@@ -178,7 +178,9 @@ def test_a_link_to_a_folder_within_a_folder_is_not_left_out_in_silence(folder, t
     (tmp_path / "more").mkdir()
     os.rename(folder / "2.parquet", tmp_path / "more" / "2.parquet")
     os.symlink(tmp_path / "more", folder / "more")
-    with pytest.raises(DataError, match=r"more' is a link to a folder, .* give a pattern"):
+    with pytest.raises(
+        DataError, match=r"more' is a link to a folder or to nothing, .* put what it leads to in its place"
+    ):
         gather_table(folder, STUDY)
     assert gather_table(str(folder / "**" / "*.parquet"), STUDY).n == 20
     os.rename(folder / "more", folder / "_more")  # what starts so is not data
@@ -257,3 +259,9 @@ def test_a_folder_named_metadata_is_no_table(folder):
     (folder.parent / "metadata").mkdir()
     (folder.parent / "metadata" / "notes.metadata.json").write_text("{}")
     assert gather_table(folder, STUDY).n == 20
+
+
+def test_a_link_to_nothing_within_a_folder_is_not_left_out_in_silence(folder, tmp_path):
+    os.symlink(tmp_path / "gone", folder / "gone.parquet")
+    with pytest.raises(DataError, match=r"gone\.parquet' is a link to a folder or to nothing"):
+        gather_table(folder, STUDY)

@@ -193,3 +193,48 @@ def test_labels_are_numbers_too_so_no_cell_decides_whether_a_classifier_is_refus
     selector = dpselect.VotesSelector(LogisticRegression(), epsilon=1e6)
     assert not selector.fit(X, Y).get_support().any()  # every block abstains, as the documents say
     selector.fit(X, np.where(np.arange(300) == 7, 0.5, LABELS))
+
+
+class HidesItsFit(BaseEstimator):
+    """What it learnt has a name of its own; scikit-learn asks it, and its coefficients can be read."""
+
+    def fit(self, X, y):
+        self._model = LinearRegression().fit(X, y)
+        return self
+
+    def __sklearn_clone__(self):
+        return copy.deepcopy(self)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+
+class ShowsItsCoefficients(HidesItsFit):
+    __sklearn_is_fitted__ = None
+
+    @property
+    def coef_(self):
+        return self._model.coef_
+
+
+class Penalized(BaseEstimator):
+    """A parameter that ends in an underscore, because its name alone is a word of Python's."""
+
+    def __init__(self, lambda_=1.0):
+        self.lambda_ = lambda_
+
+    def fit(self, X, y):
+        self.coef_ = Lasso(self.lambda_ / 100).fit(X, y).coef_
+        return self
+
+
+@pytest.mark.parametrize("kind", [HidesItsFit, ShowsItsCoefficients])
+def test_a_fit_under_any_name_is_refused_once_it_is_one(kind):
+    check_fresh(kind())
+    with pytest.raises(AssumptionError):
+        check_fresh(kind().fit(X, Y))
+
+
+def test_a_parameter_is_no_fit():
+    check_fresh(Penalized())
+    check_fits(Penalized(), 40, 3, text=False)

@@ -35,25 +35,26 @@ def everything():
     return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
 
+DATABASE = "is a database, perhaps a ledger"
 IS_THERE = "is there already and is not"
 REFUSED = {
     "a folder as the ledger": ([*ANALYZE, "--ledger", "/"], "is a folder; give the path of a file for the ledger"),
-    "a check over the ledger": ([*CHECK, "-o", "study.budget.db"], "is the ledger's"),
+    "a check over the ledger": ([*CHECK, "-o", "study.budget.db"], DATABASE),
     "a check over a file of SQLite's": ([*CHECK, "-o", "study.budget.db-wal"], "is the ledger's"),
     "a check over the rows": ([*CHECK, "-o", "rows.csv"], "is where the rows are"),
     "a check over the rows by another name": ([*CHECK, "-o", "link.html"], "is where the rows are"),
-    "a check over the ledger by a link": ([*CHECK, "-o", "twin.html"], "is the ledger's"),
+    "a check over the ledger by a link": ([*CHECK, "-o", "twin.html"], DATABASE),
     "a check over the study": ([*CHECK, "-o", "parts/../study.toml"], "is the study"),
     "a check over a part of the rows": (["check", "study.toml", "parts", "-o", "parts/b.csv"], "is where the rows are"),
     "a check over what a pattern finds": (["check", "study.toml", "pa*/*", "-o", "parts/b.csv"], "where the rows are"),
     "a check over another's page": ([*CHECK, "-o", "out.json"], f"{IS_THERE} a custodian's page"),
     "a check over what is no file": ([*CHECK, "-o", "pipe.html"], "is no ordinary file"),
-    "a query over the ledger": ([*SQL, "-o", "study.budget.db"], f"{IS_THERE} a query"),
+    "a query over the ledger": ([*SQL, "-o", "study.budget.db"], DATABASE),
     "a query over the study": ([*SQL, "-o", "study.toml"], "is the study"),
-    "a choice over the ledger": ([*SELECT, "-o", "study.budget.db"], "is the ledger's"),
+    "a choice over the ledger": ([*SELECT, "-o", "study.budget.db"], DATABASE),
     "a choice over the rows": ([*SELECT, "-o", "rows.csv"], "is where the rows are"),
     "a spare place that is the ledger": ([*SELECT, "--ledger", "study.selection.json"], "is the ledger's"),
-    "a board over the ledger": ([*ANALYZE, "--board", "study.budget.db"], "is the ledger's"),
+    "a board over the ledger": ([*ANALYZE, "--board", "study.budget.db"], DATABASE),
     "a board over the report": ([*ANALYZE, "-o", "new.html", "--board", "new.json"], "is also the name of another"),
     "a board over the draft": ([*ANALYZE, "-o", "new.html", "--board", "new.paid.json"], "does not end in .paid.json"),
     "a report over the ledger": ([*ANALYZE, "--ledger", "report.json"], "is the ledger's"),
@@ -63,7 +64,13 @@ REFUSED = {
         "'out.json' is where the rows are",
     ),
     "a study over the rows": ([*INIT, "-o", "rows.csv"], "is where the rows are"),
-    "a study over the ledger": ([*INIT, "-o", "study.budget.db"], f"{IS_THERE} a study file"),
+    "a study over the ledger": ([*INIT, "-o", "study.budget.db"], DATABASE),
+    "a choice over the study's own ledger": ([*SELECT, "--ledger", "z.db", "-o", "study.budget.db"], DATABASE),
+    "a page in the folder of the rows": (
+        ["analyze", "study.toml", "parts", "--epsilon", "1", "-o", "parts/new.html"],
+        "'parts/new.html' would lie in 'parts', which is where the rows are: write it elsewhere",
+    ),
+    "a board over the lock": ([*ANALYZE, "--board", ".report.paid.json.lock"], "does not end in .paid.json"),
     "a study over its code book": ([*INIT, "--codebook", "out.json", "-o", "out.json"], "is the code book"),
 }
 

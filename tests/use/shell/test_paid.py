@@ -193,6 +193,33 @@ def test_a_draft_that_was_edited_says_nothing_of_what_it_holds(capsys):
     assert files() == ["report.paid.json"]
 
 
+def test_a_draft_whose_noise_was_edited_is_damaged(capsys):
+    killed_at("dpselect.release.coefficients.drawn.coefficients_from")
+    draft = json.loads(Path("report.paid.json").read_text(encoding="utf-8"))
+    draft["estimate"]["noisy_moments"]["noise"]["delta"] = 10**30
+    Path("report.paid.json").write_text(json.dumps(draft), encoding="utf-8")
+    assert command_line.run(ASKED) == 2
+    assert "and is damaged" in capsys.readouterr().err
+    assert files() == ["report.paid.json"]
+
+
+def test_the_same_command_from_another_folder_finishes_it(monkeypatch):
+    killed_at("dpselect.release.coefficients.drawn.coefficients_from")
+    Path("below").mkdir()
+    monkeypatch.chdir("below")
+    there = [f"../{word}" if word.startswith(("study", "rows")) else word for word in ASKED]
+    assert command_line.run([*there, "-o", "../report.html"]) == 0
+    monkeypatch.chdir("..")
+    assert (charges(), files()) == (2, ["report.html", "report.json"])
+
+
+def test_a_lock_that_is_a_link_is_not_followed(capsys):
+    Path(".report.paid.json.lock").symlink_to("elsewhere")
+    assert command_line.run(ASKED) == 2
+    assert "cannot be opened" in capsys.readouterr().err
+    assert not Path("elsewhere").exists() and not Path("study.budget.db").exists()
+
+
 @pytest.mark.parametrize("asked", [["-o", "report.paid.html"], ["--board", "other.paid.json"]])
 def test_the_name_of_a_draft_is_for_drafts(asked, capsys):
     assert command_line.run([*ASKED, *asked]) == 2

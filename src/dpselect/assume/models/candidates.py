@@ -115,8 +115,11 @@ class SubsetRule(Candidates):
             if not 0 < term < 1 << self.width or term & taken:
                 raise AssumptionError("Each term needs columns of its own, inside the table's columns.")
             taken |= term
-        if self.max_size is not None and not (isinstance(self.max_size, int | np.integer) and self.max_size >= 0):
-            raise AssumptionError(f"max_size is {self.max_size!r}; it must be a whole number, 0 or more.")
+        limit = self.max_size
+        if limit is not None:
+            if not isinstance(limit, int | np.integer) or isinstance(limit, bool) or limit < 0:
+                raise AssumptionError(f"max_size is {limit!r}; it must be a whole number, 0 or more.")
+            object.__setattr__(self, "max_size", int(limit))  # NumPy's cannot be written to a report
         object.__setattr__(self, "_ways", self._count_ways())
         if self.count < 1:
             raise AssumptionError(

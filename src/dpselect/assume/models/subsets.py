@@ -57,7 +57,9 @@ def _rule(assumptions: Assumptions, subsets: Subsets) -> SubsetRule:
             key = place if subsets.split else column.term
             terms[key] = terms.get(key, 0) | mask_of([place])
     # More than all columns is all of them: a report has no place for a number that says no more.
-    limit = min(subsets.max_size, len(columns)) if isinstance(subsets.max_size, int) else subsets.max_size
+    limit = subsets.max_size
+    if isinstance(limit, int | np.integer) and not isinstance(limit, bool):
+        limit = min(int(limit), len(columns))
     return SubsetRule(len(columns), tuple(terms.values()), always, limit, subsets.empty)
 
 

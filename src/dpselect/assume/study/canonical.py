@@ -13,9 +13,13 @@ def canonical_json(values: Any) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
+MARKUP = re.compile("<(?=[A-Za-z/!?])")
+"""What a browser takes for the beginning of markup."""
+
+
 def readable_json(values: Any) -> str:
     """JSON for people and programs alike. Names and titles in it are never markup, even if its file is opened as a page."""
-    return re.sub("<(?=[A-Za-z/!?])", r"\\u003c", json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
+    return MARKUP.sub(r"\\u003c", json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def sha256_of(values: Any) -> str:

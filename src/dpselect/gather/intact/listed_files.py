@@ -36,10 +36,10 @@ def _folder_files(folder: str) -> list[str]:
     inside = Path(folder).rglob("*")
     shown = [path for path in inside if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)]
     for path in shown:
-        if path.is_symlink() and path.is_dir():
+        if path.is_symlink() and not path.is_file():
             raise DataError(
-                f"{str(path)!r} is a link to a folder, and links within a folder are not followed: give a pattern, such as "
-                f"'{folder.rstrip('/')}/**/*.csv', which follows them, or take the link away."
+                f"{str(path)!r} is a link to a folder or to nothing, and within a folder such links are not followed: put what it "
+                "leads to in its place, or take the link away."
             )
     data = [path for path in shown if path.is_file()]
     if not data:

@@ -111,10 +111,11 @@ def dataset_files(dataset: Any) -> list[str]:
         if local is not None:
             here += [local] if os.path.exists(local) else []
             continue
-        others = elsewhere.setdefault(posixpath.normpath(file).lstrip("/"), [])
+        folder, name = posixpath.split(posixpath.normpath(file).lstrip("/"))
+        others = elsewhere.setdefault(posixpath.join(folder, _bare(name)), [])
         if any(map(system.equals, others)):
             raise DataError(
-                f"{file!r} is given twice: give it once, for a row that counts twice would need twice the noise."
+                f"{file!r} is given twice, or packed twice: give it once, for a row that counts twice would need twice the noise."
             )
         others.append(system)
     return here

@@ -22,6 +22,9 @@ class Intervals:
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        object.__setattr__(
+            self, "level", float(self.level)
+        )  # a NumPy number would be paid for and could not be written
         check_kind(self.kind)
 
 

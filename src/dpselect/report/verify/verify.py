@@ -9,7 +9,7 @@ from typing import Any
 
 from dpselect.assume.models.candidates import mask_of
 from dpselect.assume.models.recipe import Recipe
-from dpselect.assume.study.canonical import sha256_of
+from dpselect.assume.study.canonical import MARKUP, sha256_of
 from dpselect.errors import DataError, DpselectError, LedgerError
 from dpselect.release.account import software_version
 from dpselect.release.coefficients.coefficients import Coefficients
@@ -51,6 +51,14 @@ def is_page(text: str) -> bool:
     A mark that nobody sees before the page (of the order of bytes, for one) must not make a page something else.
     """
     return not text.lstrip().startswith("{")
+
+
+def is_disguised(text: str) -> bool:
+    """Whether a text is JSON with markup in it: a release all the same, but a browser could show it as a page of another kind.
+
+    dpselect writes none; others may, who write its JSON anew, so in a file that is named .json it is taken.
+    """
+    return not is_page(text) and MARKUP.search(text) is not None
 
 
 def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:

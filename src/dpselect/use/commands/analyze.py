@@ -130,7 +130,7 @@ def command(
     draft = Draft(page, title, [plan.asked, rows.address, till.place])
     places = [page, draft.report, *([] if board is None else [Path(board)])]
     require_writable(*places)
-    require_apart([draft.file, *places], [(study, "the study"), *till.files, *rows.files])
+    require_apart([*places, draft.file], [(study, "the study"), *till.files, *rows.files])
 
     def show(document: Document) -> None:
         _show(document, till, as_json, quiet, page)

@@ -10,7 +10,7 @@ from dpselect.errors import DataError
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.verify.answers import Answer, Check, overall
 from dpselect.report.verify.form import LARGEST, schema_text
-from dpselect.report.verify.verify import check_report, is_page
+from dpselect.report.verify.verify import check_report, is_disguised
 from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, tell, visible
 
@@ -56,7 +56,7 @@ def command(report: str | None, ledger: str | None, schema: bool, as_json: bool,
         click.echo(f"{report} verifies{'' if quiet else more}.")
 
 
-PAGES = {".html", ".htm", ".xhtml", ".xht", ".svg", ".xml", ".mhtml", ".shtml"}
+DISGUISED = "This is JSON with the marks of a page in it, and a browser may show another: rename it to .json."
 _MARKS = {
     "yes": lambda: click.style("holds", fg="green"),
     "no": lambda: click.style("FAILS", fg="red", bold=True),
@@ -71,15 +71,8 @@ def _checks(report: str, ledger: Ledger | None) -> list[Check]:
         return [Check(what, False, "This is far too long for a dpselect report.")]
     try:
         text = Path(report).read_text(encoding="utf-8")
-        if Path(report).suffix.lower() in PAGES and not is_page(text):
-            # A browser would show it as one, and a title in it can hold a page that hides all else.
-            return [
-                Check(
-                    what,
-                    False,
-                    "This is named as a page and is JSON: rename it to .json, for a browser may show another.",
-                )
-            ]
+        if Path(report).suffix.lower() != ".json" and is_disguised(text):
+            return [Check(what, False, DISGUISED)]
         return check_report(text, ledger)
     except UnicodeDecodeError:
         return [Check(what, False, "This is not text: give the JSON or the HTML file of a report.")]

@@ -109,6 +109,28 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _is_fitted(part: Any) -> bool:
-    """What fitting finds has a name that ends in an underscore."""
-    found = {name: value for name, value in getattr(part, "__dict__", {}).items() if name.endswith("_")}
-    return any(value is not None and value is not False for name, value in found.items() if not name.startswith("__"))
+    """What fitting finds has a name that ends in an underscore; or coefficients can be read; or the part itself says so."""
+    stated = _parameters(part)
+    found = [
+        value
+        for name, value in getattr(part, "__dict__", {}).items()
+        if name.endswith("_") and not name.startswith("__") and name not in stated
+    ]
+    return any(value is not None and value is not False for value in found) or _tells(part, stated)
+
+
+def _tells(part: Any, stated: dict[str, Any]) -> bool:
+    """Whether a part has coefficients, or says that it is fitted where one that is made anew from its parameters does not."""
+    try:
+        if part.coef_ is not None:
+            return True
+    except Exception:  # as it should be: nothing is fitted
+        pass
+    try:
+        return bool(part.__sklearn_is_fitted__()) and not type(part)(**stated).__sklearn_is_fitted__()
+    except Exception:
+        return False
+
+
+def _parameters(part: Any) -> dict[str, Any]:
+    return part.get_params(deep=False) if hasattr(part, "get_params") else {}

@@ -54,7 +54,7 @@ def require_writable(*paths: Place) -> None:
         target = Path(path)
         if len(os.fsencode(target.name)) > LONGEST_NAME:
             raise DpselectError(f"The name {target.name[:20]!r}... is too long for a file: give a shorter one.")
-        if target.name.endswith(PAID):
+        if target.name.endswith((PAID, f"{PAID}.lock")):
             raise DpselectError(
                 f"{str(target)!r} is a name for what an interrupted run has paid for: give one that does not end in {PAID}."
             )
@@ -62,6 +62,8 @@ def require_writable(*paths: Place) -> None:
             raise DpselectError(f"{str(target)!r} is a folder; give the name of a file to write.")
         if target.exists() and not target.is_file():  # what root writes to /dev/null would take its place
             raise DpselectError(f"{str(target)!r} is no ordinary file; give the name of a file to write.")
+        if target.exists() and _begins(target, b"SQLite format 3"):
+            raise DpselectError(f"{str(target)!r} is a database, perhaps a ledger: give another name.")
         if not target.parent.is_dir():
             raise DpselectError(f"The folder {str(target.parent)!r} does not exist; create it, or write elsewhere.")
         with _partial(target) as partial:
@@ -77,9 +79,21 @@ def require_apart(outputs: Sequence[Place], inputs: Iterable[tuple[Place, str]] 
     taken = list(inputs)
     for output in outputs:
         for place, what in taken:
+            if Path(os.path.realpath(place)) in Path(os.path.realpath(output)).parents:
+                raise DpselectError(
+                    f"{str(output)!r} would lie in {str(place)!r}, which is {what}: write it elsewhere."
+                )
             if _is_of(Path(output), Path(place)):
                 raise DpselectError(f"{str(output)!r} is {what}, and would be written over: give another name.")
         taken.append((output, "also the name of another file that is written"))
+
+
+def _begins(path: Path, mark: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(mark)) == mark
+    except OSError:  # whoever may not read it cannot write it either, or replaces it
+        return False
 
 
 def require_kind(path: Place, mark: bytes, kind: str) -> None:
@@ -94,9 +108,8 @@ def require_kind(path: Place, mark: bytes, kind: str) -> None:
 
 
 def _is_of(output: Path, place: Path) -> bool:
-    """Whether two names are of one file, through links too, or the second is a folder that the first lies in."""
-    one, other = Path(os.path.realpath(output)), Path(os.path.realpath(place))
-    if one == other or other in one.parents:
+    """Whether two names are of one file, through links too."""
+    if os.path.realpath(output) == os.path.realpath(place):
         return True
     try:
         return output.samefile(place)

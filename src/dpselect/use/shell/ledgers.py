@@ -52,7 +52,7 @@ class Till:
     @property
     def place(self) -> str:
         """The same, wherever a command is given."""
-        return self.shown if is_address(self.path) else str(Path(self.path).absolute())
+        return self.shown if is_address(self.path) else os.path.abspath(self.path)
 
     @property
     def files(self) -> list[tuple[str, str]]:

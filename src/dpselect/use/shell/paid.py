@@ -16,7 +16,9 @@ from dpselect.release.selection import Selection
 from dpselect.release.tune import Tuned
 from dpselect.release.tuned_selection import TunedSelection
 from dpselect.report.public.document import Document, today
+from dpselect.report.verify.answers import overall
 from dpselect.report.verify.form import BOUNDS, plain_values, require_form
+from dpselect.report.verify.verify import check_report
 from dpselect.use.shell.files import PAID, write_aside, write_text
 
 FORMAT = "dpselect paid 1"
@@ -153,7 +155,10 @@ class Draft:
             if drawn.what != "bounds" or drawn.guarantee.neighbors != drawn.assumptions.neighbors:
                 raise TypeError
         else:
-            require_form(plain_values((self.document() or drawn).to_json()))
+            report = (self.document() or drawn).to_json()
+            require_form(plain_values(report))
+            if overall(check_report(report)) == "no":
+                raise TypeError
 
     def _save(self) -> None:
         text = json.dumps(self._values)
@@ -178,10 +183,25 @@ def bounds_text(bounds: Tuned) -> str:
     return readable_json({"format": BOUNDS, **bounds.to_dict()}) + "\n"
 
 
+def _opened(path: Path) -> int:
+    """A descriptor of the lock, for writing if that may be, since some network disks lock nothing else; no link is followed."""
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o644)
+        except PermissionError:  # what another user's killed run left
+            return os.open(path, os.O_RDONLY | careful)
+    except OSError as problem:
+        reason = problem.strerror or "the system refused"
+        raise DpselectError(
+            f"{str(path)!r} cannot be opened ({reason}): remove it, or give another file with -o."
+        ) from None
+
+
 def _locked(path: Path) -> int | None:
     """A descriptor that holds the lock of a file, which is made for it; None if another program holds it."""
     while True:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
+        descriptor = _opened(path)
         try:
             import fcntl
 

@@ -74,7 +74,8 @@ class Rows:
         path = self.answer or (self.source if text is None else os.fspath(text.path))
         database = None if self.answer is not None else parse_address(path)
         if database is not None:
-            return [os.getcwd(), *_without_password(database), database.table, database.query]
+            here = [os.getcwd()] if database.engine == "duckdb" else []  # its queries may name files
+            return [*here, *_without_password(database), database.table, database.query]
         form = [] if text is None else [text.delimiter, text.encoding, text.decimal]
         return ["rows" if self.answer is None else "answer", os.path.abspath(path), *form]
 
