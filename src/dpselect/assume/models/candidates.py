@@ -115,16 +115,13 @@ class SubsetRule(Candidates):
             if not 0 < term < 1 << self.width or term & taken:
                 raise AssumptionError("Each term needs columns of its own, inside the table's columns.")
             taken |= term
-        limit = self.max_size
-        if limit is not None:
+        if (limit := self.max_size) is not None:
             if not isinstance(limit, int | np.integer) or isinstance(limit, bool) or limit < 0:
                 raise AssumptionError(f"max_size is {limit!r}; it must be a whole number, 0 or more.")
             object.__setattr__(self, "max_size", int(limit))  # NumPy's cannot be written to a report
         object.__setattr__(self, "_ways", self._count_ways())
         if self.count < 1:
-            raise AssumptionError(
-                "No candidate model is left: allow the empty model, more columns or a larger max_size."
-            )
+            raise AssumptionError("No candidate model is left: allow the empty one, more columns or a larger max_size.")
 
     @property
     def room(self) -> int:
