@@ -19,10 +19,8 @@ def count_rows(source: Any, assumptions: Assumptions) -> int:
     Refused where a source can be read only once, because then the rows themselves would be gone.
     """
     refuse_sums(source)
-    if isinstance(source, tuple):
-        return (
-            len(source[-1]) if source and hasattr(source[-1], "__len__") else 0
-        )  # no pair is refused where it is read
+    if isinstance(source, tuple):  # what is no pair is refused where it is read
+        return len(source[-1]) if source and hasattr(source[-1], "__len__") else 0
     if isinstance(source, str):
         source = parse_address(source) or source
     package = type(source).__module__.partition(".")[0]

@@ -123,6 +123,8 @@ def test_no_setting_of_pythons_decimals_makes_a_price_grow(precision, epsilon):
 def test_a_price_of_endless_digits_is_refused():
     with pytest.raises(AssumptionError, match="more than 40 digits"):
         Budget("0." + "3" * 41)
+    with pytest.raises(AssumptionError, match="more than 40 digits"):
+        exact_epsilon(10**5000)
 
 
 def test_what_is_left_is_never_shown_as_more_than_it_is_nor_what_is_spent_as_less():

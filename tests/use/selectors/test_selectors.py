@@ -199,6 +199,28 @@ def test_a_refused_fit_leaves_a_selector_as_it_was(estimator):
     assert selector.transform(table).shape == (300, max(selector.get_support().sum(), 1))
 
 
+def test_an_interrupt_after_the_charge_takes_no_choice_away(monkeypatch):
+    table, response = some_rows(300)
+    selector = dpselect.VotesSelector(epsilon=1, ledger=dpselect.Ledger(epsilon=1))
+    drawn = type(selector)._select
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    def draw(*given):
+        released.append(drawn(*given))
+        monkeypatch.setattr("dpselect.use.selectors.base.np.zeros", interrupted)
+        return released[0]
+
+    released = []
+    with monkeypatch.context() as patch:
+        patch.setattr(type(selector), "_select", draw)
+        with pytest.raises(KeyboardInterrupt):
+            selector.fit(table, response)
+    monkeypatch.undo()
+    assert selector.selection_ is released[0]
+
+
 def test_a_response_of_unequal_tables_is_not_described():
     """NumPy says the shapes of cells."""
     table, _ = some_rows(60)

@@ -13,7 +13,7 @@ from dpselect.use.studio.statement import (
     values_of_entries,
     values_of_settings,
 )
-from dpselect.use.studio.work import holds_already, save_study, study_values
+from dpselect.use.studio.study import holds_already, save_study, study_values
 
 COLUMNS = [
     ColumnType("age", "number", "int64"),

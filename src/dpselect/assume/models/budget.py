@@ -25,14 +25,16 @@ _TWELVE_DIGITS = Context(prec=12, rounding=ROUND_DOWN)
 
 def exact_decimal(value: Price, what: str) -> Decimal:
     """The decimal that a person wrote: 0.1 is one tenth, not the nearest double."""
-    written = str(value)
     try:
+        written = str(value)
         # Python also reads 1_0, and the digits of other scripts: nobody means to pay ten so.
         if "_" in written or not written.isascii():
             raise InvalidOperation
         decimal = value if isinstance(value, Decimal) else Decimal(written)
     except InvalidOperation:
         raise AssumptionError(f"{what} is {value!r}; it must be a number.") from None
+    except ValueError:  # Python writes no whole number of thousands of digits
+        raise AssumptionError(f"{what} has more than {MOST_DIGITS} digits; round it.") from None
     if not decimal.is_finite():
         raise AssumptionError(f"{what} is {value}; it must be a finite number.")
     if len(decimal.as_tuple().digits) > MOST_DIGITS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,11 +56,10 @@ def _rule(assumptions: Assumptions, subsets: Subsets) -> SubsetRule:
         if not always >> place & 1:
             key = place if subsets.split else column.term
             terms[key] = terms.get(key, 0) | mask_of([place])
-    # More than all columns is all of them: a report has no place for a number that says no more.
-    limit = subsets.max_size
-    if isinstance(limit, int | np.integer) and not isinstance(limit, bool):
-        limit = min(int(limit), len(columns))
-    return SubsetRule(len(columns), tuple(terms.values()), always, limit, subsets.empty)
+    rule = SubsetRule(len(columns), tuple(terms.values()), always, subsets.max_size, subsets.empty)
+    if rule.max_size is None or rule.max_size <= len(columns):
+        return rule
+    return replace(rule, max_size=len(columns))  # a report has no place for a number that says no more
 
 
 def model_mask(assumptions: Assumptions, model: Model) -> int:

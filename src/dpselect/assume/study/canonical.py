@@ -7,14 +7,13 @@ import json
 import re
 from typing import Any
 
+MARKUP = re.compile("<(?=[A-Za-z/!?])")
+"""What a browser takes for the beginning of markup."""
+
 
 def canonical_json(values: Any) -> str:
     """Sorted keys, no white space, shortest numbers: the same on every machine."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
-MARKUP = re.compile("<(?=[A-Za-z/!?])")
-"""What a browser takes for the beginning of markup."""
 
 
 def readable_json(values: Any) -> str:

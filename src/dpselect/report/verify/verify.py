@@ -30,6 +30,9 @@ from dpselect.report.verify.votes import rule_check
 
 SOLVED = {"format", "terms", "scaled", "alone", "residual_deviation", "r_squared", "rows", "intervals", "caveats"}
 """The parts of coefficients that follow from their noisy moments."""
+DISGUISED = (
+    "This is JSON with the marks of a page in it, and a browser may show another: give the file that dpselect wrote."
+)
 
 
 def read_report(text: str) -> tuple[Document, dict[str, Any]]:

@@ -10,7 +10,7 @@ from dpselect.errors import DataError
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.verify.answers import Answer, Check, overall
 from dpselect.report.verify.form import LARGEST, schema_text
-from dpselect.report.verify.verify import check_report, is_disguised
+from dpselect.report.verify.verify import DISGUISED, check_report, is_disguised
 from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, tell, visible
 
@@ -56,7 +56,6 @@ def command(report: str | None, ledger: str | None, schema: bool, as_json: bool,
         click.echo(f"{report} verifies{'' if quiet else more}.")
 
 
-DISGUISED = "This is JSON with the marks of a page in it, and a browser may show another: rename it to .json."
 _MARKS = {
     "yes": lambda: click.style("holds", fg="green"),
     "no": lambda: click.style("FAILS", fg="red", bold=True),

@@ -10,7 +10,8 @@ from dpselect.use.shell.failures import explain
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of, whole_page
 from dpselect.use.studio.papers import ledger_facts, open_ledger
 from dpselect.use.studio.statement import Problems
-from dpselect.use.studio.work import check_page, plan_facts, stated
+from dpselect.use.studio.study import stated
+from dpselect.use.studio.work import check_page, plan_facts
 
 BACK = '<main>\n<p class="note"><a href="check">Back to the studio</a></p>'
 

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.errors import BudgetExceeded, DpselectError
-from dpselect.report.verify.verify import is_disguised
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
 from dpselect.use.studio.papers import (
@@ -23,7 +22,8 @@ from dpselect.use.studio.papers import (
     same_python,
 )
 from dpselect.use.studio.session import Job, Verified
-from dpselect.use.studio.work import consequences, place_order, release, stated, verify_text
+from dpselect.use.studio.study import stated
+from dpselect.use.studio.work import consequences, place_order, release, verify_text
 
 USED = "This confirmation was used or withdrawn before; nothing more was charged."
 OTHER = "The study was changed since this release was asked for; nothing was charged. Ask for its price again."
@@ -169,10 +169,6 @@ def verify(request: Request) -> Response:
         text = report_text(session.study, int(number), page=True) if number.isdecimal() else sent.get("report", "")
         if not text.strip():
             raise DpselectError("Choose a report first: its HTML page or its JSON file.")
-        if is_disguised(text):
-            raise DpselectError(
-                "This is JSON with the marks of a page in it, and a browser may show another: verify its page."
-            )
         name = f"Report {number}" if number else "The report"
         session.verified = Verified(name, tuple(verify_text(text, session.study)))
     except Exception as problem:

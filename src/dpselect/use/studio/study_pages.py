@@ -17,7 +17,8 @@ from dpselect.use.studio.statement import (
     values_of_entries,
     values_of_settings,
 )
-from dpselect.use.studio.work import holds_already, open_source, save_study, study_values
+from dpselect.use.studio.study import holds_already, save_study, study_values
+from dpselect.use.studio.work import open_source
 
 CHANGED = "The study was changed elsewhere since this page was opened. What you see here is your version: save again to keep it."
 TEXT_FORM = ("delimiter", "encoding", "decimal")

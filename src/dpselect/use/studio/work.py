@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -15,7 +14,6 @@ from dpselect.assume.models.budget import EXACT, Budget, exact_delta, exact_epsi
 from dpselect.assume.models.choice import Choice
 from dpselect.assume.models.recipe import make_recipe
 from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.study_file import read_assumptions, write_assumptions
 from dpselect.errors import AssumptionError, DataError, DpselectError, LedgerError
 from dpselect.gather.table import table_cells
 from dpselect.rehearse.check.fit import measure_fit, near_twins
@@ -31,7 +29,7 @@ from dpselect.report.public.page import report_page
 from dpselect.report.public.titles import check_title
 from dpselect.report.public.words import guarantee_sentence
 from dpselect.report.verify.answers import Check
-from dpselect.report.verify.verify import check_report
+from dpselect.report.verify.verify import DISGUISED, check_report, is_disguised
 from dpselect.use.analysis_plan import plan_analysis, rows_to_suppose
 from dpselect.use.analyze import Paid, run_analysis
 from dpselect.use.interval_plan import expected_intervals
@@ -41,8 +39,8 @@ from dpselect.use.shell.files import require_writable, write_aside
 from dpselect.use.shell.ledgers import analyst
 from dpselect.use.shell.sources import guessed_form, named_columns, source_of
 from dpselect.use.shell.terminal import together
-from dpselect.use.statement.study import read_study
 from dpselect.use.studio.papers import Order, Source, ledger_of, report_files, reports
+from dpselect.use.studio.study import stated
 
 Tell = Callable[[str], None]
 AGAIN = 2.0
@@ -67,44 +65,6 @@ def open_source(address: str, form: dict[str, str]) -> Source:
     whole = guessed_form(address, form)
     columns = tuple(named_columns(source_of(address, whole)))
     return Source(address=address, form=tuple(whole.items()), columns=columns)
-
-
-def study_values(study: Path) -> dict[str, Any]:
-    """The study file as plain values, whether or not it is complete; empty if there is none.
-
-    A radius that is no more than the default is left out, so that it follows the response's bounds when they change.
-    """
-    if not study.exists():
-        return {}
-    try:
-        values = tomllib.loads(study.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        read_assumptions(study)  # says what is wrong with it
-        raise
-    if "formula" in values:
-        values = read_study(str(study)).to_dict()
-    response = values.get("response", {})
-    bounds = [response.get(side) for side in ("lower", "upper")]
-    if all(isinstance(bound, int | float) for bound in bounds) and values.get("radius") == (bounds[1] - bounds[0]) / 2:
-        del values["radius"]
-    return values
-
-
-def stated(study: Path) -> Assumptions:
-    """The study, complete; or one sentence about what is open."""
-    if not study.exists():
-        raise AssumptionError("There is no study yet: state where the rows are, then the variables.")
-    return read_study(str(study))
-
-
-def save_study(values: dict[str, Any], study: Path) -> None:
-    """Write the study file that the commands read."""
-    write_assumptions(Assumptions.from_dict(values), study)
-
-
-def holds_already(values: dict[str, Any], study: Path) -> bool:
-    """Whether the study file says just this: the same form was sent twice."""
-    return study.exists() and Assumptions.from_dict(values).to_dict() == stated(study).to_dict()
 
 
 def plan_facts(assumptions: Assumptions, rows: int, epsilon: str, r_squared: str) -> PlanFacts:
@@ -247,4 +207,6 @@ def _write(path: Path, text: str, tell: Tell) -> None:
 
 def verify_text(text: str, study: Path) -> list[Check]:
     """Check a report as a stranger would, and against the study's ledger if there is one."""
+    if is_disguised(text):
+        raise DataError(DISGUISED)
     return check_report(text, ledger_of(study))
