@@ -64,15 +64,14 @@ def estimator_votes(
     above, below = np.zeros((2, width), np.int64)
     dealt = (assigner or fresh_assigner(blocks, partitions, None)).draw({}, len(X))
     codes = np.unique(y, return_inverse=True)[1]
-    with _TURN:
-        for places in dealt:
-            order = np.lexsort((codes, *X.T[::-1], places))
-            starts = np.searchsorted(places[order], np.arange(blocks + 1))
-            for start, stop in pairwise(starts):
-                own = order[start:stop]
-                signs = _signs(fit, X[own], np.array(y[own].tolist()), width)
-                above += signs > 0
-                below += signs < 0
+    for places in dealt:
+        order = np.lexsort((codes, *X.T[::-1], places))
+        starts = np.searchsorted(places[order], np.arange(blocks + 1))
+        for start, stop in pairwise(starts):
+            own = order[start:stop]
+            signs = _signs(fit, X[own], np.array(y[own].tolist()), width)
+            above += signs > 0
+            below += signs < 0
     silent = np.zeros(int(intercept), np.int64)
     counted = [np.concatenate([silent, each]) for each in (above, below)]
     return Votes(counted[0], counted[1], partitions, blocks, columns, assumptions)

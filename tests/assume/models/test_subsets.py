@@ -40,6 +40,12 @@ def test_the_largest_size_does_not_count_what_is_always_in():
     assert (0, 2, 3) in found
 
 
+def test_a_largest_size_beyond_the_columns_is_the_number_of_columns():
+    assert candidates_for(STUDY, Subsets(max_size=10**400)).max_size == 5
+    assert candidates_for(STUDY, Subsets(max_size=6)) == candidates_for(STUDY, Subsets(max_size=5))
+    assert candidates_for(STUDY, Subsets(max_size=4)).max_size == 4
+
+
 def test_variables_can_be_always_in_by_name_or_place():
     for always in (("county",), (2, 3), ("county[b]", "county[c]")):
         assert all({0, 2, 3} <= set(model) for model in models(STUDY, Subsets(always=always)))
