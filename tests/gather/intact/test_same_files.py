@@ -142,6 +142,17 @@ def test_a_text_file_and_the_same_packed_are_not_two(tmp_path, names):
     assert gather_table(Csv(tmp_path / names[0]), STUDY).n == 1
 
 
+def test_nor_where_the_files_are_elsewhere(tmp_path):
+    system = fs.PyFileSystem(Elsewhere(fs.LocalFileSystem()))
+    files = [str(tmp_path / name) for name in ("p.csv", "p.csv.gz")]
+    for file, kind in zip(files, (open, gzip.open), strict=True):
+        with kind(file, "wt") as opened:
+            opened.write("a,y\n0,1\n")
+    with pytest.raises(DataError, match="is given twice, or packed twice"):
+        gather_table(ds.dataset(files, filesystem=system, format="csv"), STUDY)
+    assert gather_table(ds.dataset(files[1], filesystem=system, format="csv"), STUDY).n == 1
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [("1.parquet", "1.pq"), ("1.parquet", "1.snappy.parquet"), ("1.feather", "1.arrow"), ("1.arrow", "1.ipc")],

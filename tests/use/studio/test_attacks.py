@@ -267,18 +267,7 @@ def test_forms_that_are_none_are_refused(shared):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": "<h1>"}',
-        "{}",
-        "[]",
-        "null",
-        '{"format": 1}',
-        "<html>",
-        "[" * 100_000,
-        "\x00",
-        '{"format": "dpselect report 1"}',
-    ],
+    "text", ["{}", "[]", "null", '{"format": 1}', "<html>", "[" * 100_000, "\x00", '{"format": "dpselect report 1"}']
 )
 def test_what_is_no_report_is_said_to_be_none(shared, text):
     answer = shared.send_form("verify", {"report": text})
