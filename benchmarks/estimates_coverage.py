@@ -20,21 +20,20 @@ import numpy as np
 import pandas as pd
 
 import dpselect
-from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
-from dpselect.release.coefficients.units import user_scale
-from dpselect.release.equations.findings import findings, fit
+from dpselect.release.equations.findings import findings, fit, unexplained
 from dpselect.release.equations.problem import problem
-from dpselect.release.equations.residual import unexplained
+from dpselect.release.units import user_scale
 
 CHOICE = 35 / 65
 """What the choice costs for each unit of epsilon that the coefficients cost."""
 
 
-def scaled_table(path: Path) -> tuple[dpselect.Assumptions, pd.DataFrame, np.ndarray, np.ndarray]:
+def scaled_table(path: Path) -> tuple[dpselect.Study, pd.DataFrame, np.ndarray, np.ndarray]:
     """The study, its table, and the design and response on the scale [-1, 1]."""
-    study, table = dpselect.read_assumptions(str(path)), pd.read_csv(path.with_suffix(".csv.gz"))
+    study, table = dpselect.Study.read(str(path)), pd.read_csv(path.with_suffix(".csv.gz"))
     variables = {each.name: each for each in (*study.predictors, study.response)}
 
     def number(name: str) -> np.ndarray:

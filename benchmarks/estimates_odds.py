@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--cells", type=int, nargs="+", default=list(range(len(CELLS))))
     options = parser.parse_args()
     names = [f"x{j}" for j in range(len(SLOPES))]
-    study = dpselect.Assumptions(dpselect.Binary("y", [0, 1]), [dpselect.Numeric(name, -1, 1) for name in names])
+    a_study = dpselect.Study(dpselect.Binary("y", [0, 1]), [dpselect.Numeric(name, -1, 1) for name in names])
     print(
         "| n | share of yes | correlation | released | coverage | least covered | error | maximum likelihood | ratio |"
     )
@@ -62,7 +62,7 @@ def main() -> None:
         for _ in range(options.releases):
             x, y, truth = table(n, base, correlation, generator)
             got = dpselect.estimate(
-                (x, y), names, assumptions=study, epsilon=options.epsilon, delta=options.delta, scale="odds"
+                (x, y), names, study=a_study, epsilon=options.epsilon, delta=options.delta, family="binomial"
             )
             seen.append([term.determined for term in got.terms])
             hits.append(

@@ -11,9 +11,9 @@ import argparse
 import numpy as np
 from scipy.stats import norm
 
-from dpselect import Assumptions, Numeric
+from dpselect import Numeric, Study
 from dpselect.assume.lemmas.gaussian_price import largest_mu
-from dpselect.assume.lemmas.moment_layout import moment_layout
+from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.release.equations.findings import fit
@@ -37,9 +37,7 @@ def products(n: int, width: int, design: str, generator: np.random.Generator) ->
 
 def ours(moments: np.ndarray, epsilon: float, generator: np.random.Generator) -> np.ndarray:
     width = len(moments) - 1
-    study = Assumptions(
-        Numeric("y", -1, 1), [Numeric(f"x{j}", -1, 1) for j in range(1, width)], neighbors="add-remove-one"
-    )
+    study = Study(Numeric("y", -1, 1), [Numeric(f"x{j}", -1, 1) for j in range(1, width)], neighbors="add-remove-one")
     layout = moment_layout(study, range(width))
     noise = moment_noise(layout, epsilon, DELTA)
     empty = NoisyMoments(layout=layout, noise=noise, values=(0,) * len(layout.entries), known_rows=None)

@@ -50,12 +50,12 @@ def write_table(path: Path, rows: int, columns: int) -> None:
 
 def exact(path: Path) -> None:
     """dpselect."""
-    from dpselect.assume.study.assumptions import Assumptions
-    from dpselect.assume.study.variables import Numeric
-    from dpselect.gather.table import gather_table
+    from dpselect.assume.study import Study
+    from dpselect.assume.variables import Numeric
+    from dpselect.gather.rows import gather
 
     predictors = [Numeric(name, -4, 4) for name in names(path)[:-1]]
-    gather_table(path, Assumptions(Numeric("y", -30, 30), predictors, intercept="none"))
+    gather(path, Study(Numeric("y", -30, 30), predictors, intercept="none"))
 
 
 def _stream(path: Path, **options: object) -> None:

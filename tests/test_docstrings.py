@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted((ROOT / "src" / "dpselect").rglob("*.py"))
+MODULES = sorted([*(ROOT / "src" / "dpselect").rglob("*.py"), *(ROOT / "paper").rglob("*.py")])
 
 
 def docstrings():
@@ -49,7 +49,7 @@ def test_every_private_dataclass_hides_its_values_when_printed():
     assert open_ones == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_module_names_a_machine_or_a_registry(module):
     text = module.read_text(encoding="utf-8")
     assert not re.search(r"(^|[^\w.])/(work|root|home)/", text)

@@ -36,7 +36,7 @@ def test_an_unknown_name_is_an_attribute_error():
         dpselect.pclss  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["AssumptionError", "DataError", "BudgetExceeded", "LedgerError"])
+@pytest.mark.parametrize("name", ["StudyError", "DataError", "BudgetExceeded", "LedgerError"])
 def test_the_error_tree_has_one_root(name):
     assert issubclass(getattr(errors, name), dpselect.DpselectError)
     assert getattr(dpselect, name) is getattr(errors, name)

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 import dpselect
+from dpselect.gather.rows import gather
 from dpselect.use.command_line import COMMANDS
 from dpselect.use.command_line import dpselect as program
 
@@ -28,7 +29,7 @@ def reference() -> str:
     ]
     for name in dpselect.__all__:
         value = getattr(dpselect, name)
-        value = getattr(value, "gather_table", value)  # `gather` is a folder that can be called
+        value = gather if name == "gather" else value  # a folder that can be called
         parts += [f"## `{name}`", *_signature(name, value), _docstring(value), *_members(value)]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -5,108 +5,104 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dpselect.errors import AssumptionError, BudgetExceeded, DataError, DpselectError, LedgerError
+from dpselect.errors import BudgetExceeded, DataError, DpselectError, LedgerError, StudyError
 
 if TYPE_CHECKING:
     from dpselect import gather, rehearse
-    from dpselect.assume.models.budget import Budget, Guarantee
-    from dpselect.assume.models.subsets import Subsets
-    from dpselect.assume.study.assumptions import Assumptions
-    from dpselect.assume.study.formula import from_formula
-    from dpselect.assume.study.study_file import read_assumptions, write_assumptions
-    from dpselect.assume.study.variables import Binary, Categorical, Numeric
-    from dpselect.gather.saved.answers import moments_from_answer
-    from dpselect.gather.saved.moments_file import load_moments, save_moments
-    from dpselect.gather.saved.sql import aggregate_query
+    from dpselect.assume.budget import Budget, Guarantee
+    from dpselect.assume.candidates import Subsets
+    from dpselect.assume.study import Study
+    from dpselect.assume.variables import Binary, Categorical, Numeric
+    from dpselect.gather.moments import Moments
+    from dpselect.gather.saved import load_moments, save_moments
     from dpselect.gather.sources.source import Csv, Database
-    from dpselect.gather.sums.moments import Moments
-    from dpselect.release.coefficients.coefficients import Coefficients
+    from dpselect.gather.sql import aggregate_query, moments_from_answer
+    from dpselect.release.estimate import Estimate
     from dpselect.release.ledger.ledger import Ledger
-    from dpselect.release.odds.odds_ratios import OddsRatios
     from dpselect.release.selection import Selection
     from dpselect.use.analysis import Analysis
     from dpselect.use.analyze import analyze
+    from dpselect.use.check import check
     from dpselect.use.estimate import estimate
+    from dpselect.use.init import init
     from dpselect.use.paper import pcls, pcpl
+    from dpselect.use.plan import plan
     from dpselect.use.select import select
-    from dpselect.use.select_tuned import select_tuned
-    from dpselect.use.selectors.paper import PCLSSelector, PCPLSelector
-    from dpselect.use.selectors.votes import VotesSelector
+    from dpselect.use.selectors.selectors import PCLSSelector, PCPLSelector, PrivateSelector
+    from dpselect.use.verify import verify
 
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
 _HOMES = {
     "Analysis": "use.analysis",
-    "Assumptions": "assume.study.assumptions",
-    "Binary": "assume.study.variables",
-    "Budget": "assume.models.budget",
-    "Categorical": "assume.study.variables",
-    "Coefficients": "release.coefficients.coefficients",
+    "Study": "assume.study",
+    "Binary": "assume.variables",
+    "Budget": "assume.budget",
+    "Categorical": "assume.variables",
     "Csv": "gather.sources.source",
     "Database": "gather.sources.source",
-    "Guarantee": "assume.models.budget",
+    "Estimate": "release.estimate",
+    "Guarantee": "assume.budget",
     "Ledger": "release.ledger.ledger",
-    "Moments": "gather.sums.moments",
-    "Numeric": "assume.study.variables",
-    "OddsRatios": "release.odds.odds_ratios",
-    "PCLSSelector": "use.selectors.paper",
-    "PCPLSelector": "use.selectors.paper",
+    "Moments": "gather.moments",
+    "Numeric": "assume.variables",
+    "PCLSSelector": "use.selectors.selectors",
+    "PCPLSelector": "use.selectors.selectors",
     "Selection": "release.selection",
-    "Subsets": "assume.models.subsets",
-    "VotesSelector": "use.selectors.votes",
-    "aggregate_query": "gather.saved.sql",
+    "Subsets": "assume.candidates",
+    "PrivateSelector": "use.selectors.selectors",
+    "aggregate_query": "gather.sql",
     "analyze": "use.analyze",
+    "check": "use.check",
     "estimate": "use.estimate",
-    "from_formula": "assume.study.formula",
-    "load_moments": "gather.saved.moments_file",
-    "moments_from_answer": "gather.saved.answers",
+    "init": "use.init",
+    "load_moments": "gather.saved",
+    "moments_from_answer": "gather.sql",
     "pcls": "use.paper",
     "pcpl": "use.paper",
-    "read_assumptions": "assume.study.study_file",
-    "save_moments": "gather.saved.moments_file",
+    "plan": "use.plan",
+    "save_moments": "gather.saved",
     "select": "use.select",
-    "select_tuned": "use.select_tuned",
-    "write_assumptions": "assume.study.study_file",
+    "verify": "use.verify",
 }
 
 __all__ = [
     "Analysis",
-    "AssumptionError",
-    "Assumptions",
     "Binary",
     "Budget",
     "BudgetExceeded",
     "Categorical",
-    "Coefficients",
     "Csv",
     "DataError",
     "Database",
     "DpselectError",
+    "Estimate",
     "Guarantee",
     "Ledger",
     "LedgerError",
     "Moments",
     "Numeric",
-    "OddsRatios",
     "PCLSSelector",
     "PCPLSelector",
+    "PrivateSelector",
     "Selection",
+    "Study",
+    "StudyError",
     "Subsets",
-    "VotesSelector",
     "aggregate_query",
     "analyze",
+    "check",
     "estimate",
-    "from_formula",
     "gather",
+    "init",
     "load_moments",
     "moments_from_answer",
     "pcls",
     "pcpl",
-    "read_assumptions",
+    "plan",
     "rehearse",
     "save_moments",
     "select",
-    "select_tuned",
-    "write_assumptions",
+    "verify",
 ]
 
 

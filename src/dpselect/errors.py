@@ -1,17 +1,20 @@
 """Everything that dpselect raises or warns of on purpose.
 
 DpselectError
-├── AssumptionError   a public statement is missing, impossible or contradicts another
+├── StudyError   a public statement is missing, impossible or contradicts another
 ├── DataError         the table does not have the form that the assumptions describe
 ├── BudgetExceeded    the ledger refuses: what is asked costs more than what is left
 ├── LedgerError       the ledger cannot be read, written or trusted
 │   └── NoLedgerYet   there is nothing where the ledger should be; with totals it can be made
+├── NotConfirmed      nobody agreed to spend; nothing was spent
+├── ProblemFound      a check or a verification found a problem
 └── NotShown          the answer of a command could not be shown; the text says where it is
 
 Interrupted           a signal asked a command to stop; the text says what is left behind
 
 DpselectWarning
 ├── NoLedgerWarning   a release is charged to no ledger, so nothing adds it to the others
+├── ManyFitsWarning   cross-validation fits a selector many times, and each fit is charged
 └── TwoLedgersWarning one data set is charged to two ledgers, which know nothing of each other
 
 A message is one sentence that says what was asked, what is allowed and what to do. It quotes public values only: names,
@@ -23,7 +26,7 @@ class DpselectError(Exception):
     """The root of the tree."""
 
 
-class AssumptionError(DpselectError, ValueError):
+class StudyError(DpselectError, ValueError):
     """A public statement is missing, impossible or contradicts another."""
 
 
@@ -43,6 +46,14 @@ class NoLedgerYet(LedgerError):
     """There is nothing where the ledger should be; with totals it can be made."""
 
 
+class NotConfirmed(DpselectError):
+    """Nobody agreed to spend; nothing was spent."""
+
+
+class ProblemFound(DpselectError):
+    """A check or a verification found a problem."""
+
+
 class NotShown(DpselectError):
     """The answer of a command could not be shown; the text says where it is."""
 
@@ -57,6 +68,10 @@ class DpselectWarning(UserWarning):
 
 class NoLedgerWarning(DpselectWarning):
     """A release is charged to no ledger: nothing adds it up with what else was released from the same rows."""
+
+
+class ManyFitsWarning(DpselectWarning):
+    """Cross-validation fits a selector many times, and each fit is charged."""
 
 
 class TwoLedgersWarning(DpselectWarning):

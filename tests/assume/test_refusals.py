@@ -1,26 +1,21 @@
 """What cannot be stated is refused in one sentence, whichever door it comes through: one line for each refusal."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from dpselect import AssumptionError, Assumptions, Categorical, Numeric
+from dpselect import Categorical, Numeric, Study, StudyError
+from dpselect.assume.candidates import CandidateList, Subsets, all_subsets, vote_units
 from dpselect.assume.lemmas.gaussian_price import gaussian_delta
 from dpselect.assume.lemmas.logistic import FARTHEST, GRID, links
-from dpselect.assume.models.candidates import CandidateList, all_subsets, vote_units
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.models.subsets import Subsets
-from dpselect.assume.models.tuning import check_rows_are_persons
-from dpselect.assume.models.visible import visible_share
-from dpselect.assume.models.vote_rule import VoteRule, vote_rule
-from dpselect.assume.study.paper_setting import plain_assumptions
-from dpselect.assume.study.study_file import MOST_CHARACTERS, parse_tables
-from dpselect.assume.study.variables import variable_from_dict
+from dpselect.assume.recipe import Choice, make_recipe, visible_share
+from dpselect.assume.study import plain_study
+from dpselect.assume.study_file import MAX_STUDY_LENGTH, parse_tables
+from dpselect.assume.variables import variable_from_dict
+from dpselect.assume.vote_rule import VoteRule, vote_rule
 
 Y, X = Numeric("y", 0, 1), Numeric("x", 0, 1)
-STUDY = Assumptions(Y, [X, Numeric("z", 0, 1)])
-BY_VOTES = {"blocks": 9, "partitions": 2, "dead_zone": 0.0, "ridge": 0.0, "threshold": 4, "price": 0.5}
+STUDY = Study(Y, [X, Numeric("z", 0, 1)])
+BY_VOTES = {"blocks": 9, "partitions": 2, "ridge": 0.0, "threshold": 4, "price": 0.5}
 
 
 def recipe(choice, study=STUDY, rows=100, **price):
@@ -28,35 +23,38 @@ def recipe(choice, study=STUDY, rows=100, **price):
 
 
 REFUSALS = {
-    "a radius without bounds": (lambda: Assumptions(Numeric("y"), [X], radius=1), "'y' has no bounds: state them"),
-    "rows of a person without persons": (lambda: Assumptions(Y, [X], max_rows_per_person=2), "needs person: name"),
-    "a person who is a predictor": (lambda: Assumptions(Y, [X], person="x"), "cannot also be the response"),
-    "half a row": (lambda: Assumptions(Y, [X], person="p", max_rows_per_person=0.5), "whole number from 1 to"),
+    "a radius without bounds": (lambda: Study(Numeric("y"), [X], radius=1), "'y' has no bounds: state them"),
+    "rows of a person without persons": (lambda: Study(Y, [X], max_rows_per_person=2), "needs person: name"),
+    "a person who is a predictor": (lambda: Study(Y, [X], person="x"), "cannot also be the response"),
+    "half a row": (lambda: Study(Y, [X], person="p", max_rows_per_person=0.5), "whole number from 1 to"),
     "levels beyond 2^53": (lambda: Categorical("c", [0, 2**53]), "must be below 2^53 in size"),
     "bounds of one point": (lambda: Numeric("x", 1, 1 + 1e-15), "too close together"),
     "an unknown kind": (lambda: variable_from_dict({"name": "x", "kind": "colour"}), "it must be one of"),
     "a category without levels": (lambda: variable_from_dict({"name": "x", "kind": "category"}), "needs levels"),
-    "a response of no size": (lambda: plain_assumptions(["a"], r=0, R=1), "the bound on |y| must be above 0"),
-    "a negative radius": (lambda: plain_assumptions(["a"], r=1, R=-1), "at least 0 and at most a million times r"),
-    "a study of megabytes": (lambda: parse_tables("#" * (MOST_CHARACTERS + 1)), "no study needs as many"),
+    "a response of no size": (lambda: plain_study(["a"], r=0, R=1), "the bound on |y| must be above 0"),
+    "a negative radius": (lambda: plain_study(["a"], r=1, R=-1), "at least 0 and at most a million times r"),
+    "a study of megabytes": (lambda: parse_tables("#" * (MAX_STUDY_LENGTH + 1)), "no study needs as many"),
     "an unknown mechanism": (lambda: Choice("pcls", "dice"), "mechanism is 'dice'"),
     "votes by halves": (lambda: VoteRule(**BY_VOTES | {"blocks": 1.5}), "blocks of a rule for votes is 1.5"),
     "a price of votes that is none": (lambda: VoteRule(**BY_VOTES | {"price": float("nan")}), "between 0 and 1e6"),
     "a statistic that is a number": (lambda: VoteRule(**BY_VOTES, statistic=3), "must be named in words"),
     "delta for a pure method": (lambda: recipe(Choice("pcls"), delta="1e-6"), "delta buys nothing with pcls"),
     "pcpl where rows are private": (
-        lambda: recipe(Choice("pcpl"), Assumptions(Y, [X], neighbors="add-remove-one"), delta="1e-6"),
+        lambda: recipe(Choice("pcpl"), Study(Y, [X], neighbors="add-remove-one"), delta="1e-6"),
         "it needs neighbors='replace-one'",
     ),
     "votes of no rows": (lambda: vote_rule(0, 2, 2, 1.0), "number of rows is 0"),
     "votes on no columns": (lambda: vote_rule(9, 0, 2, 1.0), "number of columns is 0"),
     "votes on no terms": (lambda: vote_rule(9, 2, 0, 1.0), "number of terms to choose from is 0"),
     "votes at no price": (lambda: vote_rule(9, 2, 2, float("nan")), "must be a positive number"),
-    "laplace among too many": (
-        lambda: recipe(Choice("votes", "laplace"), Assumptions(Y, [Numeric(f"x{j}", 0, 1) for j in range(40)])),
-        "too many for the laplace mechanism",
+    "laplace for votes": (
+        lambda: Choice("votes", "laplace"),
+        "Votes are drawn by 'permute-and-flip' or 'exponential'",
     ),
-    "bounds for persons": (lambda: check_rows_are_persons(Assumptions(Y, [X], person="p")), "protects whole persons"),
+    "directions of listed models": (
+        lambda: replace(recipe(Choice("votes", candidates=[["x"]])), directions=True),
+        "not on models that are named one by one",
+    ),
     "candidates that are a number": (
         lambda: Choice("votes", candidates=3),
         "candidates is 3; it must be a list of models",
@@ -77,7 +75,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("stated", "sentence"), REFUSALS.values(), ids=REFUSALS)
 def test_it_is_refused_in_one_sentence(stated, sentence):
-    with pytest.raises(AssumptionError) as refused:
+    with pytest.raises(StudyError) as refused:
         stated()
     assert sentence in str(refused.value)
     assert str(refused.value).endswith(".") and "\n" not in str(refused.value)
@@ -85,7 +83,7 @@ def test_it_is_refused_in_one_sentence(stated, sentence):
 
 def test_a_recipe_from_a_file_may_not_lack_its_rule_nor_have_one_too_many():
     for made, rule in ((recipe(Choice("votes")), None), (recipe(Choice("pcls")), VoteRule(**BY_VOTES))):
-        with pytest.raises(AssumptionError, match="says how they are held"):
+        with pytest.raises(StudyError, match="says how they are held"):
             replace(made, votes=rule)
 
 

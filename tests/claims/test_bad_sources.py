@@ -17,7 +17,7 @@ import dpselect
 from dpselect.errors import DataError
 from dpselect.gather.sources.source import Csv, Database
 
-STUDY = dpselect.Assumptions(
+STUDY = dpselect.Study(
     dpselect.Numeric("y", 0, 100), [dpselect.Numeric("a", 0, 100), dpselect.Categorical("c", ["u", "v"])]
 )
 CELL, PASSWORD = 73.0625, "".join(["hun", "ter2"])  # split, so that a traceback's own source lines do not hold it
@@ -148,7 +148,7 @@ def test_a_bad_source_ends_in_one_sentence_and_costs_nothing(name, tmp_path):
     shown = "".join(traceback.format_exception(caught.value)) + everything_behind(caught.value)
     assert str(CELL) not in shown and PASSWORD not in shown
     assert is_one_sentence(str(caught.value)), str(caught.value)
-    assert ledger.spent().epsilon == 0 and ledger.records() == ()
+    assert ledger.spent().epsilon == 0 and ledger.entries() == ()
 
 
 def test_there_are_more_than_twenty():

@@ -14,11 +14,14 @@ import pytest
 from pyarrow import csv, feather
 from scipy.stats import f as f_distribution
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.gather.block_table import gather_blocks
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.dealing import PersonAssigner
+from dpselect.gather.moments import MomentSummary
+from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Database
-from dpselect.gather.sums.assign import PersonAssigner
+from dpselect.gather.summary import Both
 from dpselect.minimize.votes import block_votes
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
@@ -26,7 +29,7 @@ BLOCKS, PARTITIONS, ROWS = 11, 3, 700
 FALSE_ALARM = 1e-6
 STRANGE = [1e308, -1e308, np.nan, np.inf, -np.inf]
 STUDIES = {
-    "bounds": Assumptions(
+    "bounds": Study(
         Numeric("y", -3, 3),
         [Numeric("a", -2, 2), Numeric("b", 1900, 2100), Categorical("c", ["u", "v", "w"])],
         missing="zero-row",
@@ -34,7 +37,7 @@ STUDIES = {
         max_rows_per_person=1,
     ),
 }
-STUDIES["no bounds"] = Assumptions(
+STUDIES["no bounds"] = Study(
     Numeric("y"),
     [Numeric("a"), Numeric("b"), Categorical("c", ["u", "v", "w"])],
     missing="zero-row",
@@ -109,7 +112,7 @@ STORES = [as_pandas, as_polars, as_batches, as_csv, as_parquet, as_feather, as_d
 
 
 def gathered(source, study):
-    return gather_blocks(source, STUDIES[study], BLOCKS, PARTITIONS, assigner=assigner())[0]
+    return gather(source, STUDIES[study], BlockSummary(STUDIES[study], BLOCKS, PARTITIONS, assigner()))
 
 
 def arrays(sums):
@@ -117,7 +120,7 @@ def arrays(sums):
 
 
 def votes(sums, backend=None):
-    return block_votes(sums, dead_zone=0.5, ridge=0.01, backend=backend)
+    return block_votes(sums, ridge=0.01, backend=backend)
 
 
 def assert_only_its_own_blocks_change(usual, changed, row):
@@ -194,9 +197,10 @@ def test_spark(spark, study):
 @pytest.mark.spark
 def test_spark_draws_and_adds_up_moments_in_one_pass(spark):
     table, study = make().drop_columns("id"), STUDIES["bounds"]
-    alone = Assumptions(study.response, study.predictors, missing="zero-row")
-    sums, moments = gather_blocks(spark.createDataFrame(table).repartition(4), alone, 20, 2, moments=True)
-    here, expected = gather_blocks(table, alone, 20, 2, moments=True)
+    alone = Study(study.response, study.predictors, missing="zero-row")
+    both = Both(BlockSummary(alone, 20, 2), MomentSummary(alone))
+    sums, moments = gather(spark.createDataFrame(table).repartition(4), alone, both)
+    here, expected = gather(table, alone, both)
     assert moments.integers() == expected.integers() and sums.n == ROWS
     np.testing.assert_array_equal(sums.sums.table.sum(axis=1), here.sums.table.sum(axis=1))
 
@@ -206,7 +210,7 @@ def test_all_rows_of_a_person_are_in_one_block(store, tmp_path):
     table = make()
     table = table.set_column(0, "id", pa.array(np.arange(ROWS) % 10))
     study = STUDIES["bounds"]
-    sums, moments = gather_blocks(store(table, tmp_path), study, 5000, 2, moments=True)
+    sums, moments = gather(store(table, tmp_path), study, Both(BlockSummary(study, 5000, 2), MomentSummary(study)))
     counts = sums.sums.table[..., 0]
     assert ((counts > 0).sum(axis=1) <= 10).all()  # each of ten persons in one block
     assert (counts.sum(axis=1) == ROWS).all()
@@ -237,16 +241,16 @@ class ByPlace:
 def test_a_table_sorted_by_the_response_is_assigned_like_a_shuffled_one(order):
     rng = np.random.default_rng(5)
     y = np.sort(rng.uniform(-1, 1, 20_000)) if order == "sorted" else rng.uniform(-1, 1, 20_000)
-    study = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
+    study = Study(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
     source = (rng.uniform(-1, 1, (20_000, 1)), y)
     for _ in range(3):
-        chance = between_blocks(y, gather_blocks(source, study, BLOCKS, 1)[0])
+        chance = between_blocks(y, gather(source, study, BlockSummary(study, BLOCKS, 1)))
         assert FALSE_ALARM < chance < 1 - FALSE_ALARM
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_an_assignment_by_place_would_be_caught(together):
     y = np.sort(np.random.default_rng(5).uniform(-1, 1, 20_000))
-    study = Assumptions(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
-    sums, _ = gather_blocks((np.zeros((20_000, 1)), y), study, BLOCKS, 1, assigner=ByPlace(together=together))
+    study = Study(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
+    sums = gather((np.zeros((20_000, 1)), y), study, BlockSummary(study, BLOCKS, 1, ByPlace(together=together)))
     assert not FALSE_ALARM < between_blocks(y, sums) < 1 - FALSE_ALARM

@@ -1,15 +1,13 @@
 """A strong category competes: it pays for the noise of the choice once, not once for each of its levels."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
-from dpselect import Assumptions, Categorical, Numeric
+from dpselect import Categorical, Numeric, Study
 from dpselect.assume.lemmas.sensitivity import loss_range
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.penalty import loss_penalty
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.gather.table import gather_table
+from dpselect.assume.penalty import loss_penalty
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.gather.rows import gather
 from dpselect.rehearse.check.probabilities import recipe_probabilities
 
 LEVELS = ["none", "school", "some college", "college", "university"]
@@ -24,23 +22,23 @@ def wages(rows=2000):
     table |= {f"idle{j}": idle[:, j] for j in range(3)}
     predictors = [Numeric("age", 18, 65), Categorical("education", LEVELS)]
     predictors += [Numeric(f"idle{j}", 0, 1) for j in range(3)]
-    return table, Assumptions(response=Numeric("wage", 0, 100), predictors=predictors)
+    return table, Study(response=Numeric("wage", 0, 100), predictors=predictors)
 
 
 def chance_of_education(moments, recipe):
     masks = recipe.candidates.masks()
-    place = next(i for i, c in enumerate(recipe.assumptions.columns) if c.name.startswith("education"))
+    place = next(i for i, c in enumerate(recipe.study.columns) if c.name.startswith("education"))
     return recipe_probabilities(moments, recipe)[masks >> np.uint64(place) & np.uint64(1) == 1].sum()
 
 
 def test_education_is_chosen():
-    table, assumptions = wages()
-    moments = gather_table(table, assumptions)
-    recipe = make_recipe(assumptions, Choice("pcls"), rows=moments.n, epsilon=1)
+    table, study = wages()
+    moments = gather(table, study)
+    recipe = make_recipe(study, Choice("pcls"), rows=moments.n, epsilon=1)
     assert chance_of_education(moments, recipe) > 0.95
     # as it was: each of the four columns pays as if it stood alone
-    scale = loss_range(1.0, assumptions.rho, "replace-one")
-    alone = loss_penalty(scale, moments.n, recipe.candidates.count) * assumptions.r**2
+    scale = loss_range(1.0, study.rho, "replace-one")
+    alone = loss_penalty(scale, moments.n, recipe.candidates.count) * study.r**2
     before = replace(recipe, penalties=(alone,) * recipe.candidates.width)
     assert chance_of_education(moments, before) < 0.05
     assert sum(recipe.penalties) < sum(before.penalties)

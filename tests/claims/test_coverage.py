@@ -5,27 +5,28 @@ These run the whole program. Each bound states how rarely it fails by chance, sh
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import dpselect
 
 TRUTH = np.array([0.1, 0.25, -0.2])
 
 
-def study(width=3, neighbors="replace-one"):
+def a_study(width=3, neighbors="replace-one"):
     predictors = [dpselect.Numeric(f"x{j}", -1, 1) for j in range(1, width)]
-    return dpselect.Assumptions(dpselect.Numeric("y", -1, 1), predictors, neighbors=neighbors)
+    return dpselect.Study(dpselect.Numeric("y", -1, 1), predictors, neighbors=neighbors)
 
 
 def released(count, n, neighbors="replace-one", epsilon=1.0, truth=TRUTH, level=0.95):
     """Coefficients of `count` tables that follow the truth, through gather and estimate."""
     generator = np.random.default_rng(2024)
-    assumptions = study(len(truth), neighbors)
+    study = a_study(len(truth), neighbors)
     for _ in range(count):
         x = generator.uniform(-1, 1, (n, len(truth) - 1))
         y = truth[0] + x @ truth[1:] + generator.uniform(-0.3, 0.3, n)
-        moments = dpselect.gather((x, y), assumptions)
+        moments = dpselect.gather((x, y), study)
         columns = list(range(len(truth)))
-        yield dpselect.estimate(moments, columns, assumptions=assumptions, epsilon=epsilon, delta=1e-6, level=level)
+        yield dpselect.estimate(moments, columns, study=study, epsilon=epsilon, delta=1e-6, level=level)
 
 
 def covers(term, true):
@@ -57,14 +58,14 @@ def test_bounds_much_wider_than_the_rows_do_not_deceive(n):
     40 tables, three coefficients each: at 0.95 less than 0.8 comes once in ten thousand million runs. Intercepts once had 0.00.
     """
     wide = [dpselect.Numeric("size", 0, 1000), dpselect.Numeric("other", -3, 3)]
-    assumptions, generator = dpselect.Assumptions(dpselect.Numeric("rent", 0, 2000), wide), np.random.default_rng(8)
+    study, generator = dpselect.Study(dpselect.Numeric("rent", 0, 2000), wide), np.random.default_rng(8)
     hits, seen = [], []
     for _ in range(40):
         latent = generator.normal(0, 1, (n, 2))
         size, other = np.clip(75 + 25 * latent[:, 0], 15, 150), 0.7 * latent[:, 0] + 0.7 * latent[:, 1]
         table = {"size": size, "other": other, "rent": 300 + 9 * size + 20 * other + generator.normal(0, 150, n)}
         table = {name: np.clip(cells, 0, 2000) if name == "rent" else cells for name, cells in table.items()}
-        got = dpselect.estimate(table, ["size", "other"], assumptions=assumptions, epsilon=1, delta=1e-6)
+        got = dpselect.estimate(table, ["size", "other"], study=study, epsilon=1, delta=1e-6)
         best, *_ = np.linalg.lstsq(np.column_stack([np.ones(n), size, other]), table["rent"], rcond=None)
         hits += [covers(term, true) for term, true in zip(got.terms, best, strict=True)]
         seen.append(got["size"].determined)
@@ -79,7 +80,7 @@ def test_levels_mean_what_they_say():
     assert 0.64 < share(hits) < 0.96
 
 
-def test_after_selection_intervals_cover_what_was_chosen():
+def test_adjusted_intervals_cover_what_was_selected():
     """120 analyses of a weak signal: those intervals cover more than 95%, so below 0.88 comes once in a thousand million runs."""
     truth = np.array([0.0, 0.2, 0.05, 0.0, 0.0])
     generator = np.random.default_rng(6)
@@ -87,10 +88,10 @@ def test_after_selection_intervals_cover_what_was_chosen():
     for _ in range(120):
         x = generator.uniform(-1, 1, (1000, 4))
         y = x @ truth[1:] + generator.uniform(-0.3, 0.3, 1000)
-        got = dpselect.analyze((x, y), study(5), epsilon=10, delta=1e-6).coefficients
+        got = dpselect.analyze((x, y), a_study(5), epsilon=10, delta=1e-6).coefficients
         targets = truth[list(got.columns)]  # independent columns: the best coefficients of a model are the truth's own
-        wide = got.with_intervals(intervals="after-selection")
-        hits += [covers(t, true) for t, true in zip(wide.terms, targets, strict=True)]
+        wide = [replace(term, lower=term.adjusted_lower, upper=term.adjusted_upper) for term in got.terms]
+        hits += [covers(t, true) for t, true in zip(wide, targets, strict=True)]
         plain += [covers(t, true) for t, true in zip(got.terms, targets, strict=True)]
     assert share(hits) > 0.88
     assert share(hits) >= share(plain)
@@ -99,14 +100,14 @@ def test_after_selection_intervals_cover_what_was_chosen():
 def test_the_private_estimate_approaches_least_squares_at_the_rate_of_one_over_n():
     """Slope of log difference against log n, from 30 draws at each of three sizes: its deviation is about 0.03."""
     generator = np.random.default_rng(9)
-    assumptions, sizes, differences = study(), [2**12, 2**15, 2**18], []
+    study, sizes, differences = a_study(), [2**12, 2**15, 2**18], []
     for n in sizes:
         x = generator.uniform(-1, 1, (n, 2))
         y = TRUTH[0] + x @ TRUTH[1:] + generator.uniform(-0.3, 0.3, n)
-        moments = dpselect.gather((x, y), assumptions)
+        moments = dpselect.gather((x, y), study)
         ols, *_ = np.linalg.lstsq(np.column_stack([np.ones(n), x]), y, rcond=None)
         draws = [
-            [term.value for term in dpselect.estimate(moments, [0, 1, 2], assumptions=assumptions, epsilon=1).terms]
+            [term.value for term in dpselect.estimate(moments, [0, 1, 2], study=study, epsilon=1).terms]
             for _ in range(30)
         ]
         differences.append(np.sqrt(np.mean((np.array(draws) - ols) ** 2)))

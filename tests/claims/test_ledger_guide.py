@@ -12,7 +12,7 @@ def test_the_code_of_the_guide_runs(tmp_path, monkeypatch):
     values = {}
     exec(use, values)
     assert str(values["ledger"].spent()) == "epsilon=1, delta=0"
-    assert str(values["ledger"].left()) == "epsilon=2, delta=1e-6"
+    assert str(values["ledger"].remaining()) == "epsilon=2, delta=1e-6"
     exec(check, values)
     assert values["previous"] == values["receipt"].hash
 

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpselect.release.ledger.accounting import price_of, total_price
+from dpselect.release.ledger.accounting import RHO_UNIT, price_of, total_price
+from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT, Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.prices import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
-from dpselect.release.ledger.records import Charge
 
 TINY = 1e-9  # what floating point may lose here
 ORDERS = (1.001, 1.1, 1.5, 2, 4, 16, 64, 256)
@@ -215,7 +214,7 @@ def test_composition_of_exponential_choices_agrees_with_google(count, epsilon, d
     dp_accounting = pytest.importorskip("dp_accounting")
     accountant = dp_accounting.rdp.RdpAccountant(np.concatenate([np.arange(1.01, 20, 0.01), np.arange(20, 500)]))
     accountant.compose(dp_accounting.ZCDpEvent(rho=epsilon**2 / 8), count)
-    ledger = Ledger(epsilon=1000, delta=repr(delta))
+    ledger = Ledger(epsilon=1000, delta=repr(delta), composition="zcdp")
     ledger.charge(charge("exponential", repr(epsilon), count=count))
     spent = ledger.spent()
     assert spent.method == "zCDP"
@@ -224,17 +223,17 @@ def test_composition_of_exponential_choices_agrees_with_google(count, epsilon, d
 
 
 def test_the_known_figure():
-    ledger = Ledger(epsilon=10, delta="1e-6")
+    ledger = Ledger(epsilon=10, delta="1e-6", composition="zcdp")
     for _ in range(20):
         ledger.charge(charge("exponential", "0.5"))
     assert round(float(ledger.spent().epsilon), 3) == 5.927
-    flips = Ledger(epsilon=10, delta="1e-6")
+    flips = Ledger(epsilon=10, delta="1e-6", composition="zcdp")
     flips.charge(charge("permute-and-flip", "0.5", count=20))
     assert flips.spent().epsilon == 10  # pure: the other theorem is worse
 
 
 def test_a_mixture_converts_what_is_concentrated_and_adds_the_rest():
-    ledger = Ledger(epsilon=20, delta="1e-6")
+    ledger = Ledger(epsilon=20, delta="1e-6", composition="zcdp")
     ledger.charge(charge("exponential", "0.5", count=20))
     alone = ledger.spent().epsilon
     ledger.charge(charge("permute-and-flip", 2))

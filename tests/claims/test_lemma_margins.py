@@ -10,6 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpselect.assume.budget import float_below
+from dpselect.assume.candidates import CandidateList
 from dpselect.assume.lemmas.gaussian_price import (
     MARGIN,
     ROUNDING_VARIANCE,
@@ -19,14 +21,14 @@ from dpselect.assume.lemmas.gaussian_price import (
     largest_mu,
 )
 from dpselect.assume.lemmas.logistic import BITS, Extent, gradient_sensitivity, gram_sensitivity
-from dpselect.assume.lemmas.moment_layout import moment_layout
-from dpselect.assume.lemmas.moment_sensitivity import (
+from dpselect.assume.lemmas.moments import (
     GRID_BITS,
     WEIGHT_BITS,
     gaussian_weights,
     l1_sensitivity,
     l2_sensitivity,
     laplace_weights,
+    moment_layout,
     moment_scale,
 )
 from dpselect.assume.lemmas.sensitivity import (
@@ -43,17 +45,15 @@ from dpselect.assume.lemmas.sensitivity import (
     score_rounding,
     solver_tolerance,
 )
-from dpselect.assume.models.budget import float_below
-from dpselect.assume.models.candidates import CandidateList
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.minimize.certificate import certify, into_ball, rounding
 from dpselect.minimize.losses import Losses
 from dpselect.penalize.pcls import pcls_range
 from dpselect.penalize.pcpl import pcpl_scores
 from dpselect.randomize.moment_noise import moment_noise
-from dpselect.release.ledger.concentrated import convert
-from dpselect.release.ledger.prices import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
+from dpselect.release.ledger.accounting import RHO_UNIT, convert
+from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT
 
 VALUES = [0.1, 1 / 3, 0.7, 1.0, 1.1, math.pi, 10.3, 1e-7, 12345.678]
 NEIGHBORS = ["replace-one", "add-remove-one"]
@@ -256,10 +256,9 @@ def test_noise_on_whole_numbers_costs_the_variance_that_makes_it_whole(sensitivi
 
 
 STUDIES = [
-    Assumptions(Numeric("y", 0, 1), [Numeric("a", 0, 1), Numeric("b", 0, 1)], neighbors=neighbors)
-    for neighbors in NEIGHBORS
+    Study(Numeric("y", 0, 1), [Numeric("a", 0, 1), Numeric("b", 0, 1)], neighbors=neighbors) for neighbors in NEIGHBORS
 ] + [
-    Assumptions(
+    Study(
         Numeric("y", 0, 1),
         [Numeric("a", 0, 1), Categorical("c", ["u", "v", "w"])],
         neighbors=neighbors,

@@ -6,19 +6,23 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.assume.lemmas.logistic import BITS, extent_of, gradient_sensitivity, links
-from dpselect.assume.lemmas.logistic_pairs import (
+from dpselect.assume.lemmas.logistic import (
+    BITS,
     MOST_CELLS,
     NARROWEST,
     _edges,
     _extremes,
     _half_root,
+    extent_of,
     gradient_residual,
+    gradient_sensitivity,
+    links,
     paired,
 )
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import GRID, Binary, Categorical, Numeric
-from dpselect.gather.logistic_sums import logistic_sums
+from dpselect.assume.study import Study
+from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+from dpselect.gather.logistic import LogisticSummary
+from dpselect.gather.rows import gather
 from dpselect.randomize.logistic_noise import rounded_gradient
 
 CENTERS = [
@@ -92,7 +96,7 @@ def test_it_is_attained_without_slopes_and_with_one():
 @pytest.mark.parametrize("intercept", ["always", "none"])
 def test_no_row_of_the_program_moves_its_sums_farther(missing, intercept):
     """The program's own whole numbers, with a category and missing cells, at centers that were drawn."""
-    study = Assumptions(
+    study = Study(
         Binary("y", [0, 1]),
         [Numeric("u", -1, 1), Numeric("v", -1, 1), Categorical("kind", [0, 1, 2])],
         missing=missing,
@@ -107,7 +111,7 @@ def test_no_row_of_the_program_moves_its_sums_farther(missing, intercept):
         made = []
         for u, v, kind, y in records:
             source = np.array([[u, v, kind]]), np.array([y])
-            made.append(rounded_gradient(logistic_sums(source, study, range(width), center, table)))
+            made.append(rounded_gradient(gather(source, study, LogisticSummary(study, range(width), center, table))))
         sums = np.array(made, dtype=float)
         worst = max(float(np.linalg.norm(sums - one, axis=1).max()) for one in sums)
         residual = gradient_residual(center, constant, extent, "replace-one")

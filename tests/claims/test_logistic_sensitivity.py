@@ -18,41 +18,43 @@ from dpselect.assume.lemmas.logistic import (
     Extent,
     count_sensitivity,
     extent_of,
+    gradient_residual,
     gradient_sensitivity,
     gram_sensitivity,
     links,
 )
-from dpselect.assume.lemmas.logistic_pairs import gradient_residual
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import GRID, Binary, Categorical, Numeric
-from dpselect.errors import AssumptionError
-from dpselect.gather.logistic_sums import logistic_sums
+from dpselect.assume.study import Study
+from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+from dpselect.errors import StudyError
+from dpselect.gather.logistic import LogisticSummary
+from dpselect.gather.rows import gather
 from dpselect.randomize.logistic_noise import gaussian_draw, rounded_gradient, rounded_gram
-from dpselect.release.odds.release import BASE, SHARES, plan_odds, release_odds
+from dpselect.release.estimate import plan_estimate, release_estimate
+from dpselect.release.odds import BASE_SHARE, ROUND_SHARES
 
 
-def study(neighbors="replace-one", missing="error"):
+def a_study(neighbors="replace-one", missing="error"):
     predictors = [Numeric("u", -1, 1), Numeric("v", -1, 1), Categorical("kind", [0, 1, 2])]
-    return Assumptions(Binary("y", [0, 1]), predictors, neighbors=neighbors, missing=missing)
+    return Study(Binary("y", [0, 1]), predictors, neighbors=neighbors, missing=missing)
 
 
-FIVE = extent_of(study().columns)
+FIVE = extent_of(a_study().columns)
 """Intercept, two numbers, and a category whose two dummies are one term."""
 
 CENTERS = [(0, 0, 0, 0, 0), (GRID, -GRID // 2, 3, GRID // 3, -GRID), (-3 * GRID, GRID, -GRID, 0, 2 * GRID)]
 
 
-def sums_of(records, center, assumptions):
+def sums_of(records, center, study):
     table = {
         name: np.array(part, dtype=float)
         for name, part in zip(("u", "v", "kind", "y"), zip(*records, strict=True), strict=True)
     }
     source = (np.column_stack([table["u"], table["v"], table["kind"]]), table["y"])
-    return logistic_sums(source, assumptions, range(5), center, links(center))
+    return gather(source, study, LogisticSummary(study, range(5), center, links(center)))
 
 
-def numbers(records, center, assumptions):
-    sums = sums_of(records, center, assumptions)
+def numbers(records, center, study):
+    sums = sums_of(records, center, study)
     return np.array(sums.counts), np.array(rounded_gradient(sums)), np.array(rounded_gram(sums))
 
 
@@ -64,9 +66,9 @@ BASE_ROWS = [(0.3, -0.2, 1, 1), (-0.7, 0.1, 2, 0)]
 @pytest.mark.parametrize("center", CENTERS)
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
 def test_no_record_moves_the_sums_farther(center, neighbors):
-    assumptions = study(neighbors)
-    alone = numbers(BASE_ROWS, center, assumptions)
-    with_one = [numbers([*BASE_ROWS, record], center, assumptions) for record in RECORDS]
+    study = a_study(neighbors)
+    alone = numbers(BASE_ROWS, center, study)
+    with_one = [numbers([*BASE_ROWS, record], center, study) for record in RECORDS]
     limits = (
         count_sensitivity(neighbors),
         gradient_sensitivity(FIVE, gradient_residual(center, 0, FIVE, neighbors), neighbors),
@@ -88,13 +90,13 @@ def test_no_record_moves_the_sums_farther(center, neighbors):
 
 def test_a_category_counts_once():
     assert FIVE == Extent(5, 4, 1)
-    crossed = Assumptions(
+    crossed = Study(
         Binary("y", [0, 1]),
         [Numeric("u", -1, 1), Categorical("kind", list("abcde"))],
         terms=["u", "kind", ["u", "kind"]],
     )
     assert extent_of(crossed.columns) == Extent(10, 4, 2)
-    wide = Assumptions(Binary("y", [0, 1]), [Categorical("town", [f"t{j}" for j in range(60)])])
+    wide = Study(Binary("y", [0, 1]), [Categorical("town", [f"t{j}" for j in range(60)])])
     extent = extent_of(wide.columns)
     assert gradient_sensitivity(extent, 2**20, "replace-one") < 1.5 * gradient_sensitivity(
         Extent(2, 1, 0), 2**20, "replace-one"
@@ -103,14 +105,14 @@ def test_a_category_counts_once():
 
 def test_a_category_that_moves_to_another_level_attains_its_part():
     """Rows at right angles with different levels: here the number of terms alone, 3/4, would not be enough."""
-    assumptions = Assumptions(Binary("y", [0, 1]), [Numeric("u", -1, 1), Categorical("kind", [0, 1, 2])])
+    study = Study(Binary("y", [0, 1]), [Numeric("u", -1, 1), Categorical("kind", [0, 1, 2])])
     center = (0, 0, 0, 0)
     first, second = (
-        logistic_sums((np.array([row]), np.array([1.0])), assumptions, range(4), center, links(center))
+        gather((np.array([row]), np.array([1.0])), study, LogisticSummary(study, range(4), center, links(center)))
         for row in ([1.0, 1.0], [-1.0, 2.0])
     )
     moved = np.linalg.norm(np.array(rounded_gram(first)) - np.array(rounded_gram(second), dtype=float))
-    extent = extent_of(assumptions.columns)
+    extent = extent_of(study.columns)
     assert extent == Extent(4, 3, 1)
     assert moved == pytest.approx(math.sqrt(10) / 4 * 2**BITS, rel=1e-5)
     assert moved <= gram_sensitivity(extent, "replace-one") <= 1.001 * moved
@@ -121,14 +123,12 @@ def test_no_person_moves_the_sums_farther(neighbors):
     """Persons of 0 to 5 rows, of which at most 3 count: worst cases (all rows alike and far out), and drawn ones."""
     generator = np.random.default_rng(4)
     most, center = 3, CENTERS[1]
-    assumptions = Assumptions(
-        Binary("y", [0, 1]), study().predictors, neighbors=neighbors, person="id", max_rows_per_person=most
-    )
+    study = Study(Binary("y", [0, 1]), a_study().predictors, neighbors=neighbors, person="id", max_rows_per_person=most)
 
     def sums(person):
         rows = [(*row, "other") for row in BASE_ROWS] + [(*row, "one") for row in person]
         table = pd.DataFrame(rows, columns=["u", "v", "kind", "y", "id"])
-        found = logistic_sums(table, assumptions, range(5), center, links(center))
+        found = gather(table, study, LogisticSummary(study, range(5), center, links(center)))
         return np.array(found.counts), np.array(rounded_gradient(found)), np.array(rounded_gram(found))
 
     versions = [[RECORDS[k]] * 5 for k in (0, 1, 28, 29, 144, 145, 148, 149)]
@@ -150,11 +150,11 @@ def test_no_person_moves_the_sums_farther(neighbors):
 
 def test_the_lemmas_are_attained_where_every_column_can_be_one():
     """Rows (1, 1) and (1, -1) with b = 0 and opposite answers: the gradient moves by 2 sqrt(2)/2."""
-    assumptions = Assumptions(Binary("y", [0, 1]), [Numeric("u", -1, 1)])
+    study = Study(Binary("y", [0, 1]), [Numeric("u", -1, 1)])
     center, table = (0, 0), links((0, 0))
     found = []
     for u, y in ((1.0, 1.0), (1.0, 0.0), (-1.0, 0.0)):
-        sums = logistic_sums((np.array([[u]]), np.array([y])), assumptions, (0, 1), center, table)
+        sums = gather((np.array([[u]]), np.array([y])), study, LogisticSummary(study, (0, 1), center, table))
         found.append((np.array(rounded_gradient(sums)), np.array(rounded_gram(sums))))
     moved = np.linalg.norm((found[0][0] - found[1][0]).astype(float))
     assert moved == pytest.approx(gradient_sensitivity(Extent(2, 2, 0), table.residual, "replace-one"), rel=1e-3)
@@ -170,16 +170,16 @@ def test_the_table_of_chances_is_the_logistic_function():
         made.chances / GRID * (1 - made.chances / GRID), abs=1e-6
     )
     assert made.residual / 2 / GRID == pytest.approx(1 / (1 + math.exp(-3)), abs=1e-3)
-    with pytest.raises(AssumptionError, match="at most 12"):
+    with pytest.raises(StudyError, match="at most 12"):
         links(((FARTHEST + 1) * GRID,))
 
 
 @pytest.mark.parametrize("missing", ["midpoint", "zero-row"])
 def test_missing_cells_stay_within_the_lemmas(missing):
-    assumptions = study(missing=missing)
+    study = a_study(missing=missing)
     nan = float("nan")
     records = [(nan, 1.0, 1, 1), (1.0, -1.0, 2, nan), (1.0, 1.0, 0, 1), (-1.0, -1.0, 1, 0), (1.0, 1.0, nan, 0)]
-    made = [numbers([*BASE_ROWS, record], CENTERS[1], assumptions) for record in records]
+    made = [numbers([*BASE_ROWS, record], CENTERS[1], study) for record in records]
     for first, second in itertools.combinations(made, 2):
         assert np.linalg.norm(first[0] - second[0]) <= count_sensitivity("replace-one")
         moved = np.linalg.norm((first[1] - second[1]).astype(float))
@@ -191,9 +191,11 @@ def test_missing_cells_stay_within_the_lemmas(missing):
 def test_all_draws_together_are_worth_their_price_and_waste_little(epsilon, delta):
     generator = np.random.default_rng(1)
     source = (generator.uniform(-1, 1, (400, 3)) * [1, 1, 0], generator.integers(0, 2, 400).astype(float))
-    got = release_odds(source, plan_odds(study(), (0, 1, 2), epsilon=epsilon, delta=delta))
+    plan = plan_estimate(a_study(), (0, 1, 2), epsilon=epsilon, delta=delta, family="binomial")
+    got = release_estimate(source, plan).released
     draws = [got.counts, *(draw for one in got.rounds for draw in (one.gradient, one.gram))]
-    assert len(draws) == 1 + 2 * len(SHARES) and sum(share for share, _ in SHARES) + BASE == pytest.approx(1)
+    assert len(draws) == 1 + 2 * len(ROUND_SHARES)
+    assert sum(share for share, _ in ROUND_SHARES) + BASE_SHARE == pytest.approx(1)
     parts = [(draw.rho, draw.sensitivity) for draw in draws]
     assert composed_is_within(parts, epsilon, delta)
     assert not composed_is_within([(1.01 * rho, each) for rho, each in parts], epsilon, delta)
@@ -209,10 +211,10 @@ def test_an_audit_of_one_round():
     The share of right answers bounds mu from both sides (Clopper-Pearson, 99.99% each): what was paid lies between; with
     two thirds of the noise the same audit finds the leak.
     """
-    assumptions = Assumptions(Binary("y", [0, 1]), [Numeric("u", -1, 1)])
+    study = Study(Binary("y", [0, 1]), [Numeric("u", -1, 1)])
     center, mu = (0, 0), 1.0
     tables = [
-        logistic_sums((np.array([[1.0]]), np.array([y])), assumptions, (0, 1), center, links(center))
+        gather((np.array([[1.0]]), np.array([y])), study, LogisticSummary(study, (0, 1), center, links(center)))
         for y in (0.0, 1.0)
     ]
     paid = gradient_sensitivity(Extent(2, 2, 0), links(center).residual, "replace-one")

@@ -13,8 +13,8 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import lars_path_gram
 
-from dpselect.assume.models.candidates import CandidateList, columns_of
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.candidates import CandidateList, columns_of
+from dpselect.gather.moments import Moments
 from dpselect.minimize import minimize as everything
 from dpselect.minimize.minimize import minimize_all
 

@@ -1,17 +1,20 @@
-"""The range of the scores of block votes is 4T: by brute force over neighbouring tables, attained and never exceeded."""
+"""The range of the scores of block votes is 4T votes: by brute force over neighbouring tables, attained and never exceeded."""
 
 import math
 from fractions import Fraction
+from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 
-from dpselect.assume.lemmas.margins import margin_range
-from dpselect.assume.models.candidates import SubsetRule, all_subsets
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
-from dpselect.gather.block_table import gather_blocks
-from dpselect.minimize.votes import count_votes
+from dpselect.assume.candidates import SubsetRule, all_subsets
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, margin_range
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
+from dpselect.minimize.votes import block_votes, count_votes
 from dpselect.penalize.margins import Margins
 
 HOSTILE = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-308, 0.0, 1.0, -1.0, 1e9)
@@ -28,10 +31,13 @@ class Fixed:
         return self.places[:, self.row - rows : self.row]
 
 
-def scores_of_counts(above, below, threshold, step=Fraction(0)):
-    agreement = np.abs(above - below)
-    rule = SubsetRule(len(agreement), tuple(1 << j for j in range(len(agreement))), empty=True)
-    return Margins(agreement, threshold, step, rule, 1.0).scores().values
+def scores_of_leads(leads, threshold, step=Fraction(0)):
+    return Margins(np.asarray(leads), threshold, step, all_sets(len(leads)), 1.0).scores().values
+
+
+@cache
+def all_sets(width):
+    return all_subsets(width, empty=True)
 
 
 def spread(here, there):
@@ -40,24 +46,80 @@ def spread(here, there):
 
 
 def test_the_range_is_never_exceeded_and_is_attained():
-    """100,000 pairs of counts, each as far apart as one block of each partition can make them."""
+    """20,000 pairs of votes, each as far apart as one block of each partition can make them."""
     rng = np.random.default_rng(1818)
     worst = {}
-    for _ in range(100_000 // 50):
+    extremes = np.array([-WHOLE_VOTE, WHOLE_VOTE])
+    for _ in range(20_000 // 50):
         partitions, blocks, columns = rng.integers(1, 4), int(rng.integers(1, 5)), int(rng.integers(1, 4))
-        votes = rng.integers(-1, 2, (50, partitions, blocks, columns))
+        votes = rng.integers(-WHOLE_VOTE, WHOLE_VOTE + 1, (50, partitions, blocks, columns))
         changed = votes.copy()
-        changed[:, :, 0, :] = rng.integers(-1, 2, (50, partitions, columns))
-        threshold = int(rng.integers(0, partitions * blocks + 1))
+        if rng.random() < 0.5:
+            votes[:, :, 0, :] = rng.choice(extremes, (50, partitions, columns))
+        changed[:, :, 0, :] = rng.choice(extremes, (50, partitions, columns))
+        threshold = int(rng.integers(0, partitions * blocks * WHOLE_VOTE + 1))
         for one, other in zip(votes, changed, strict=True):
-            values = [
-                scores_of_counts((each > 0).sum(axis=(0, 1)), (each < 0).sum(axis=(0, 1)), threshold)
-                for each in (one, other)
-            ]
-            found = spread(*values)
+            # On a threshold that one of the leads has, which is where one model gains what another loses.
+            here = int(np.abs(one.sum(axis=(0, 1)))[0]) if rng.random() < 0.5 else threshold
+            found = spread(*(scores_of_leads(each.sum(axis=(0, 1)), here) for each in (one, other)))
             assert found <= margin_range(int(partitions))
             worst[int(partitions)] = max(worst.get(int(partitions), 0), found)
     assert worst == {partitions: margin_range(partitions) for partitions in (1, 2, 3)}
+
+
+PAIRS, LONGEST, BLOCKS, PARTITIONS = 20_000, 14, 2, 2
+
+
+def hostile_pairs(rng, relation):
+    """Tables (pairs, rows, 4) as they are and as a neighbour has them, the row that differs last, and which rows there are."""
+    shape = (PAIRS, LONGEST, 4)
+    kind = rng.integers(0, 4, (PAIRS, 1, 1))
+    rare, few = (rng.random(shape) < 0.25) * 1.0, rng.integers(-2, 3, shape) * 1.0
+    tables = np.choose(kind, [rare, few, np.exp(2 * rng.normal(size=shape)), rng.normal(size=shape)])
+    tables[..., 3] += rng.choice([0.0, 3.0, 1e4], (PAIRS, 1)) * tables[..., 0]
+    tables[rng.random(PAIRS) < 0.3, :, 1:3] = 1.0  # columns that say nothing
+    tables = np.where(rng.random(shape) < 0.02, rng.choice(HOSTILE, shape), tables)
+    there = np.arange(LONGEST) >= rng.integers(0, LONGEST - 1, (PAIRS, 1))  # fewer rows than columns among them
+    sizes = 10.0 ** rng.integers(-3, 7, (PAIRS, 4))
+    row = np.where(rng.random((PAIRS, 1)) < 0.5, rng.choice(HOSTILE, (PAIRS, 4)), rng.normal(size=(PAIRS, 4)) * sizes)
+    row[:, 1:3] = np.where(rng.random((PAIRS, 1)) < 0.5, 1.0, row[:, 1:3])
+    others, there_too = tables.copy(), there.copy()
+    others[:, -1] = row
+    if relation == "add":
+        there_too[:, -1] = False
+    return (tables, there), (others, there_too)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize("relation", ["replace", "add"])
+def test_twenty_thousand_hostile_pairs(bounded, relation, monkeypatch):
+    """Through gather and minimize, all pairs in one reading: the range is reached, and never exceeded."""
+    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
+    rng = np.random.default_rng([18, bounded, relation == "add"])
+    bounds = (-50, 50) if bounded else ()
+    study = Study(Numeric("y", *bounds), [Numeric(name, *bounds) for name in "abc"], missing="zero-row", radius=None)
+    places = rng.integers(0, BLOCKS, (PARTITIONS, PAIRS, LONGEST)) + BLOCKS * np.arange(PAIRS)[:, None]
+    votes, leads = [], []
+    for tables, there in hostile_pairs(rng, relation):
+        source = tables[there][:, :3], tables[there][:, 3]
+        sums = gather(source, study, BlockSummary(study, BLOCKS * PAIRS, PARTITIONS, Fixed(places[:, there])))
+        votes.append(block_votes(sums, ridge=0.1)[..., 1:].astype(int).reshape(PARTITIONS, PAIRS, BLOCKS, 3))
+        leads.append(votes[-1].sum(axis=(0, 2)))
+    assert max(np.abs(each).max() for each in votes) == WHOLE_VOTE
+    # One block of each partition at most, and no lead by more than two votes for each.
+    assert (votes[0] != votes[1]).any(axis=3).sum(axis=2).max() == 1
+    assert np.abs(leads[0] - leads[1]).max() == 2 * WHOLE_VOTE * PARTITIONS
+    threshold = np.where(rng.random(PAIRS) < 0.5, np.abs(leads[0]).max(axis=1), rng.integers(0, 3 * WHOLE_VOTE, PAIRS))
+    change = _all_scores(leads[1], threshold) - _all_scores(leads[0], threshold)
+    assert np.abs(change).max() == margin_range(PARTITIONS) // 2
+    assert (change.max(axis=0) - change.min(axis=0)).max() == margin_range(PARTITIONS)
+
+
+def _all_scores(leads, threshold):
+    """The score of each set of three terms, (sets, pairs), by the definition."""
+    margins = np.abs(leads) - threshold[:, None]
+    inside = np.array(list(product([False, True], repeat=3)))
+    return np.where(inside[:, None, :], margins, -margins).min(axis=2)
 
 
 @pytest.mark.parametrize("bounded", [True, False])
@@ -66,9 +128,7 @@ def test_one_row_or_one_person_moves_the_scores_of_the_program_by_no_more(bounde
     """Through gather and minimize: hostile cells, fewer rows than columns, empty blocks, whole persons."""
     rng = np.random.default_rng(7)
     bounds = (-2, 2) if bounded else ()
-    study = Assumptions(
-        Numeric("y", *bounds), [Numeric(name, *bounds) for name in "abc"], missing="zero-row", radius=None
-    )
+    study = Study(Numeric("y", *bounds), [Numeric(name, *bounds) for name in "abc"], missing="zero-row", radius=None)
     partitions, blocks = 3, 4
     for _ in range(150):
         rows, several = int(rng.integers(1, 30)), 3 if relation == "person" else 1
@@ -84,21 +144,18 @@ def test_one_row_or_one_person_moves_the_scores_of_the_program_by_no_more(bounde
             other_places = places
         values = []
         for each, where in ((table, places), (other, other_places)):
-            sums, _ = gather_blocks((each[:, :3], each[:, 3]), study, blocks, partitions, assigner=Fixed(where))
-            votes = count_votes(sums, dead_zone=0.5, ridge=0.1)
-            values.append(scores_of_counts(votes.above[1:], votes.below[1:], 6))
+            sums = gather((each[:, :3], each[:, 3]), study, BlockSummary(study, blocks, partitions, Fixed(where)))
+            values.append(scores_of_leads(count_votes(sums, ridge=0.1).leads[1:], 6 * WHOLE_VOTE))
         assert spread(*values) <= margin_range(partitions)
 
 
 def test_a_price_and_a_limit_move_nothing():
     rng = np.random.default_rng(3)
     for _ in range(200):
-        above, below = rng.integers(0, 9, (2, 4))
+        leads = rng.integers(-9, 9, 4)
         step = Fraction(int(rng.integers(0, 2**24)), 2**20)
         rule = SubsetRule(4, (1, 2, 4, 8), max_size=2, empty=True)
-        plain, priced = (
-            Margins(np.abs(above - below), 4, each, rule, 2.0).scores().values for each in (Fraction(0), step)
-        )
+        plain, priced = (Margins(leads, 4, each, rule, 2.0).scores().values for each in (Fraction(0), step))
         sizes = rule.sizes()
         assert (priced == plain + float(step) * sizes).all()
         assert math.isfinite(priced.sum())

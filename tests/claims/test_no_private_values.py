@@ -11,14 +11,12 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import dpselect
-from dpselect.assume.models.candidates import all_subsets
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
+from dpselect.assume.candidates import all_subsets
+from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.errors import DpselectError, DpselectWarning
-from dpselect.gather.saved.answers import moments_from_answer
-from dpselect.gather.saved.sql import answer_names
+from dpselect.gather.moments import MomentSummary
 from dpselect.gather.sources.source import Database
-from dpselect.gather.sums.accumulate import Accumulator
+from dpselect.gather.sql import answer_names, moments_from_answer
 from dpselect.minimize.minimize import minimize, minimize_all
 from dpselect.penalize.penalize import penalize
 
@@ -39,7 +37,7 @@ def table() -> pd.DataFrame:
     return frame
 
 
-STUDY = dpselect.Assumptions(
+STUDY = dpselect.Study(
     dpselect.Numeric("y", 0, 1),
     [dpselect.Numeric("a", 0, 1), dpselect.Categorical("c", ["x", "z"])],
     neighbors="add-remove-one",
@@ -49,9 +47,9 @@ STUDY = dpselect.Assumptions(
 def private_values():
     moments = dpselect.gather(table(), STUDY)
     recipe = make_recipe(STUDY, Choice("pcls"), rows=None, epsilon=1)
-    public_n = dpselect.Assumptions(STUDY.response, STUDY.predictors)
+    public_n = dpselect.Study(STUDY.response, STUDY.predictors)
     local = make_recipe(public_n, Choice("pcpl"), rows=ROWS, epsilon=1, delta=1e-6)
-    accumulator = Accumulator(STUDY)
+    accumulator = MomentSummary(STUDY)
     yield moments
     yield moments + dpselect.gather(table(), STUDY)
     yield copy.copy(moments)
@@ -165,7 +163,7 @@ def test_no_exception_remembers_a_file_of_moments(tmp_path, text):
 
 @pytest.mark.parametrize("n", ["7919\u00b2", "--7919", "7919" * 2000, Decimal("NaN"), Decimal("Infinity"), 7919.0])
 def test_an_answer_that_is_no_number_is_not_quoted(n):
-    answer = dict.fromkeys(answer_names(STUDY), "0") | {"assumptions": STUDY.hash, "n": n}
+    answer = dict.fromkeys(answer_names(STUDY), "0") | {"study": STUDY.hash, "n": n}
     with pytest.raises(dpselect.DataError) as caught:
         moments_from_answer(answer, STUDY)
     assert secrets_in(whole_chain(caught.value)) == []
@@ -241,7 +239,7 @@ EXTREMES = {
     "signalling": (Decimal("sNaN"), Decimal("1e5000"), 0.5, 0.5, None),
 }
 WITHOUT_BOUNDS, WITH_BOUNDS = (
-    dpselect.Assumptions(
+    dpselect.Study(
         dpselect.Numeric("y", *bounds), [dpselect.Numeric(name, *bounds) for name in "abcd"], missing="zero-row"
     )
     for bounds in ((), (-1, 1))
@@ -287,10 +285,10 @@ DOORS = {
     "the paper's": lambda rows: dpselect.pcls(*arrays(rows), epsilon=1, r=1, R=1, phi=1),
     "PCLSSelector": lambda rows: dpselect.PCLSSelector().fit(*arrays(rows)),
     "PCPLSelector, lists": lambda rows: dpselect.PCPLSelector().fit(*halves(rows)),
-    "VotesSelector": lambda rows: dpselect.VotesSelector().fit(*arrays(rows)),
-    "VotesSelector, lists": lambda rows: dpselect.VotesSelector().fit(*halves(rows)),
-    "an estimator": lambda rows: dpselect.VotesSelector(LinearRegression()).fit(*arrays(rows)),
-    "an estimator, lists": lambda rows: dpselect.VotesSelector(LinearRegression()).fit(*halves(rows)),
+    "PrivateSelector": lambda rows: dpselect.PrivateSelector().fit(*arrays(rows)),
+    "PrivateSelector, lists": lambda rows: dpselect.PrivateSelector().fit(*halves(rows)),
+    "an estimator": lambda rows: dpselect.PrivateSelector(LinearRegression()).fit(*arrays(rows)),
+    "an estimator, lists": lambda rows: dpselect.PrivateSelector(LinearRegression()).fit(*halves(rows)),
     "transform": lambda rows: (
         dpselect.PCLSSelector().fit(np.zeros((9, 4)), np.zeros(9)).transform(arrays(rows)[0])
     ),

@@ -18,16 +18,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.intact.text_numbers import number_in, number_of, numbers_of
-from dpselect.gather.saved.answers import moments_from_answer
-from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrays import numeric_array
 from dpselect.gather.sources.source import Csv, Database
-from dpselect.gather.sources.text_files import csv_stream
-from dpselect.gather.table import gather_table
+from dpselect.gather.sources.text import csv_stream
+from dpselect.gather.sources.text_numbers import number_in, number_of, numbers_of
+from dpselect.gather.sql import aggregate_query, moments_from_answer
 
 POLICIES = ("midpoint", "zero-row")
 UNREADABLE = ["x", "", "NA", "1_000", "0x10", "1,5", "12 kg", "2020-01-01", "--1", "é", "1e", "٣", "-", "1 2"]
@@ -35,13 +34,13 @@ CLEAN = {"y": [0.5, 1.5, 2.5, 3.5], "a": [1.0, -1.5, 0.25, 1.75], "c": ["u", "v"
 EMPTY = {**CLEAN, "a": [1.0, None, 0.25, 1.75], "c": ["u", "v", None, "v"]}
 
 
-def study(missing: str) -> Assumptions:
-    return Assumptions(Numeric("y", 0, 4), [Numeric("a", -2, 2), Categorical("c", ["u", "v"])], missing=missing)
+def study(missing: str) -> Study:
+    return Study(Numeric("y", 0, 4), [Numeric("a", -2, 2), Categorical("c", ["u", "v"])], missing=missing)
 
 
 def expected(missing: str):
     kinds = pa.schema([("y", pa.float64()), ("a", pa.float64()), ("c", pa.string())])
-    return gather_table(pa.table(EMPTY, kinds), study(missing)).integers()
+    return gather(pa.table(EMPTY, kinds), study(missing)).integers()
 
 
 def lines(bad: str, *, last: bool) -> str:
@@ -55,7 +54,7 @@ def lines(bad: str, *, last: bool) -> str:
 def test_text_in_a_csv_file(tmp_path, bad, missing):
     for last in (False, True):
         (tmp_path / "t.csv").write_text(lines(bad, last=last), encoding="utf-8")
-        assert gather_table(tmp_path / "t.csv", study(missing)).integers() == expected(missing)
+        assert gather(tmp_path / "t.csv", study(missing)).integers() == expected(missing)
 
 
 @pytest.mark.parametrize("missing", POLICIES)
@@ -64,7 +63,7 @@ def test_text_in_a_csv_file_after_a_million_bytes(tmp_path, missing):
     many = "3.5,1.75,v\n" * 150_000
     (tmp_path / "t.csv").write_text(lines("x", last=True).replace("y,a,c\n", "y,a,c\n" + many), encoding="utf-8")
     (tmp_path / "u.csv").write_text(lines("", last=True).replace("y,a,c\n", "y,a,c\n" + many), encoding="utf-8")
-    found = [gather_table(tmp_path / name, study(missing)).integers() for name in ("t.csv", "u.csv")]
+    found = [gather(tmp_path / name, study(missing)).integers() for name in ("t.csv", "u.csv")]
     assert found[0] == found[1] and found[0][0] == 150_004
 
 
@@ -72,10 +71,10 @@ def test_text_in_a_csv_file_after_a_million_bytes(tmp_path, missing):
 def test_bytes_that_are_not_in_the_encoding(tmp_path, missing):
     for encoding, bad in (("utf-8", b"\xff\xfe"), ("cp1252", b"\x81"), ("ascii", b"\x80")):
         (tmp_path / "t.csv").write_bytes(lines("@@", last=False).encode().replace(b"@@", bad))
-        assert gather_table(Csv(tmp_path / "t.csv", encoding=encoding), study(missing)).integers() == expected(missing)
+        assert gather(Csv(tmp_path / "t.csv", encoding=encoding), study(missing)).integers() == expected(missing)
     half = lines("@", last=False).encode("utf-16-le").replace("@".encode("utf-16-le"), b"\x00\xd8")
     (tmp_path / "t.csv").write_bytes(half)
-    assert gather_table(Csv(tmp_path / "t.csv", encoding="utf-16-le"), study(missing)).integers() == expected(missing)
+    assert gather(Csv(tmp_path / "t.csv", encoding="utf-16-le"), study(missing)).integers() == expected(missing)
 
 
 OBJECTS = ["x", None, float("nan"), b"x", [1], {"a": 1}, 1 + 2j, pd.NaT, pd.Timestamp(0), 10**400, object(), "\ud800"]
@@ -94,13 +93,13 @@ OBJECTS += [
 def test_objects_in_memory(bad, missing):
     columns = {**CLEAN, "a": [1.0, bad, 0.25, 1.75], "c": ["u", "v", bad, "v"]}
     frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
-    assert gather_table(frame, study(missing)).integers() == expected(missing)
-    assert gather_table(columns, study(missing)).integers() == expected(missing)
+    assert gather(frame, study(missing)).integers() == expected(missing)
+    assert gather(columns, study(missing)).integers() == expected(missing)
     dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
     unsent = (dict, list, np.timedelta64, Decimal, pd.Period)  # which Dask itself cannot send, or sends as text
     if not isinstance(bad, unsent) and bad != "\ud800":
         whole = dask.from_pandas(frame, npartitions=2)
-        assert gather_table(whole, study(missing)).integers() == expected(missing)
+        assert gather(whole, study(missing)).integers() == expected(missing)
 
 
 CATEGORIES = ["x", b"x", (1, 2), pd.Timestamp(0), pd.Timedelta(1), pd.Period("2020"), pd.Interval(0, 1), 10**400]
@@ -116,16 +115,16 @@ def test_categories_and_objects_of_frames(bad, missing):
         frame = pd.DataFrame(
             {name: pd.Series(cells, dtype=object).astype(kinds[name]) for name, cells in columns.items()}
         )
-        assert gather_table(frame.assign(y=CLEAN["y"]), study(missing)).integers() == expected(missing)
+        assert gather(frame.assign(y=CLEAN["y"]), study(missing)).integers() == expected(missing)
     objects = {name: pl.Series(cells, dtype=pl.Object) for name, cells in columns.items()}
-    assert gather_table(pl.DataFrame({"y": CLEAN["y"], **objects}), study(missing)).integers() == expected(missing)
+    assert gather(pl.DataFrame({"y": CLEAN["y"], **objects}), study(missing)).integers() == expected(missing)
 
 
 @pytest.mark.parametrize("missing", POLICIES)
 def test_categories_of_text_as_pandas_reads_them(tmp_path, missing):
     (tmp_path / "t.csv").write_text(lines("x", last=False), encoding="utf-8")
     frame = pd.read_csv(tmp_path / "t.csv", dtype={"a": "category", "c": "category"})
-    assert gather_table(frame, study(missing)).integers() == expected(missing)
+    assert gather(frame, study(missing)).integers() == expected(missing)
 
 
 @pytest.mark.parametrize("missing", POLICIES)
@@ -133,21 +132,19 @@ def test_a_frame_of_text_as_pandas_reads_it_when_one_cell_is_bad(tmp_path, missi
     (tmp_path / "t.csv").write_text(lines("x", last=False), encoding="utf-8")
     frame = pd.read_csv(tmp_path / "t.csv")
     assert not pd.api.types.is_numeric_dtype(frame["a"])
-    assert gather_table(frame, study(missing)).integers() == expected(missing)
+    assert gather(frame, study(missing)).integers() == expected(missing)
 
 
 @pytest.mark.parametrize("missing", POLICIES)
 def test_lists_and_arrays(missing):
-    numeric = Assumptions(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing=missing)
-    right = gather_table(([[1.0], [math.nan], [0.25]], [0.5, 1.5, math.nan]), numeric).integers()
+    numeric = Study(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing=missing)
+    right = gather(([[1.0], [math.nan], [0.25]], [0.5, 1.5, math.nan]), numeric).integers()
     for bad in (None, "x", "inf", "nan", 10**400, pd.NaT, 1 + 2j, [1], np.datetime64("2020-01-01")):
-        assert gather_table(([[1.0], [bad], [0.25]], [0.5, 1.5, bad]), numeric).integers() == right
+        assert gather(([[1.0], [bad], [0.25]], [0.5, 1.5, bad]), numeric).integers() == right
     # As text a float of 32 bits would be another number: 0.1, not 0.100000001.
     narrow = [np.float32(0.1), np.float32(0.7)]
     assert numeric_array([*narrow, "x"], "y", tolerant=True)[:2].tolist() == [float(each) for each in narrow]
-    assert (
-        gather_table((np.array([["1.0"], ["?"], ["0.25"]]), np.array(["0.5", "1.5", "?"])), numeric).integers() == right
-    )
+    assert gather((np.array([["1.0"], ["?"], ["0.25"]]), np.array(["0.5", "1.5", "?"])), numeric).integers() == right
 
 
 @pytest.mark.parametrize("missing", POLICIES)
@@ -159,7 +156,7 @@ def test_text_that_is_not_utf8_in_parquet_and_arrow(tmp_path, missing):
     with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
         writer.write_table(table)
     for source in (table, tmp_path / "t.parquet", tmp_path / "t.arrow"):
-        assert gather_table(source, study(missing)).integers() == expected(missing)
+        assert gather(source, study(missing)).integers() == expected(missing)
 
 
 @pytest.mark.parametrize("missing", POLICIES)
@@ -168,7 +165,7 @@ def test_a_folder_that_names_no_number(tmp_path, missing):
         (tmp_path / "by" / f"a={value}").mkdir(parents=True)
         part = pa.table({name: [EMPTY[name][i] for i in rows] for name in ("y", "c")}, pa.schema(KINDS))
         pq.write_table(part, tmp_path / "by" / f"a={value}" / "t.parquet")
-    assert gather_table(tmp_path / "by", study(missing)).integers() == expected(missing)
+    assert gather(tmp_path / "by", study(missing)).integers() == expected(missing)
 
 
 KINDS = [("y", pa.float64()), ("c", pa.string())]
@@ -184,7 +181,7 @@ def test_a_sheet_with_a_word_or_a_date_among_numbers(tmp_path, missing):
         for row in [("y", "a", "c"), (0.5, 1.0, "u"), (1.5, bad, "v"), (2.5, 0.25, bad), (3.5, 1.75, "v")]:
             book.active.append(row)
         book.save(tmp_path / "t.xlsx")
-        assert gather_table(tmp_path / "t.xlsx", study(missing)).integers() == expected(missing)
+        assert gather(tmp_path / "t.xlsx", study(missing)).integers() == expected(missing)
 
 
 @pytest.mark.postgres
@@ -192,10 +189,10 @@ def test_a_sheet_with_a_word_or_a_date_among_numbers(tmp_path, missing):
 def test_numbers_beyond_every_double_in_postgresql(postgres, missing):
     """The server calls them an error, while it reads the rows."""
     values = "(VALUES (0.5, 1.0, 'u'), (1.5, 1e400, 'v'), (2.5, 0.25, NULL), (3.5, 1.75, 'v'), (2.0, -1e-400, 'u')) AS t (y, a, c)"
-    found = gather_table(Database(postgres, query=f"SELECT * FROM {values}"), study(missing))
+    found = gather(Database(postgres, query=f"SELECT * FROM {values}"), study(missing))
     rows = {name: [*EMPTY[name], more] for name, more in (("y", 2.0), ("a", -0.0), ("c", "u"))}
     kinds = pa.schema([("y", pa.float64()), ("a", pa.float64()), ("c", pa.string())])
-    right = gather_table(pa.table(rows, kinds), study(missing)).integers()
+    right = gather(pa.table(rows, kinds), study(missing)).integers()
     assert found.integers() == right
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres) as connection:
@@ -209,7 +206,7 @@ def test_where_a_cell_may_be_refused_its_column_is_named_and_nothing_else(tmp_pa
     secret = "7342.1234"
     (tmp_path / "t.csv").write_text(lines(f"x{secret}", last=False) + "1,1,u\n" * 200_000, encoding="utf-8")
     frame = pd.DataFrame({**CLEAN, "a": pd.Series([1.0, f"x{secret}", 0.25, 1.75], dtype=object)})
-    numeric = Assumptions(Numeric("y", 0, 4), [Numeric("a", -2, 2)])
+    numeric = Study(Numeric("y", 0, 4), [Numeric("a", -2, 2)])
     for source, stated in (
         (tmp_path / "t.csv", study("error")),
         (frame, study("error")),
@@ -217,7 +214,7 @@ def test_where_a_cell_may_be_refused_its_column_is_named_and_nothing_else(tmp_pa
         (([[1.0], [None]], [0.5, 1.5]), numeric),
     ):
         with pytest.raises(DataError, match="'a'") as caught:
-            gather_table(source, stated)
+            gather(source, stated)
         assert secret not in str(caught.value)
 
 
@@ -227,11 +224,11 @@ def test_types_that_a_source_declares_are_public_and_still_refused():
         pl.DataFrame({**CLEAN, "a": ["1", "2", "3", "4"]}),
     ):
         with pytest.raises(DataError, match=r"'a' has the type .*string"):
-            gather_table(declared, study("midpoint"))
+            gather(declared, study("midpoint"))
     dates = pd.DataFrame({**CLEAN, "a": pd.to_datetime(["2020-01-01"] * 4)})
     for declared in (dates, dates.astype({"a": "category"})):
         with pytest.raises(DataError, match="'a' has the type timestamp"):
-            gather_table(declared, study("midpoint"))
+            gather(declared, study("midpoint"))
 
 
 TEXTS = (
@@ -273,8 +270,8 @@ def test_each_row_of_a_csv_file_counts_once_wherever_the_bad_cell_is(tmp_path, p
     for bad in ("", "x"):
         rows[place] = f"1.25,{bad}\n"
         (tmp_path / "t.csv").write_text("y,a\n" + "".join(rows), encoding="utf-8")
-        plain = Assumptions(Numeric("y", -2, 4), [Numeric("a", -2, 2)], missing="zero-row")
-        found.append(gather_table(tmp_path / "t.csv", plain).integers())
+        plain = Study(Numeric("y", -2, 4), [Numeric("a", -2, 2)], missing="zero-row")
+        found.append(gather(tmp_path / "t.csv", plain).integers())
     assert found[0] == found[1] and found[0][0] == 300_000
 
 
@@ -288,5 +285,5 @@ def test_duckdb_reads_the_same_table(tmp_path):
     with closing(duckdb.connect(str(tmp_path / "t.duckdb"))) as connection:
         connection.register("here", pa.table({"y": EMPTY["y"], "a": pa.array(EMPTY["a"]), "c": pa.array(EMPTY["c"])}))
         connection.execute("CREATE TABLE t AS SELECT * FROM here")
-    found = gather_table(Database(tmp_path / "t.duckdb", table="t"), study("midpoint"))
+    found = gather(Database(tmp_path / "t.duckdb", table="t"), study("midpoint"))
     assert found.integers() == expected("midpoint")

@@ -6,17 +6,9 @@ thresholds of the verdicts are further away.
 
 import pytest
 
-from dpselect.rehearse.paper.experiments import simulation_figure
-from dpselect.rehearse.paper.housing import housing_figure, housing_table
-from dpselect.rehearse.paper.prostate import prostate_figure, prostate_table
-from dpselect.rehearse.paper.statements import (
-    best,
-    figure_1_statements,
-    figure_2_statements,
-    figure_3_statements,
-    figure_4_statements,
-)
-from dpselect.rehearse.simulate.settings import FIRST, SECOND
+from paper.real_tables import housing_figure, housing_table, prostate_figure, prostate_table
+from paper.simulations import FIRST, SECOND, simulation_figure
+from paper.statements import best, figure_1_statements, figure_2_statements, figure_3_statements, figure_4_statements
 
 
 @pytest.fixture(scope="module")

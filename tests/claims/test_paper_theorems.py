@@ -14,9 +14,8 @@ from dpselect.assume.lemmas.sensitivity import loss_sensitivity, profile_change
 from dpselect.minimize.lattice import batch_losses
 from dpselect.rehearse.chances.one import chance_of
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
-from dpselect.rehearse.paper.theorems import Problem, pcls_bound, pcpl_bound
-from dpselect.rehearse.paper.theorems_inverted import best_penalty, least_rows
-from dpselect.rehearse.simulate.tables import sizes_of
+from dpselect.rehearse.simulate import sizes_of
+from paper.theorems import Problem, best_penalty, least_rows, pcls_bound, pcpl_bound
 
 TABLES = 200
 PROBLEMS = [

@@ -1,6 +1,5 @@
 """Claim: sums that no table has are refused exactly, wherever sums enter; and no gathering is added twice."""
 
-import json
 import os
 from dataclasses import replace
 from fractions import Fraction
@@ -11,17 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.saved.answers import moments_from_answer
-from dpselect.gather.saved.moments_file import load_moments, save_moments
-from dpselect.gather.saved.sql import answer_names, product_places
-from dpselect.gather.sums.moments import Moments
-from dpselect.gather.sums.possible import GRID, are_possible, is_positive_semidefinite
-from dpselect.gather.table import gather_table
+from dpselect.gather.moments import Moments
+from dpselect.gather.possible import GRID, are_possible, is_positive_semidefinite
+from dpselect.gather.rows import gather
+from dpselect.gather.saved import load_moments, save_moments
+from dpselect.gather.sql import answer_names, moments_from_answer, product_places
 
-PLAIN = Assumptions(Numeric("y", -1, 1), [Numeric(name, -1, 1) for name in "abc"], intercept="none")
+PLAIN = Study(Numeric("y", -1, 1), [Numeric(name, -1, 1) for name in "abc"], intercept="none")
 
 
 def determinant(matrix: list[list[Fraction]]) -> Fraction:
@@ -78,7 +76,7 @@ def test_one_too_little_is_seen_among_sixty_five_columns_and_nothing_less():
 
 
 STUDIES = [
-    Assumptions(
+    Study(
         Numeric("y", 0, 10),
         [Numeric("a", -1, 1), Categorical("c", ["u", "v", "w"]), Categorical("k", [1, 2])],
         intercept=intercept,
@@ -113,7 +111,7 @@ def table_of(rows):
 @given(st.lists(ROW, min_size=1, max_size=12), st.sampled_from(STUDIES))
 @settings(max_examples=300)
 def test_the_sums_of_every_table_are_possible(rows, study):
-    moments = gather_table(table_of(rows), study)
+    moments = gather(table_of(rows), study)
     assert are_possible(moments.n, moments.products, study)
 
 
@@ -130,31 +128,24 @@ def forged(sums: np.ndarray, n: int = 1000) -> Moments:
     return Moments(n, sums, ("a", "b", "c"), PLAIN.hash)
 
 
-def answer(sums: np.ndarray, n: int, study: Assumptions) -> dict:
+def answer(sums: np.ndarray, n: int, study: Study) -> dict:
     named = {f"p_{i}_{j}": sums[i, j] for i, j in product_places(study)}
-    return {"assumptions": study.hash, "n": n, **dict.fromkeys(answer_names(study)[2:], 0), **named}
-
-
-def first_format(sums: np.ndarray, n: int = 1000) -> str:
-    values = {"format": "dpselect moments 1", "assumptions": PLAIN.hash, "columns": ["a", "b", "c"], "n": n}
-    return json.dumps({**values, "products": sums.tolist()})
+    return {"study": study.hash, "n": n, **dict.fromkeys(answer_names(study)[2:], 0), **named}
 
 
 def honest(seed: int = 1) -> Moments:
     rows = np.random.default_rng(seed).uniform(-1, 1, size=(50, 4))
-    return gather_table((rows[:, :3], rows[:, 3]), PLAIN)
+    return gather((rows[:, :3], rows[:, 3]), PLAIN)
 
 
 def doors(sums: np.ndarray, folder) -> list:
     """Every way by which sums enter."""
-    (folder / "old.moments").write_text(first_format(sums))
     save_moments(forged(sums), folder / "new.moments")
     return [
-        lambda: load_moments(folder / "old.moments", PLAIN),
         lambda: load_moments(folder / "new.moments", PLAIN),
-        lambda: gather_table([folder / "new.moments"], PLAIN),
+        lambda: gather([folder / "new.moments"], PLAIN),
         lambda: moments_from_answer(answer(sums, 1000, PLAIN), PLAIN),
-        lambda: gather_table(forged(sums), PLAIN),
+        lambda: gather(forged(sums), PLAIN),
         lambda: honest() + forged(sums),
         lambda: forged(sums) + honest(),
         lambda: honest() + replace(honest(2), products=sums),
@@ -179,10 +170,8 @@ def test_three_columns_that_oppose_each_other_by_half_are_taken(tmp_path):
             enter()
 
 
-FACTS = Assumptions(Numeric("y", 0, 10), [Numeric("a", -1, 1), Categorical("c", ["u", "v", "w"])], missing="midpoint")
-FACTS_WITH_PERSONS = Assumptions(
-    FACTS.response, FACTS.predictors, missing="midpoint", person="who", max_rows_per_person=2
-)
+FACTS = Study(Numeric("y", 0, 10), [Numeric("a", -1, 1), Categorical("c", ["u", "v", "w"])], missing="midpoint")
+FACTS_WITH_PERSONS = Study(FACTS.response, FACTS.predictors, missing="midpoint", person="who", max_rows_per_person=2)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +192,7 @@ FACTS_WITH_PERSONS = Assumptions(
 def test_each_fact_about_zeros_and_ones_is_asked(what, n, changes):
     rng = np.random.default_rng(8)
     rows = [{"y": 10 * rng.random(), "a": rng.uniform(-1, 1), "c": "uvw"[i % 3], "k": 1, "who": "p"} for i in range(40)]
-    moments = gather_table(table_of(rows), FACTS)
+    moments = gather(table_of(rows), FACTS)
     sums = moments.products.copy()
     assert are_possible(40, sums, FACTS)
     for (i, j), change in changes.items():
@@ -225,7 +214,7 @@ def test_sums_cannot_be_changed_after_they_were_checked():
 
 def test_no_gathering_is_added_twice(tmp_path):
     one, two = honest(1), honest(2)
-    for twice in (lambda: one + one, lambda: (one + two) + one, lambda: one + gather_table(one, PLAIN)):
+    for twice in (lambda: one + one, lambda: (one + two) + one, lambda: one + gather(one, PLAIN)):
         with pytest.raises(DataError, match="added twice"):
             twice()
     unnamed = forged(claimed(0.0))
@@ -236,39 +225,39 @@ def test_no_gathering_is_added_twice(tmp_path):
     with pytest.raises(DataError, match="added twice"):
         load_moments(tmp_path / "one.moments", PLAIN) + one
     with pytest.raises(DataError, match=r"both\.moments' and .*one\.moments' hold the same gathering"):
-        gather_table(str(tmp_path / "*.moments"), PLAIN)
+        gather(str(tmp_path / "*.moments"), PLAIN)
     (tmp_path / "copy.moments").write_bytes((tmp_path / "one.moments").read_bytes())
     with pytest.raises(DataError, match="hold the same gathering"):
-        gather_table([tmp_path / "one.moments", tmp_path / "copy.moments"], PLAIN)
+        gather([tmp_path / "one.moments", tmp_path / "copy.moments"], PLAIN)
 
 
 def test_two_gatherings_of_different_rows_are_pooled_even_if_their_sums_are_equal(tmp_path):
     """Or a site that guesses another's rows would learn from the refusal that it guessed right."""
     save_moments(honest(1), tmp_path / "a.moments")
     save_moments(honest(1), tmp_path / "b.moments")
-    assert gather_table(str(tmp_path / "*.moments"), PLAIN).n == 100
+    assert gather(str(tmp_path / "*.moments"), PLAIN).n == 100
 
 
-def test_files_of_the_first_format_and_answers_meet_themselves_again(tmp_path):
-    (tmp_path / "a.moments").write_text(first_format(honest(1).products, 50))
-    (tmp_path / "b.moments").write_text(first_format(honest(2).products, 50))
-    assert gather_table(str(tmp_path / "*.moments"), PLAIN).integers() == (honest(1) + honest(2)).integers()
-    (tmp_path / "c.moments").write_text(first_format(honest(1).products, 50))
+def test_answers_meet_themselves_again_saved_or_not(tmp_path):
+    first, second = (moments_from_answer(answer(honest(seed).products, 50, PLAIN), PLAIN) for seed in (1, 2))
+    save_moments(first, tmp_path / "a.moments")
+    save_moments(second, tmp_path / "b.moments")
+    assert gather(str(tmp_path / "*.moments"), PLAIN).integers() == (honest(1) + honest(2)).integers()
+    save_moments(moments_from_answer(answer(honest(1).products, 50, PLAIN), PLAIN), tmp_path / "c.moments")
     with pytest.raises(DataError, match=r"a\.moments' and .*c\.moments' hold the same gathering"):
-        gather_table(str(tmp_path / "*.moments"), PLAIN)
-    answered = moments_from_answer(answer(honest(1).products, 50, PLAIN), PLAIN)
+        gather(str(tmp_path / "*.moments"), PLAIN)
     with pytest.raises(DataError, match="added twice"):
-        answered + moments_from_answer(answer(honest(1).products, 50, PLAIN), PLAIN)
+        first + moments_from_answer(answer(honest(1).products, 50, PLAIN), PLAIN)
     with pytest.raises(DataError, match="added twice"):
-        answered + load_moments(tmp_path / "a.moments", PLAIN)
+        first + load_moments(tmp_path / "a.moments", PLAIN)
 
 
 def test_a_claim_about_the_number_of_rows_is_not_compared_with_another_sites(tmp_path):
     """A site that claims nearly 2^32 rows is refused whatever the other has; else its refusal would tell the other's."""
-    (tmp_path / "a.moments").write_text(first_format(claimed(0.0, 2**31 + 1), 2**31 + 1))
+    save_moments(forged(claimed(0.0, 2**31 + 1), 2**31 + 1), tmp_path / "a.moments")
     save_moments(honest(), tmp_path / "b.moments")
     with pytest.raises(DataError, match=r"a\.moments' has more than 2,147,483,648 rows, the most that each of 2 files"):
-        gather_table(str(tmp_path / "*.moments"), PLAIN)
+        gather(str(tmp_path / "*.moments"), PLAIN)
     assert load_moments(tmp_path / "a.moments", PLAIN).n == 2**31 + 1
 
 

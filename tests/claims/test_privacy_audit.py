@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpselect.assume.models.choice import MECHANISMS
-from dpselect.assume.models.penalty import candidate_penalties
-from dpselect.assume.models.subsets import candidates_for
-from dpselect.assume.study.neighbors import NEIGHBORS
-from dpselect.assume.study.paper_setting import plain_assumptions
-from dpselect.gather.table import gather_table
+from dpselect.assume.budget import NEIGHBORS
+from dpselect.assume.candidates import candidates_for
+from dpselect.assume.penalty import candidate_penalties
+from dpselect.assume.recipe import MECHANISMS
+from dpselect.assume.study import plain_study
+from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
 from dpselect.penalize.pcls import pcls_scores
 from dpselect.rehearse.chances.all import log_selection_probabilities
@@ -47,14 +47,14 @@ def family_scores(family):
     scores = {neighbors: [] for neighbors in NEIGHBORS}
     for table in tables:
         for neighbors in NEIGHBORS:
-            assumptions = plain_assumptions(names, r=family.r, R=family.R, neighbors=neighbors)
+            study = plain_study(names, r=family.r, R=family.R, neighbors=neighbors)
             if neighbors == NEIGHBORS[0]:
-                moments = gather_table((table[:, :-1], table[:, -1] * family.r), assumptions)
-                candidates = candidates_for(assumptions, None)
-                losses = minimize_all(moments, candidates, assumptions.rho)
+                moments = gather((table[:, :-1], table[:, -1] * family.r), study)
+                candidates = candidates_for(study, None)
+                losses = minimize_all(moments, candidates, study.rho)
             penalties = candidate_penalties(family.penalties, candidates)
             rows = len(family.base) + 1 if neighbors == "replace-one" else None
-            scores[neighbors].append(pcls_scores(losses, penalties, assumptions.rho, neighbors, rows))
+            scores[neighbors].append(pcls_scores(losses, penalties, study.rho, neighbors, rows))
     return scores
 
 

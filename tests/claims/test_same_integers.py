@@ -14,16 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv, feather
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.saved.answers import moments_from_answer
-from dpselect.gather.saved.sql import aggregate_query
+from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Database
-from dpselect.gather.table import gather_table
+from dpselect.gather.sql import aggregate_query, moments_from_answer
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
-STUDY = Assumptions(
+STUDY = Study(
     Numeric("price", 0, 1000),
     [
         Numeric("size", -1, 1),
@@ -80,11 +79,11 @@ def expected(slow_moments):
 
 
 def test_pandas(table, expected):
-    assert gather_table(table.to_pandas(types_mapper=pd.ArrowDtype), STUDY).integers() == expected
+    assert gather(table.to_pandas(types_mapper=pd.ArrowDtype), STUDY).integers() == expected
 
 
 def test_polars(table, expected):
-    assert gather_table(pl.from_arrow(table), STUDY).integers() == expected
+    assert gather(pl.from_arrow(table), STUDY).integers() == expected
 
 
 @pytest.mark.parametrize("size", [1, 7, 599, 600])
@@ -92,13 +91,13 @@ def test_arrow_in_batches_of_any_size_and_rows_in_any_order(table, expected, siz
     shuffled = table.take(np.random.default_rng(size).permutation(len(table)))
     empty = table.slice(0, 0)
     pieces = [shuffled.slice(start, size) for start in range(0, len(table), size)]
-    assert gather_table(pa.concat_tables([empty, *pieces, empty]), STUDY).integers() == expected
+    assert gather(pa.concat_tables([empty, *pieces, empty]), STUDY).integers() == expected
 
 
 def test_arrays(table, slow_moments):
-    numeric = Assumptions(STUDY.response, STUDY.predictors[:2], missing="zero-row")
+    numeric = Study(STUDY.response, STUDY.predictors[:2], missing="zero-row")
     frame = table.to_pandas()
-    found = gather_table((frame[["size", "count"]].to_numpy(float), frame["price"].to_numpy()), numeric)
+    found = gather((frame[["size", "count"]].to_numpy(float), frame["price"].to_numpy()), numeric)
     assert found.integers() == slow_moments(rows(), numeric)
 
 
@@ -138,13 +137,13 @@ def as_duckdb(table, folder):
 
 @pytest.mark.parametrize("store", [as_csv, as_parquet, as_many_files, as_folders, as_feather, as_duckdb])
 def test_files_and_duckdb(table, expected, store, tmp_path):
-    assert gather_table(store(table, tmp_path), STUDY).integers() == expected
+    assert gather(store(table, tmp_path), STUDY).integers() == expected
 
 
-PERSONS = Assumptions(
+PERSONS = Study(
     STUDY.response, STUDY.predictors[:3], missing="midpoint", person="rooms_and_county", max_rows_per_person=3
 )
-STRICT = Assumptions(STUDY.response, STUDY.predictors)
+STRICT = Study(STUDY.response, STUDY.predictors)
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +155,7 @@ def persons(table) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def expected_persons(persons):
-    found = gather_table(persons, PERSONS)
+    found = gather(persons, PERSONS)
     assert found.n == 3 * len(set(persons["rooms_and_county"].to_pylist())) < len(persons)
     return found.integers()
 
@@ -177,7 +176,7 @@ def server(table, postgres):
 
 @pytest.mark.postgres
 def test_postgresql(server, expected):
-    assert gather_table(Database(server, table="houses"), STUDY).integers() == expected
+    assert gather(Database(server, table="houses"), STUDY).integers() == expected
 
 
 KEYED = "(SELECT *, coalesce(rooms::text, 'None') || ' ' || coalesce(county, 'None') AS rooms_and_county FROM houses)"
@@ -186,7 +185,7 @@ KEYED = "(SELECT *, coalesce(rooms::text, 'None') || ' ' || coalesce(county, 'No
 @pytest.mark.postgres
 def test_persons_in_postgresql(server, expected_persons):
     psycopg = pytest.importorskip("psycopg")
-    assert gather_table(Database(server, query=KEYED[1:-1]), PERSONS).integers() == expected_persons
+    assert gather(Database(server, query=KEYED[1:-1]), PERSONS).integers() == expected_persons
     with psycopg.connect(server) as connection:
         query = aggregate_query(PERSONS, KEYED, "postgres").partition("SELECT")
         found = connection.execute(query[1] + query[2])
@@ -198,7 +197,7 @@ def test_persons_in_postgresql(server, expected_persons):
 def test_booleans_and_tiny_numbers_in_postgresql(server):
     """A product that underflows is an error there, so the query must not compute it."""
     psycopg = pytest.importorskip("psycopg")
-    wide = Assumptions(Numeric("y", -1e12, 1e12), [Numeric("b", 0, 1)])
+    wide = Study(Numeric("y", -1e12, 1e12), [Numeric("b", 0, 1)])
     rows = pa.table({"y": [5e-324, -5e-324, 1e-300, 1e12], "b": [True, False, True, False]})
     values = (
         "(SELECT * FROM (VALUES (5e-324::float8, true), (-5e-324, false), (1e-300, true), (1e12, false)) AS v (y, b))"
@@ -207,14 +206,14 @@ def test_booleans_and_tiny_numbers_in_postgresql(server):
         query = aggregate_query(wide, values, "postgres", booleans=["b"]).partition("SELECT")
         found = connection.execute(query[1] + query[2])
         answer = answer_of([column.name for column in found.description], found.fetchone())
-    assert moments_from_answer(answer, wide).integers() == gather_table(rows, wide).integers()
+    assert moments_from_answer(answer, wide).integers() == gather(rows, wide).integers()
 
 
 def test_dask(table, expected):
     dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
     frame = dask.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=5)
-    assert gather_table(frame, STUDY).integers() == expected
-    assert gather_table(frame[frame["price"] > 500].repartition(npartitions=5), STUDY).n < len(table)
+    assert gather(frame, STUDY).integers() == expected
+    assert gather(frame[frame["price"] > 500].repartition(npartitions=5), STUDY).n < len(table)
 
 
 def answer_of(columns, values) -> dict:
@@ -251,9 +250,9 @@ def spark_frame(table, spark):
 
 @pytest.mark.spark
 def test_spark(spark_frame, expected):
-    assert gather_table(spark_frame, STUDY).integers() == expected
-    assert gather_table(spark_frame.repartition(7), STUDY).integers() == expected  # some partitions are empty
-    assert gather_table("spark:?table=houses", STUDY).integers() == expected
+    assert gather(spark_frame, STUDY).integers() == expected
+    assert gather(spark_frame.repartition(7), STUDY).integers() == expected  # some partitions are empty
+    assert gather("spark:?table=houses", STUDY).integers() == expected
 
 
 @pytest.mark.spark
@@ -266,7 +265,7 @@ def test_sql_in_spark(spark, spark_frame, expected):
 @pytest.mark.spark
 def test_persons_in_spark(spark, persons, expected_persons):
     frame = spark.createDataFrame(persons).repartition(3)
-    assert gather_table(frame, PERSONS).integers() == expected_persons
+    assert gather(frame, PERSONS).integers() == expected_persons
     frame.createOrReplaceTempView("persons")
     row = spark.sql(aggregate_query(PERSONS, "persons", "spark").rstrip().rstrip(";")).collect()[0]
     assert moments_from_answer(row.asDict(), PERSONS).integers() == expected_persons
@@ -275,32 +274,32 @@ def test_persons_in_spark(spark, persons, expected_persons):
 @pytest.mark.spark
 def test_what_spark_refuses_ends_in_one_sentence(spark, spark_frame):
     with pytest.raises(DataError, match=r"'\w+' has cells that are missing, infinite or of an unknown level") as caught:
-        gather_table(spark_frame, STRICT)
+        gather(spark_frame, STRICT)
     assert "Traceback" not in str(caught.value) and "\n" not in str(caught.value)
     with pytest.raises(DataError, match="Spark refuses the table 'nowhere'"):
-        gather_table("spark:?table=nowhere", STUDY)
+        gather("spark:?table=nowhere", STUDY)
     with pytest.raises(DataError, match="'size' has the type string"):
-        gather_table(spark_frame.withColumn("size", spark_frame["size"].cast("string")), STUDY)
+        gather(spark_frame.withColumn("size", spark_frame["size"].cast("string")), STUDY)
     with pytest.raises(DataError, match="'size' is not in the table"):
-        gather_table(spark_frame.drop("size"), STUDY)
+        gather(spark_frame.drop("size"), STUDY)
     with pytest.raises(DataError, match="Spark stopped while the rows were read") as caught:
-        gather_table(spark_frame.selectExpr("*", "raise_error('4711') AS unused").filter("unused IS NOT NULL"), STUDY)
+        gather(spark_frame.selectExpr("*", "raise_error('4711') AS unused").filter("unused IS NOT NULL"), STUDY)
     assert "4711" not in str(caught.value)
 
 
 def test_persons_in_dask(persons, expected_persons):
     dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
     frame = dask.from_pandas(persons.to_pandas(types_mapper=pd.ArrowDtype), npartitions=4)
-    assert gather_table(frame, PERSONS).integers() == expected_persons
+    assert gather(frame, PERSONS).integers() == expected_persons
 
 
 def test_what_dask_refuses_ends_in_one_sentence(table):
     dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
     frame = dask.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=4)
     with pytest.raises(DataError, match=r"'\w+' has cells that are missing, infinite or of an unknown level"):
-        gather_table(frame, STRICT)
+        gather(frame, STRICT)
     with pytest.raises(DataError, match="'size' is not in the table"):
-        gather_table(frame.drop(columns="size"), STUDY)
+        gather(frame.drop(columns="size"), STUDY)
     with pytest.raises(DataError, match="Dask stopped while the rows were read") as caught:
-        gather_table(frame.map_partitions(lambda part: 1 / 0 if len(part) else part, meta=frame._meta), STUDY)
+        gather(frame.map_partitions(lambda part: 1 / 0 if len(part) else part, meta=frame._meta), STUDY)
     assert "zero" not in str(caught.value).lower().replace("zerodivisionerror", "")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpselect.assume.budget import NEIGHBORS
 from dpselect.assume.lemmas.sensitivity import (
     TOLERANCE,
     certified_range,
@@ -15,7 +16,6 @@ from dpselect.assume.lemmas.sensitivity import (
     score_rounding,
     solver_tolerance,
 )
-from dpselect.assume.study.neighbors import NEIGHBORS
 from dpselect.minimize.lattice import lattice_losses
 
 RADII = [0.05, 0.5, 1.0, 1.7, 6.0]

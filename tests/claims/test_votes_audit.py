@@ -4,37 +4,36 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.claims.test_margin_range import HOSTILE, Fixed
 
-from dpselect.assume.models.budget import float_below
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.models.vote_rule import VoteRule
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
-from dpselect.gather.block_table import gather_blocks
+from dpselect.assume.budget import float_below
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.assume.vote_rule import VoteRule
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.chances.all import log_selection_probabilities
+from tests.claims.test_margin_range import HOSTILE, Fixed
 
 EPSILON = 0.8
-STUDY = Assumptions(Numeric("y"), [Numeric("a"), Numeric("b")], missing="zero-row", rows=40)
+STUDY = Study(Numeric("y"), [Numeric("a"), Numeric("b")], missing="zero-row", rows=40)
 
 
 def recipe_for(blocks, partitions, threshold, mechanism):
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     recipe = make_recipe(STUDY, Choice("votes", mechanism), rows=40, epsilon=EPSILON)
-    rule = VoteRule(
-        blocks=blocks, partitions=partitions, dead_zone=0.0, ridge=0.1, threshold=threshold, price=recipe.votes.price
-    )
+    rule = VoteRule(blocks=blocks, partitions=partitions, ridge=0.1, threshold=threshold, price=recipe.votes.price)
     return replace(recipe, votes=rule)
 
 
 def log_law(table, places, recipe):
     """The exact law of the outcome, given who sits in which block."""
     rule = recipe.votes
-    sums, _ = gather_blocks((table[:, :2], table[:, 2]), STUDY, rule.blocks, rule.partitions, assigner=Fixed(places))
+    sums = gather((table[:, :2], table[:, 2]), STUDY, BlockSummary(STUDY, rule.blocks, rule.partitions, Fixed(places)))
     scores = penalize(minimize(sums, recipe), recipe).scores()
     return log_selection_probabilities(
         scores.values, scores.range, float_below(recipe.choice_epsilon), recipe.mechanism
@@ -49,8 +48,10 @@ def test_no_outcome_is_more_than_a_factor_likelier(mechanism, relation):
     for _ in range(250):
         blocks, partitions = int(rng.integers(1, 4)), int(rng.integers(1, 3))
         rows, several = int(rng.integers(2, 24)), 4 if relation == "person" else 1
-        recipe = recipe_for(blocks, partitions, int(rng.integers(1, blocks * partitions + 1)), mechanism)
+        recipe = recipe_for(blocks, partitions, int(rng.integers(1, WHOLE_VOTE * blocks * partitions + 1)), mechanism)
         table = rng.normal(size=(rows + several, 3))
+        if rng.random() < 0.5:  # skewed, so that votes are soft
+            table = np.exp(table) if rng.random() < 0.5 else (table > 1.0) * 1.0
         table[:, 2] += table[:, 0] * rng.choice([0, 3])
         places = rng.integers(0, blocks, (partitions, rows + several))
         places[:, rows:] = places[:, rows : rows + 1]
@@ -70,7 +71,7 @@ def test_no_outcome_is_more_than_a_factor_likelier(mechanism, relation):
 def test_on_average_over_all_assignments_too():
     """The law itself, every assignment counted: what a stranger can see."""
     rng = np.random.default_rng(12)
-    recipe = recipe_for(2, 1, 1, "permute-and-flip")
+    recipe = recipe_for(2, 1, WHOLE_VOTE, "permute-and-flip")
     table = rng.normal(size=(5, 3))
     other = table.copy()
     other[4] = [1e9, -1e9, 1e9]

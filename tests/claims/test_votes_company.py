@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
-from dpselect.gather.block_table import gather_blocks
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
 from dpselect.minimize.votes import count_votes
 from dpselect.penalize.margins import margins
-from dpselect.rehearse.chances.votes import vote_chances
+from dpselect.rehearse.chances.votes import VoteChances
 
-STUDY = Assumptions(Numeric("y"), [Numeric(f"x{j}") for j in range(6)])
+STUDY = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(6)])
 
 
 @pytest.mark.parametrize(("rows", "epsilon"), [(1000, 0.5), (1000, 1.0), (8000, 0.5)])
@@ -27,9 +27,9 @@ def test_company_of_a_strong_column_is_left_out(rows, epsilon):
         y = 1.5 * X[:, 0] + rng.standard_normal(rows)
         recipe = make_recipe(STUDY, Choice(method="votes"), rows=rows, epsilon=epsilon)
         rule = recipe.votes
-        sums, _ = gather_blocks((X, y), STUDY, rule.blocks, rule.partitions)
-        found = margins(count_votes(sums, dead_zone=rule.dead_zone, ridge=rule.ridge), recipe)
-        chances.append(vote_chances(found, epsilon, recipe.mechanism).inclusion)
+        sums = gather((X, y), STUDY, BlockSummary(STUDY, rule.blocks, rule.partitions))
+        found = margins(count_votes(sums, ridge=rule.ridge), recipe)
+        chances.append(VoteChances(found, epsilon, recipe.mechanism).inclusion)
     inside = np.mean(chances, axis=0)
     assert inside[0] > 0.95
     assert inside[1:].mean() < 0.1

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import dpselect
+from dpselect.gather.rows import gather
 from dpselect.use import command_line
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +90,7 @@ def test_the_example_for_quarto_runs_after_the_guide(tmp_path, monkeypatch, caps
         names = {}
         for cell in cells:
             exec(compile(cell, "example.qmd", "exec"), names)
-    assert len(dpselect.Ledger("study.budget.db").records()) == 2
+    assert len(dpselect.Ledger("households.budget.db").entries()) == 2
 
 
 def test_the_guide_shows_every_step():
@@ -123,7 +124,7 @@ def test_every_signature_is_as_stated():
     assert len(stated) >= 15
     for name, signature in stated:
         value = getattr(dpselect, name)
-        value = getattr(value, "gather_table", value)  # `gather` is a folder that can be called
+        value = gather if name == "gather" else value  # a folder that can be called
         parameters = [
             each.replace(annotation=inspect.Parameter.empty)
             for each in inspect.signature(value).parameters.values()

@@ -16,16 +16,13 @@ import pyarrow.parquet as pq
 from pyarrow import csv, feather
 from target import Target
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.study_file import format_assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.gather.saved.answers import moments_from_answer
-from dpselect.gather.saved.moments_file import load_moments, save_moments
-from dpselect.gather.saved.sql import answer_names, product_places
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.rows import gather
+from dpselect.gather.saved import load_moments, save_moments
 from dpselect.gather.sources.open import ColumnType, read_schema
-from dpselect.gather.table import gather_table
-from dpselect.use.statement.new_study import new_study
-from dpselect.use.statement.study import read_study
+from dpselect.gather.sql import answer_names, moments_from_answer, product_places
+from dpselect.use.init import new_study
 
 CELL = 73.0625
 ROWS = {
@@ -35,10 +32,10 @@ ROWS = {
     "b": [True, False, None, True],
     "who": ["p1", "p1", "p2", "p3"],
 }
-STRICT = Assumptions(Numeric("y", 0, 100), [Numeric("a", 0, 10), Categorical("c", ["u", "v", "w"]), Numeric("b", 0, 1)])
-TOLERANT = Assumptions(STRICT.response, STRICT.predictors, missing="midpoint", neighbors="add-remove-one")
-ZERO = Assumptions(STRICT.response, STRICT.predictors, missing="zero-row", terms=["a", "c", "b", ["a", "b"]])
-PERSONS = Assumptions(STRICT.response, STRICT.predictors, missing="zero-row", person="who", max_rows_per_person=2)
+STRICT = Study(Numeric("y", 0, 100), [Numeric("a", 0, 10), Categorical("c", ["u", "v", "w"]), Numeric("b", 0, 1)])
+TOLERANT = Study(STRICT.response, STRICT.predictors, missing="midpoint", neighbors="add-remove-one")
+ZERO = Study(STRICT.response, STRICT.predictors, missing="zero-row", terms=["a", "c", "b", ["a", "b"]])
+PERSONS = Study(STRICT.response, STRICT.predictors, missing="zero-row", person="who", max_rows_per_person=2)
 STUDIES = (STRICT, TOLERANT, ZERO, PERSONS)
 
 
@@ -58,7 +55,7 @@ def read_table(path: Path) -> None:
     problem: BaseException | None = None
     for study in STUDIES:
         try:
-            gather_table(path, study)
+            gather(path, study)
         except Exception as error:
             if not isinstance(error, ValueError):
                 raise
@@ -103,7 +100,7 @@ def csv_seeds() -> list[bytes]:
 
 
 def study_seeds() -> list[bytes]:
-    texts = [format_assumptions(study) for study in STUDIES]
+    texts = [study.text() for study in STUDIES]
     texts.append(texts[0].replace("[response]", 'formula = "y ~ a + C(c) + a:b"\n\n[response]', 1))
     columns = [
         ColumnType("y", "number", "double"),
@@ -115,10 +112,10 @@ def study_seeds() -> list[bytes]:
 
 
 @cache
-def _saved(study: Assumptions) -> bytes:
+def _saved(study: Study) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.moments"
-        save_moments(gather_table(table(), study), path)
+        save_moments(gather(table(), study), path)
         return path.read_bytes()
 
 
@@ -129,15 +126,15 @@ def moments_seeds() -> list[bytes]:
 def answer_seeds() -> list[bytes]:
     found = []
     for study in (TOLERANT, ZERO, PERSONS):
-        moments = gather_table(table(), study)
+        moments = gather(table(), study)
         places = {f"p_{i}_{j}": moments.products[i, j] for i, j in product_places(study)}
-        row = {"assumptions": study.hash, "n": moments.n, **dict.fromkeys(answer_names(study)[2:], 0), **places}
+        row = {"study": study.hash, "n": moments.n, **dict.fromkeys(answer_names(study)[2:], 0), **places}
         text = ",".join(row) + "\n" + ",".join(map(str, row.values())) + "\n"
         found += [text.encode(), text.replace(",", ";").encode(), b"SET\n" + text.encode() + b"(1 row)\n"]
     return found
 
 
-def each_study(read: Callable[[Path, Assumptions], object]) -> Callable[[Path], None]:
+def each_study(read: Callable[[Path, Study], object]) -> Callable[[Path], None]:
     """Read under the study whose name is in the file, so that the hash is no hurdle to what comes after it."""
 
     def run(path: Path) -> None:
@@ -174,12 +171,12 @@ def read_statement(path: Path) -> None:
         values = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         return  # whoever reads the JSON says so
-    Assumptions.from_dict(values)
+    Study.from_dict(values)
 
 
 DATA_TARGETS: Sequence[Target] = (
-    Target("assumptions", ".json", assumption_seeds, read_statement),
-    Target("study", ".toml", study_seeds, lambda path: read_study(str(path))),
+    Target("study", ".json", assumption_seeds, read_statement),
+    Target("study", ".toml", study_seeds, lambda path: Study.read(str(path))),
     Target("moments", ".moments", moments_seeds, each_study(load_moments)),
     Target("answers", ".csv", answer_seeds, each_study(moments_from_answer)),
     Target("csv", ".csv", csv_seeds, read_table, secrets=("73.0625", "36.53125")),

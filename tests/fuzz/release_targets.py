@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 from target import Target
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
-from dpselect.report.public.document import Document
 from dpselect.report.public.page import report_page
 from dpselect.report.verify.verify import check_report
 from dpselect.use.analyze import analyze
 
-STUDY = Assumptions(Numeric("y", 0, 1), [Numeric("x", 0, 1), Categorical("g", ["a", "b"])])
+STUDY = Study(Numeric("y", 0, 1), [Numeric("x", 0, 1), Categorical("g", ["a", "b"])])
 
 
 @cache
-def _reports() -> tuple[Document, ...]:
+def _reports() -> tuple[AnalysisRecord, ...]:
     generator = np.random.default_rng(1607)
     x = generator.uniform(0, 1, 200)
     rows = {"x": x, "g": generator.choice(["a", "b"], 200), "y": np.clip(x + generator.normal(0, 0.1, 200), 0, 1)}
@@ -32,7 +32,7 @@ def _reports() -> tuple[Document, ...]:
     for method, delta in (("votes", "1e-6"), ("pcls", 0), ("pcpl", "1e-6")):
         ledger = Ledger(epsilon=10, delta="1e-5")
         result = analyze(rows, STUDY, epsilon=5, delta=delta, method=method, ledger=ledger)
-        made.append(Document(title="t", made="", selection=result.selection, coefficients=result.coefficients))
+        made.append(AnalysisRecord(title="t", made="", selection=result.selection, coefficients=result.coefficients))
     return tuple(made)
 
 
@@ -59,7 +59,7 @@ def _ledgers() -> list[bytes]:
 
 def _used(path: Path) -> Any:
     ledger = Ledger(path, wait=0)
-    ledger.records(), ledger.left(), ledger.spent()
+    ledger.entries(), ledger.remaining(), ledger.spent()
     return ledger.charge(Charge(what="select", mechanism="exponential", epsilon="0.1", data="births"))
 
 

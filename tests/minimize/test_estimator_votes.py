@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression, SGDRegressor
 
 import dpselect
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.errors import DataError
 from dpselect.minimize import estimator_votes as door
 from dpselect.minimize.estimator_votes import estimator_votes
-from dpselect.use.selectors.estimators import unfitted
-from dpselect.use.selectors.responses import cell_by_cell, one_kind
+from dpselect.use.selectors.estimators import cell_by_cell, one_kind, unfitted
 
 BLOCKS, PARTITIONS = 10, 3
 RNG = np.random.default_rng(3)
@@ -42,10 +42,11 @@ def leads(fit, y, table=TABLE):
         partitions=PARTITIONS,
         columns=("x0", "x1"),
         intercept=False,
-        assumptions="",
+        study="",
         assigner=Dealt(),
     )
-    return found.above - found.below
+    assert (found.leads % WHOLE_VOTE == 0).all()
+    return found.leads // WHOLE_VOTE
 
 
 class Greedy(BaseEstimator):
@@ -91,7 +92,7 @@ def test_nothing_that_an_estimator_says_is_heard(capfd, caplog):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert leads(lambda X, y: Loud().fit(X, y), RESPONSE)[0] == BLOCKS * PARTITIONS
-    dpselect.VotesSelector(SGDRegressor(verbose=1), epsilon=1, ledger=dpselect.Ledger(epsilon=1)).fit(TABLE, RESPONSE)
+    dpselect.PrivateSelector(SGDRegressor(verbose=1), epsilon=1, ledger=dpselect.Ledger(epsilon=1)).fit(TABLE, RESPONSE)
     assert capfd.readouterr() == ("", "")
     assert not caplog.records
     logging.getLogger("heard").warning("again")
@@ -161,7 +162,7 @@ def test_both_zeros_are_one_and_text_is_as_wide_as_its_block():
 def test_text_among_numbers_is_refused_before_it_changes_every_block(estimator, kind):
     cells = RESPONSE.tolist()
     cells[7] = "secret"
-    selector = dpselect.VotesSelector(estimator, epsilon=1, ledger=dpselect.Ledger(epsilon=1))
+    selector = dpselect.PrivateSelector(estimator, epsilon=1, ledger=dpselect.Ledger(epsilon=1))
     with pytest.raises(DataError, match=r"^y must hold numbers alone, or text alone; correct it\.$"):
         selector.fit(TABLE, kind(cells))
     assert selector.ledger.spent().epsilon == 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.models.candidates import all_subsets
+from dpselect.assume.candidates import all_subsets
 from dpselect.minimize import l1_ball
 from dpselect.minimize.exact import exact_loss
 from dpselect.minimize.l1_ball import list_losses, solve_list

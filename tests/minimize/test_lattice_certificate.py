@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpselect.gather.sums.moments import Moments
+from dpselect.gather.moments import Moments
 from dpselect.minimize import lattice_compiled, lattice_numpy
 from dpselect.minimize.exact import exact_loss
 from dpselect.minimize.lattice import lattice_losses

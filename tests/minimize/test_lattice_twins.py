@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpselect.assume.models.candidates import SubsetRule
+from dpselect.assume.candidates import SubsetRule
 from dpselect.minimize import lattice_compiled
 from dpselect.minimize.lattice import ROUNDED_ONCE, batch_bounds, lattice_losses, lattice_values
 

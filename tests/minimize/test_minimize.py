@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpselect.assume.candidates import CandidateList, SubsetRule, all_subsets
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
-from dpselect.assume.models.candidates import CandidateList, SubsetRule, all_subsets
-from dpselect.errors import AssumptionError
-from dpselect.gather.sums.moments import Moments
+from dpselect.errors import StudyError
+from dpselect.gather.moments import Moments
 from dpselect.minimize import minimize as everything
 from dpselect.minimize.exact import exact_loss
 from dpselect.minimize.minimize import minimize_all
@@ -161,9 +161,9 @@ def test_progress_ends_at_one_and_never_falls(lattice_pays, monkeypatch):
 def test_the_door_names_public_values():
     moments = some_moments(3)
     for radius in (-1.0, math.nan, math.inf, 2.0**101):
-        with pytest.raises(AssumptionError, match=r"radius is .* between 0 and 2"):
+        with pytest.raises(StudyError, match=r"radius is .* between 0 and 2"):
             minimize_all(moments, all_subsets(3), radius)
-    with pytest.raises(AssumptionError, match="4 columns and the moments have 3"):
+    with pytest.raises(StudyError, match="4 columns and the moments have 3"):
         minimize_all(moments, all_subsets(4), 1.0)
 
 

@@ -89,9 +89,6 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/minimize/exact.py: if not (rate > 0 and start < 0): [Gt -> GtE] at 8"
     ): "a condition that does not move with theta holds on the whole piece, so that its start is never below 0",
     (
-        "dpselect/penalize/tuning_scores.py: drops = losses.values[1:] - losses.values[0] [half the number] at 22"
-    ): "the full model's own drop, 0, comes in; its distance from a penalty is the penalty, which is in the minimum already",
-    (
         "dpselect/randomize/choice.py: if not epsilon > 2 * LAPLACE_ROUNDING: [Gt -> GtE] at 7"
     ): "an epsilon of exactly 2^-40 is let through; half of it is for the rounding and the other half prices the noise",
     (
@@ -108,18 +105,15 @@ EQUIVALENT: dict[str, str] = {
         "[LtE -> Lt] at 24"
     ): "where the bound has all of epsilon its formula gives no less than `plain`, of which the minimum is taken",
     (
-        "dpselect/release/ledger/concentrated.py: low, high, golden = -30.0, 60.0, (math.sqrt(5) - 1) / 2 [one more] at 44"
+        "dpselect/release/ledger/accounting.py: low, high, golden = -30.0, 60.0, (math.sqrt(5) - 1) / 2 [one more] at 44"
     ): "a search that narrows by another factor; no price rests on the guess, which only orders the plans",
     (
-        "dpselect/release/ledger/prices.py: return number.quantize(Decimal(1), context=_EXACT) if number == "
+        "dpselect/release/ledger/entries.py: return number.quantize(Decimal(1), context=_EXACT) if number == "
         "number.to_integral_value() else number [one more] at 31"
     ): "only the exponent of that decimal is used, and 2 has the same as 1",
-    (
-        "dpselect/release/tune.py: PENALTIES = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0, 13.0, 20.0) [one more] at 39"
-    ): "another public penalty between its neighbours on the menu; neither the range nor a price depends on it",
     "dpselect/release/account.py: stacklevel=4, [half the number] at 11": "only the line of code that a warning names",
     (
-        'dpselect/release/ledger/stores/sqlite.py: raise AssertionError("the attempts end with a return or an error")  '
+        'dpselect/release/ledger/sqlite.py: raise AssertionError("the attempts end with a return or an error")  '
         "# pragma: no cover [no refusal] at 0"
     ): "never reached: the attempts end with a return or an error",
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",

@@ -12,22 +12,24 @@ MODULES = [
         *("assume/lemmas/sensitivity", "assume/lemmas/margins", "assume/lemmas/moment_sensitivity"),
         *("assume/lemmas/gaussian_price", "assume/lemmas/moment_layout", "assume/lemmas/logistic"),
         *("assume/lemmas/logistic_pairs",),
-        *("assume/models/budget", "assume/models/penalty", "assume/models/tuning", "assume/models/vote_rule"),
+        *("assume/models/budget", "assume/models/penalty", "assume/models/vote_rule"),
         *("assume/models/recipe", "assume/models/split"),
         *("minimize/certificate", "minimize/lattice_certificate", "minimize/exact"),
-        *("penalize/pcls", "penalize/pcpl", "penalize/margins", "penalize/tuning_scores"),
+        *("penalize/pcls", "penalize/pcpl", "penalize/margins"),
         *("randomize/choice", "randomize/opendp_door", "randomize/least_loss", "randomize/moment_noise"),
-        *("randomize/noisy_moments", "randomize/logistic_noise", "randomize/levels", "randomize/interval"),
-        *("release/select", "release/estimate", "release/tune", "release/account", "release/odds/release"),
-        *("release/ledger/accounting", "release/ledger/concentrated", "release/ledger/prices"),
-        *("release/ledger/records", "release/ledger/entries", "release/ledger/chain", "release/ledger/ledger"),
-        *("release/ledger/stores/sqlite", "release/ledger/stores/sqlite_file"),
+        *("randomize/noisy_moments", "randomize/logistic_noise", "randomize/levels"),
+        *("release/select", "release/estimate", "release/account", "release/odds/release"),
+        *("release/ledger/accounting", "release/ledger/entries", "release/ledger/chain", "release/ledger/ledger"),
+        *("release/ledger/sqlite", "release/ledger/store"),
     )
 ]
 MODULES = [each for each in MODULES if (ROOT / "src" / each).exists()]
 
 EXITS = "tests/release/test_exits.py"
-LEDGER = [f"tests/release/ledger/test_{each}.py" for each in ("accounting", "records", "ledger", "ledger_file")]
+LEDGER = [
+    f"tests/release/ledger/test_{each}.py"
+    for each in ("accounting", "entries", "opening", "ledger", "ledger_file", "commit", "about", "session")
+]
 _MIRRORS = {
     "assume/models": [EXITS],
     "minimize/lattice": ["tests/minimize/test_lattice_certificate.py"],
@@ -45,10 +47,10 @@ _CLAIMS = {
     "assume/lemmas/gaussian_price": ["gaussian_price", "lemma_margins"],
     "assume/lemmas/logistic": ["logistic_sensitivity", "lemma_margins"],
     "assume/lemmas/logistic_pairs": ["logistic_pairs", "logistic_sensitivity"],
-    "assume/models": ["tuning_ranges", "margin_range", "votes_audit"],
+    "assume/models": ["margin_range", "votes_audit"],
     "minimize": ["losses", "lemma_margins"],
-    "penalize": ["sensitivity", "tuning_ranges", "margin_range", "profile_bound", "lemma_margins"],
-    "randomize": ["lemma_margins", "interval_range", "privacy_audit", "logistic_sensitivity"],
+    "penalize": ["sensitivity", "margin_range", "profile_bound", "lemma_margins"],
+    "randomize": ["lemma_margins", "privacy_audit", "logistic_sensitivity"],
     "release/ledger": ["ledger_prices", "ledger_guide", "lemma_margins"],
     "release": ["privacy_audit"],
 }
@@ -56,7 +58,7 @@ _ROOMS = {
     "assume": ["tests/assume", "tests/randomize", EXITS],
     "minimize": ["tests/minimize"],
     "penalize": [EXITS, "tests/penalize", "tests/minimize/test_votes.py"],
-    "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/test_tune.py", "tests/release/odds"],
+    "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/odds"],
     "release/ledger": ["tests/release/ledger"],
     "release": ["tests/release", "tests/report/verify"],
 }
@@ -68,7 +70,7 @@ _WIDER = [
     "tests/report/verify",
     "tests/use/test_select.py",
 ]
-_WIDER += ["tests/use/test_analyze.py", "tests/use/test_select_tuned.py", "tests/minimize", "tests/claims"]
+_WIDER += ["tests/use/test_analyze.py", "tests/minimize", "tests/claims"]
 
 
 def stages(module: str, most: str = "wider") -> dict[str, list[str]]:

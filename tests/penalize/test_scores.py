@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from dpselect.assume.candidates import all_subsets
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, TOLERANCE, loss_range
-from dpselect.assume.models.candidates import all_subsets
 from dpselect.minimize.losses import Losses
 from dpselect.penalize.pcls import pcls_range, pcls_scores
 from dpselect.penalize.pcpl import pcpl_scores

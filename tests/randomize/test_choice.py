@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from privacy_estimates import AttackResults, compute_eps_lo
 from scipy.stats import chisquare
 
-from dpselect.assume.models.choice import MECHANISMS
-from dpselect.errors import AssumptionError, DataError, DpselectError
+from dpselect.assume.recipe import MECHANISMS
+from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose, noise_scale
 from dpselect.randomize.opendp_door import LAPLACE_ROUNDING, choice_measurement, choice_price, invoke
@@ -141,12 +141,12 @@ def test_scores_that_are_no_finite_vector_are_refused_without_a_number(values):
 def test_public_values_are_checked():
     scores = Scores(np.zeros(2), 1.0, "test")
     for epsilon in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(AssumptionError, match="epsilon is"):
+        with pytest.raises(StudyError, match="epsilon is"):
             choose(scores, "permute-and-flip", epsilon)
-    with pytest.raises(AssumptionError, match="'gumbel' is not known"):
+    with pytest.raises(StudyError, match="'gumbel' is not known"):
         choose(scores, "gumbel", 1.0)
     for w in (-1.0, math.nan):
-        with pytest.raises(AssumptionError, match="range"):
+        with pytest.raises(StudyError, match="range"):
             choose(Scores(np.zeros(2), w, "test"), "permute-and-flip", 1.0)
 
 
@@ -180,5 +180,5 @@ def test_laplace_leaves_room_for_the_rounding_of_its_noise(epsilon):
 
 
 def test_laplace_refuses_an_epsilon_that_rounding_could_spend():
-    with pytest.raises(AssumptionError, match="laplace mechanism needs more"):
+    with pytest.raises(StudyError, match="laplace mechanism needs more"):
         noise_scale("laplace", 1.0, 0.99 * 2.0**-40)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest, laplace, norm
 
-from dpselect.assume.models.choice import MECHANISMS
+from dpselect.assume.recipe import MECHANISMS
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.moment_noise import _measurement

@@ -1,6 +1,6 @@
-"""The draw by levels follows the law of the exponential mechanism over all candidates, without listing them."""
+"""The levels hold every candidate once, with its weight."""
 
-from decimal import Context
+import math
 from fractions import Fraction
 from math import comb
 
@@ -8,146 +8,92 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
-from dpselect.assume.models.candidates import SubsetRule
+from dpselect.assume.candidates import SubsetRule
 from dpselect.penalize.margins import Margins
-from dpselect.randomize import levels as module
-from dpselect.randomize.levels import draw_set, levels_of
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.randomize.levels import Weights, families_of
+from tests.randomize.listing import listed, random_margins
 
-pytestmark = pytest.mark.real_chance
-
-FALSE_ALARM = 1e-6
+RATE = Fraction(3, 7)
 
 
-def random_margins(rng, *, most_terms=7):
-    widths = rng.integers(1, 4, rng.integers(1, most_terms + 1))
-    terms, start = [], int(rng.integers(0, 2))
-    for width in widths:
-        terms.append(((1 << int(width)) - 1) << start)
-        start += int(width)
-    limit = None if rng.random() < 0.5 else int(rng.integers(0, start + 1))
-    always = int(terms[0] & 1 == 0)  # column 0, where no term has it
-    empty = bool(rng.random() < 0.5)
-    try:
-        rule = SubsetRule(start, tuple(terms), always, limit, empty)
-    except ValueError:
-        rule = SubsetRule(start, tuple(terms), always, limit, True)
-    agreement = rng.integers(0, 15, len(terms))
-    return Margins(agreement, int(rng.integers(0, 15)), Fraction(int(rng.integers(0, 4)), 2), rule, 4.0)
+def by_level(margins):
+    """Each family, and the listed candidates of each of its levels: that of the worst option that they take."""
+    candidates = listed(margins)
+    for levels in families_of(margins):
+        place = {(slot, option): i for i, (slot, option) in enumerate(zip(levels.slots, levels.options, strict=True))}
+        found = [[] for _ in levels.options]
+        for candidate in candidates:
+            terms = sum(option.mask > 0 for option in candidate)
+            if terms == levels.fewest if levels.exact else terms >= levels.fewest:
+                found[max(place[each] for each in enumerate(candidate))].append(candidate)
+        yield levels, found
 
 
-def listed_chances(margins, epsilon):
-    """The law, by enumeration."""
-    values = margins.scores().values
-    chances = selection_probabilities(values, margins.range, epsilon, "exponential")
-    return {margins.candidates.mask(i): chance for i, chance in enumerate(chances)}
-
-
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(derandomize=True, max_examples=200, deadline=None)
 @given(st.integers(0, 2**32))
-def test_the_classes_hold_every_candidate_once_with_its_weight(seed):
+def test_each_level_weighs_what_its_candidates_do(seed):
     margins = random_margins(np.random.default_rng(seed))
-    found = levels_of(margins)
-    assert sum(each.count for each in found.classes) == margins.candidates.count
-    values = margins.scores().values
-    listed = np.sort(values)
-    classes = np.sort(
-        np.concatenate([np.full(c.count, float(margins.step) * c.size - c.margin) for c in found.classes])
-    )
-    np.testing.assert_array_equal(classes, listed)
+    families, scores = families_of(margins), listed(margins)
+    best = max(levels.best for levels in families)
+    assert best == max(-Fraction(score) for score in scores.values())
+    shares = Weights(families, RATE, best, 40).levels
+    cumulated, places = 0.0, iter(range(10**6))
+    for levels, found in by_level(margins):
+        for candidates, fewest in zip(found, levels.fewest_terms, strict=True):
+            sizes = [sum(option.mask > 0 for option in candidate) for candidate in candidates]
+            assert fewest == min(sizes, default=None)
+            cumulated += sum(math.exp(-RATE * (Fraction(scores[each]) + best)) for each in candidates)
+            place = next(places)
+            assert float(shares._low[place]) == pytest.approx(cumulated, rel=1e-12, abs=1e-12)
+            assert float(shares._high[place]) == pytest.approx(cumulated, rel=1e-12, abs=1e-12)
+    assert next(places) == len(shares._low)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_draws_follow_the_law(seed):
-    rng = np.random.default_rng(seed)
-    margins = random_margins(rng, most_terms=4)
-    epsilon = Fraction(3, 2)
-    law = listed_chances(margins, float(epsilon))
-    draws = 4_000
-    seen = dict.fromkeys(law, 0)
-    for _ in range(draws):
-        seen[draw_set(margins, epsilon)] += 1
-    expected = np.array([law[mask] for mask in law]) * draws
-    counts = np.array([seen[mask] for mask in law], float)
-    few = expected < 5
-    pooled = [np.append(each[~few], each[few].sum()) for each in (counts, expected)]
-    kept = pooled[1] > 0
-    if kept.sum() > 1:
-        assert chisquare(pooled[0][kept], pooled[1][kept] * pooled[0][kept].sum() / pooled[1][kept].sum()).pvalue > (
-            FALSE_ALARM
-        )
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_limits_are_counted_in_whole_numbers(seed):
+    margins = random_margins(np.random.default_rng(seed))
+    for levels, found in by_level(margins):
+        for counted, candidates in zip(levels.sizes, found, strict=True):
+            terms = [sum(option.mask > 0 for option in candidate) for candidate in candidates]
+            if levels.exact or levels.rule.limit is not None:
+                assert counted == {size: terms.count(size) for size in set(terms)}
 
 
-def test_a_price_twenty_percent_off_would_be_caught():
-    margins = Margins(np.array([15, 0, 9]), 5, Fraction(0), SubsetRule(3, (1, 2, 4), empty=True), 4.0)
-    law = listed_chances(margins, 1.0)
-    draws = 4_500
-    for wrong in (Fraction(6, 5), Fraction(4, 5)):
-        seen = dict.fromkeys(law, 0)
-        for _ in range(draws):
-            seen[draw_set(margins, wrong)] += 1
-        assert chisquare(list(seen.values()), [law[m] * draws for m in seen]).pvalue < FALSE_ALARM
+def test_two_hundred_terms_are_counted_by_binomials():
+    lead = np.concatenate([[0], np.arange(200)])
+    rule = SubsetRule(201, tuple(2 << j for j in range(200)), 1, 3)
+    for directions in (False, True):
+        (levels,) = families_of(Margins(lead, 0, Fraction(2), rule, 2.0, directions))
+        counts = {size: sum(sizes.get(size, 0) for sizes in levels.sizes) for size in range(5)}
+        assert counts == {size: (1 + directions) ** size * comb(200, size) * (size < 4) for size in range(5)}
 
 
-def test_the_enclosure_decides_only_what_is_certain():
-    """With a coarse enclosure and few bits a draw is undecided rather than wrong."""
-    low, high = [10, 10, 10], [12, 12, 12]
-    decided = [module._decided(low, high, drawn, 6) for drawn in range(64)]
-    assert {None, 0, 1, 2} == set(decided)
-    for drawn, place in enumerate(decided):
-        if place is not None:
-            # Whatever the true weights are within their bounds, the number lies in that class.
-            for weights in ([10, 10, 10], [12, 12, 12], [12, 10, 10], [10, 12, 10], [10, 10, 12]):
-                total = sum(weights)
-                below = sum(weights[:place])
-                assert below * 64 <= drawn * total
-                assert (drawn + 1) * total <= (below + weights[place]) * 64
+def test_who_must_be_in_is_excused_from_the_threshold():
+    """Two at least: where one passes, the second is the best of the others, and the first is not given up for it."""
+    lead = np.array([400, -90, 80, 70])
+    plain = Margins(lead, 300, Fraction(5), SubsetRule(4, (1, 2, 4, 8), empty=True), 4.0)
+    two = Margins(lead, 300, Fraction(5), SubsetRule(4, (1, 2, 4, 8), at_least=2), 4.0, directions=True)
+    assert list(plain.candidates)[plain.scores().values.argmin()] == 0b1
+    best = min(listed(two), key=listed(two).get)
+    assert [option.sign for option in best] == [1, -1, 0, 0]
+    scores = {}
+    for candidate, score in listed(two).items():
+        mask = sum(option.mask for option in candidate)
+        scores[mask] = max(scores.get(mask, -math.inf), -score)
+    assert scores[0b11] - scores[0b101] == 90 - 80  # another second
+    assert scores[0b11] - scores[0b110] == 400 - 80  # the first given up for it
+    assert scores[0b11] - scores[0b111] == (300 - 80) - (80 - 300) + 5  # a third that does not pass the threshold
 
 
-def test_the_ends_of_a_class_belong_to_it():
-    assert [module._decided([8, 8], [8, 8], drawn, 1) for drawn in (0, 1)] == [0, 1]
+def test_prices_beyond_every_double_are_enclosed():
+    margins = Margins(np.array([2**30, -(2**30)]), 2**29, Fraction(2**30), SubsetRule(2, (1, 2), empty=True), 4.0, True)
+    families = families_of(margins)
+    low, high = Weights(families, Fraction(10**9), families[0].best, 40).levels.total
+    assert 1 - 1e-12 < low <= high < 1 + 1e-12  # the best alone
 
 
-@pytest.mark.parametrize("digits", [40, 80])
-def test_the_enclosure_holds_every_weight(digits):
-    """Against four times as many digits: a weight lies between bounds that are three of its last digit apart."""
-    margins = Margins(np.array([9, 2, 7]), 5, Fraction(1, 2), SubsetRule(3, (1, 2, 4), empty=True), 4.0)
-    classes, rate = levels_of(margins).classes, Fraction(3, 7)
-    low, high = module._enclosed(classes, rate, margins.step, digits)
-    precise = Context(prec=4 * digits)
-    exponents = [rate * (each.margin - margins.step * each.size) for each in classes]
-    for each, exponent, below, above in zip(classes, exponents, low, high, strict=True):
-        beside = exponent - max(exponents)
-        weight = precise.exp(precise.divide(beside.numerator, beside.denominator)).scaleb(digits, precise)
-        assert below <= each.count * Fraction(weight) <= above == below + 3 * each.count
-
-
-def test_an_undecided_draw_asks_for_more_bits(monkeypatch):
-    margins = Margins(np.array([9, 2]), 5, Fraction(0), SubsetRule(2, (1, 2), empty=True), 4.0)
-    monkeypatch.setattr(module, "BITS", 4)  # with 1, one run in thirty would ask for 2^16 digits: minutes
-    monkeypatch.setattr(module, "DIGITS", 1)
-    law = listed_chances(margins, 1.0)
-    seen = dict.fromkeys(law, 0)
-    for _ in range(600):
-        seen[draw_set(margins, Fraction(1))] += 1
-    assert chisquare(list(seen.values()), [law[m] * 600 for m in seen]).pvalue > FALSE_ALARM
-
-
-def test_two_hundred_terms_need_no_list():
-    rng = np.random.default_rng(2)
-    agreement = np.where(np.arange(200) < 5, 190, rng.integers(80, 120, 200))
-    rule = SubsetRule(201, tuple(2 << j for j in range(200)), 1, None, False)
-    margins = Margins(agreement, 150, Fraction(2), rule, 2.0)
-    assert sum(each.count for each in levels_of(margins).classes) == 2**200
-    assert draw_set(margins, Fraction(50)) == 0b111111
-    limited = SubsetRule(201, tuple(2 << j for j in range(200)), 1, 3, False)
-    few = draw_set(Margins(agreement, 150, Fraction(2), limited, 2.0), Fraction(5))
-    assert few.bit_count() <= 4
-    assert limited.count == sum(comb(200, k) for k in range(4))
-
-
-def test_their_text_keeps_the_agreement_private():
+def test_their_text_keeps_the_leads_private():
     margins = Margins(np.array([97, 98]), 5, Fraction(0), SubsetRule(2, (1, 2), empty=True), 4.0)
-    assert repr(levels_of(margins)) == "Levels(values=<private>)"
+    assert repr(families_of(margins)[0]) == "Levels(values=<private>)"

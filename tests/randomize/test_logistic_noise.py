@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dpselect.assume.lemmas.gaussian_price import largest_mu
-from dpselect.errors import AssumptionError
+from dpselect.errors import StudyError
 from dpselect.randomize import logistic_noise
 from dpselect.randomize.logistic_noise import gaussian_draw, whole_mu
 
@@ -35,7 +35,7 @@ def test_the_spread_of_a_round_is_read_back_until_it_is_wide_enough(monkeypatch)
 
 @pytest.mark.parametrize("delta", [-1e-6, 0, 0.5, 1, math.nan])
 def test_a_delta_that_is_none_is_refused(delta):
-    with pytest.raises(AssumptionError, match="above 0 and below"):
+    with pytest.raises(StudyError, match="above 0 and below"):
         whole_mu(1.0, delta)
 
 

@@ -4,15 +4,15 @@ import math
 
 import pytest
 
-from dpselect.assume.lemmas.moment_layout import moment_layout
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.lemmas.moments import moment_layout
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.errors import StudyError
 from dpselect.randomize.moment_noise import moment_noise, quieter_noise
 
 
 def study(columns):
-    return Assumptions(Numeric("y", -1, 1), [Numeric(f"x{j}", -1, 1) for j in range(columns)])
+    return Study(Numeric("y", -1, 1), [Numeric(f"x{j}", -1, 1) for j in range(columns)])
 
 
 def layout(columns):
@@ -46,5 +46,5 @@ def test_the_noise_that_moves_the_coefficients_less_is_taken(columns, epsilon, n
 
 @pytest.mark.parametrize("delta", [0.5, 1.0, -1e-9, math.nan])
 def test_a_delta_that_is_none_is_refused(delta):
-    with pytest.raises(AssumptionError, match=r"below 0\.5"):
+    with pytest.raises(StudyError, match=r"below 0\.5"):
         moment_noise(layout(2), 1.0, delta)

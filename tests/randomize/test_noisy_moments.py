@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
-from dpselect.assume.lemmas.moment_layout import moment_layout
-from dpselect.assume.lemmas.moment_sensitivity import MomentScale
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.errors import AssumptionError, DpselectError
-from dpselect.gather.sums.moments import Moments
-from dpselect.gather.table import gather_table
+from dpselect.assume.lemmas.moments import MomentScale, moment_layout
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import DpselectError, StudyError
+from dpselect.gather.moments import Moments
+from dpselect.gather.rows import gather
 from dpselect.randomize.moment_noise import MomentNoise, draw, moment_noise, quieter_noise
 from dpselect.randomize.noisy_moments import LARGEST, noisy_moments, weighted_integers
 
@@ -19,9 +18,9 @@ pytestmark = pytest.mark.real_chance
 FALSE_ALARM = 1e-6
 
 
-def study(width=2, **kwargs):
+def a_study(width=2, **kwargs):
     predictors = [Numeric(f"x{j}", -1, 1) for j in range(width)]
-    return Assumptions(Numeric("y", -1, 1), predictors, **kwargs)
+    return Study(Numeric("y", -1, 1), predictors, **kwargs)
 
 
 def noise_of(kind: str, spread: float) -> MomentNoise:
@@ -61,9 +60,9 @@ def test_noise_six_percent_off_on_either_side_would_be_caught(kind, wrong):
 def test_entries_are_the_moments_plus_noise_of_the_stated_deviation(kind):
     generator = np.random.default_rng(3)
     X, y = generator.uniform(-1, 1, (500, 3)), generator.uniform(-1, 1, 500)
-    assumptions = study(3)
-    moments = gather_table((X, y), assumptions)
-    layout = moment_layout(assumptions, [0, 1, 3])
+    study = a_study(3)
+    moments = gather((X, y), study)
+    layout = moment_layout(study, [0, 1, 3])
     noise = moment_noise(layout, 1.0, 1e-6, noise=kind)
     Z = np.column_stack([np.ones(500), X[:, 0], X[:, 2], y])
     true = np.array([Z[:, c[0][0]] @ Z[:, c[0][1]] for c in layout.entries])
@@ -82,10 +81,10 @@ def test_without_noise_the_whole_numbers_are_the_moments():
     y = generator.uniform(-1, 1, 200)
     predictors = [Numeric("u", -1, 1), Categorical("sex", [0, 1]), Categorical("county", [0, 1, 2])]
     for neighbors in ("replace-one", "add-remove-one"):
-        assumptions = Assumptions(Numeric("y", -1, 1), predictors, neighbors=neighbors)
-        layout = moment_layout(assumptions, range(5))
+        study = Study(Numeric("y", -1, 1), predictors, neighbors=neighbors)
+        layout = moment_layout(study, range(5))
         noise = moment_noise(layout, 1.0, 1e-6, noise="gaussian")
-        numbers = weighted_integers(gather_table((X, y), assumptions), layout, noise.scale)
+        numbers = weighted_integers(gather((X, y), study), layout, noise.scale)
         exact = np.array(numbers) * 2.0 ** (24 - noise.scale.bits) / np.array(noise.scale.weights)
         sign = 2 * X[:, 1] - 1
         Z = np.column_stack([np.ones(200), X[:, 0], sign, X[:, 2] == 1, X[:, 2] == 2, y])
@@ -95,7 +94,7 @@ def test_without_noise_the_whole_numbers_are_the_moments():
 
 
 def test_prices_are_never_above_what_was_asked_and_hardly_below():
-    layout = moment_layout(study(4), range(5))
+    layout = moment_layout(a_study(4), range(5))
     for epsilon, delta in [(0.1, 1e-6), (1.0, 1e-6), (5.0, 1e-9), (1.0, 0.1), (1e-9, 1e-18), (100.0, 1e-6)]:
         noise = moment_noise(layout, epsilon, delta, noise="gaussian")
         distance = noise.scale.sensitivity / noise.spread
@@ -111,17 +110,17 @@ def test_prices_are_never_above_what_was_asked_and_hardly_below():
 
 
 def test_few_columns_get_laplace_noise_and_many_gaussian():
-    kinds = [quieter_noise(moment_layout(study(width), range(width + 1)), 1.0, 1e-6) for width in range(1, 16)]
+    kinds = [quieter_noise(moment_layout(a_study(width), range(width + 1)), 1.0, 1e-6) for width in range(1, 16)]
     assert kinds[0] == "laplace" and kinds[-1] == "gaussian"
     assert kinds == sorted(kinds, reverse=True)  # one change, from laplace to gaussian
-    assert quieter_noise(moment_layout(study(15), range(16)), 1.0, 0.0) == "laplace"
+    assert quieter_noise(moment_layout(a_study(15), range(16)), 1.0, 0.0) == "laplace"
 
 
 def test_sums_too_large_are_clamped_not_wrapped():
-    assumptions = study(1)
+    study = a_study(1)
     huge = np.full((3, 3), 2**90, dtype=object)
-    moments = Moments(2**50, huge, ("intercept", "x0"), assumptions.hash)
-    layout = moment_layout(assumptions, [0, 1])
+    moments = Moments(2**50, huge, ("intercept", "x0"), study.hash)
+    layout = moment_layout(study, [0, 1])
     noise = moment_noise(layout, 1.0, 0.0)
     assert set(weighted_integers(moments, layout, noise.scale)) == {LARGEST}
     assert min(noisy_moments(moments, layout, noise).values) > LARGEST // 2
@@ -141,12 +140,12 @@ def test_sums_too_large_are_clamped_not_wrapped():
     ],
 )
 def test_impossible_requests_are_refused(asked):
-    with pytest.raises(AssumptionError):
-        moment_noise(moment_layout(study(), [0, 1]), **asked)
+    with pytest.raises(StudyError):
+        moment_noise(moment_layout(a_study(), [0, 1]), **asked)
 
 
 def test_rows_per_person_widen_the_noise_in_proportion():
-    layout = moment_layout(study(), range(3))
+    layout = moment_layout(a_study(), range(3))
     one, five = (moment_noise(layout, 1.0, 1e-6, rows_per_person=k).spread for k in (1, 5))
     assert five == pytest.approx(5 * one, rel=1e-6)
 
@@ -160,16 +159,16 @@ def test_a_failed_draw_says_nothing_of_what_it_was_given():
 def test_the_number_of_rows_is_known_where_neighbours_have_the_same():
     rng = np.random.default_rng(1)
     for neighbors, known in (("replace-one", 50), ("add-remove-one", None)):
-        assumptions = study(1, neighbors=neighbors)
-        moments = gather_table((rng.uniform(-1, 1, (50, 1)), rng.uniform(-1, 1, 50)), assumptions)
-        places = moment_layout(assumptions, range(2))
+        study = a_study(1, neighbors=neighbors)
+        moments = gather((rng.uniform(-1, 1, (50, 1)), rng.uniform(-1, 1, 50)), study)
+        places = moment_layout(study, range(2))
         assert noisy_moments(moments, places, moment_noise(places, 1.0, 0.0)).known_rows == known
 
 
 def test_weighted_sums_are_rounded_to_the_nearest_whole_number():
     rng = np.random.default_rng(2)
-    assumptions, places = study(2), moment_layout(study(2), range(3))
-    moments = gather_table((rng.uniform(-1, 1, (40, 2)), rng.uniform(-1, 1, 40)), assumptions)
+    study, places = a_study(2), moment_layout(a_study(2), range(3))
+    moments = gather((rng.uniform(-1, 1, (40, 2)), rng.uniform(-1, 1, 40)), study)
     scale = moment_noise(places, 1.0, 0.0).scale
     for cells, weight, found in zip(
         places.entries, scale.weights, weighted_integers(moments, places, scale), strict=True

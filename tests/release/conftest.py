@@ -80,7 +80,7 @@ def tamper() -> Tamper:
         url, _, study = str(place).partition("#")
         with psycopg.connect(url) as connection:
             connection.execute(f"SET search_path = dpselect_{study}")
-            for table in () if triggers else ("records", "head"):
+            for table in () if triggers else ("entries", "head", "outbox"):
                 connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL")
             for statement in statements:
                 connection.execute(statement)

@@ -9,20 +9,19 @@ import numpy as np
 import pytest
 
 import dpselect
-from dpselect.errors import AssumptionError, NoLedgerWarning, NoLedgerYet
+from dpselect.errors import NoLedgerWarning, NoLedgerYet, StudyError
 from dpselect.release import account
 from dpselect.release.account import account_of, software_version
 from dpselect.release.ledger.ledger import Ledger
 
-STUDY = dpselect.Assumptions(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
+STUDY = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
 ROWS = {"x": np.linspace(0, 1, 200), "y": np.linspace(0, 1, 200)}
 MATRIX = np.linspace(-1, 1, 200).reshape(-1, 1)
 
 DOORS = {
     "select": (lambda ledger: dpselect.select(ROWS, STUDY, epsilon=1, ledger=ledger), 1),
     "analyze": (lambda ledger: dpselect.analyze(ROWS, STUDY, epsilon=1, ledger=ledger), 2),
-    "estimate": (lambda ledger: dpselect.estimate(ROWS, ["x"], epsilon=1, assumptions=STUDY, ledger=ledger), 1),
-    "select_tuned": (lambda ledger: dpselect.select_tuned(ROWS, STUDY, epsilon=1, ledger=ledger), 2),
+    "estimate": (lambda ledger: dpselect.estimate(ROWS, ["x"], epsilon=1, study=STUDY, ledger=ledger), 1),
     "pcls": (lambda ledger: dpselect.pcls(MATRIX, MATRIX[:, 0], epsilon=1, r=1, R=1, phi=1, ledger=ledger), 1),
     "PCLSSelector": (
         lambda ledger: dpselect.PCLSSelector(epsilon=1, ledger=ledger).fit(MATRIX, MATRIX[:, 0]),
@@ -37,7 +36,7 @@ def test_a_ledger_may_be_named_by_its_place(door, charges, kind, tmp_path):
     place = kind(tmp_path / "budget.db")
     ledger = Ledger(place, epsilon=3)
     door(place)
-    records = ledger.records()
+    records = ledger.entries()
     assert len(records) == charges
     assert {record.parameters["version"] for record in records} == {software_version()}
 
@@ -45,7 +44,7 @@ def test_a_ledger_may_be_named_by_its_place(door, charges, kind, tmp_path):
 def test_a_place_without_a_ledger_and_what_is_no_place(tmp_path):
     with pytest.raises(NoLedgerYet, match=r"dpselect\.Ledger\(place, epsilon="):
         account_of(tmp_path / "budget.db")
-    with pytest.raises(AssumptionError, match="must be text or a path"):
+    with pytest.raises(StudyError, match="must be text or a path"):
         account_of(3)
 
 

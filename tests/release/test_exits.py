@@ -1,4 +1,4 @@
-"""Every exit: what is handed to the samplers adds up to what was charged, is never more, and is drawn after the charge.
+"""Every exit: what is handed to the samplers adds up to what was charged, is never more, and is committed before it is seen.
 
 A recorder stands in the place of each function that draws; it writes down what it was given and then does its work. An exit is
 one line of EXITS; the ranges and spreads are compared with rational numbers computed here, in the direction that matters.
@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 
 import dpselect
-from dpselect.assume.models.candidates import LISTED_AT_MOST
-from dpselect.gather.responses import count_responses
-from dpselect.gather.table import gather_table
-from dpselect.randomize.interval import edges
+from dpselect.assume.candidates import LISTED_AT_MOST
+from dpselect.assume.lemmas.sensitivity import margin_range
+from dpselect.gather.rows import gather
 from dpselect.release.account import Account
-from dpselect.release.estimate import plan_estimate, release_estimate
+from dpselect.release.drawn import Drawn
+from dpselect.release.estimate import plan_estimate, release_estimate, solved
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.select import release_selection, selection_charge
-from dpselect.release.tune import release_bounds, release_penalty, release_radius
+from dpselect.use.methods import METHODS
+from dpselect.use.sealed import Sealed
 
 NEIGHBORS = ("replace-one", "add-remove-one")
 MECHANISMS = ("permute-and-flip", "exponential", "laplace")
@@ -32,15 +33,17 @@ A_HAIR = Fraction(1, 10**9)
 # What draws, where the exits find it, and which of its arguments are the price.
 DRAWS = {
     "choose": ("dpselect.release.select.choose", lambda scores, mechanism, epsilon: (epsilon, scores.range, mechanism)),
-    "tune": ("dpselect.release.tune.choose", lambda scores, mechanism, epsilon: (epsilon, scores.range, mechanism)),
-    "set": ("dpselect.release.select.draw_set", lambda margins, epsilon: (epsilon, margins.range, "exponential")),
+    "set": (
+        "dpselect.release.select.draw_candidate",
+        lambda margins, epsilon, mechanism: (epsilon, margins.range, mechanism),
+    ),
     "bound": (
         "dpselect.release.select.noisy_least_loss",
         lambda loss, sensitivity, epsilon, delta: (epsilon, sensitivity, delta),
     ),
     "moments": ("dpselect.randomize.noisy_moments.draw", lambda numbers, noise: (noise.epsilon, numbers, noise)),
     "gaussian": (
-        "dpselect.release.odds.release.gaussian_draw",
+        "dpselect.release.odds.gaussian_draw",
         lambda numbers, sensitivity, mu: (mu, sensitivity, None),
     ),
 }
@@ -67,21 +70,29 @@ def events(monkeypatch):
             return real(*arguments)
 
         monkeypatch.setattr(where, recorder)
-    charge = Ledger.charge
+    commit = Ledger.commit
 
-    def charging(ledger, record):
-        receipt = charge(ledger, record)
-        seen.append(Event("charge", record.epsilon, record, receipt))
-        return receipt
+    def committing(ledger, charges, seal, **more):
+        commitment = commit(ledger, charges, seal, **more)
+        seen.extend(Event("charge", charge.epsilon, charge, commitment) for charge in charges)
+        return commitment
 
-    monkeypatch.setattr(Ledger, "charge", charging)
+    monkeypatch.setattr(Ledger, "commit", committing)
+    for name in ("keep", "delivered"):
+        real = getattr(Ledger, name)
+
+        def noting(ledger, id, *text, name=name, real=real):
+            real(ledger, id, *text)
+            seen.append(Event(name, None, id, text))
+
+        monkeypatch.setattr(Ledger, name, noting)
     return seen
 
 
-def study(neighbors, width=3):
+def a_study(neighbors, width=3):
     named = [dpselect.Numeric(f"x{j}", -1, 1) for j in range(width)]
     more = {"rows": ROWS} if neighbors == "add-remove-one" else {}
-    return dpselect.Assumptions(dpselect.Numeric("y", -2, 2), named, radius=1.5, neighbors=neighbors, **more)
+    return dpselect.Study(dpselect.Numeric("y", -2, 2), named, radius=1.5, neighbors=neighbors, **more)
 
 
 def table(width=3):
@@ -92,27 +103,25 @@ def table(width=3):
 
 def binary(neighbors):
     more = {"rows": ROWS} if neighbors == "add-remove-one" else {}
-    return dpselect.Assumptions(
-        dpselect.Binary("y", [0, 1]), [dpselect.Numeric("x0", -1, 1)], neighbors=neighbors, **more
-    )
+    return dpselect.Study(dpselect.Binary("y", [0, 1]), [dpselect.Numeric("x0", -1, 1)], neighbors=neighbors, **more)
 
 
-def exact_rho(assumptions):
-    return Fraction(assumptions.radius) / Fraction(assumptions.r)
+def exact_rho(study):
+    return Fraction(study.radius) / Fraction(study.r)
 
 
-def loss_range(assumptions):
+def loss_range(study):
     """w of DESIGN 1.3 in rational numbers, with the response scaled to [-1, 1]."""
-    rho = exact_rho(assumptions)
+    rho = exact_rho(study)
     once = (1 + rho) ** 2 - max(1 - rho, Fraction(0)) ** 2
-    return 2 * once if assumptions.neighbors == "replace-one" else once
+    return 2 * once if study.neighbors == "replace-one" else once
 
 
 def selected(method, mechanism, neighbors, width=3, **more):
     def release(ledger):
         delta = DELTA if method == "pcpl" else 0
         return dpselect.select(
-            table(width), study(neighbors, width), epsilon=EPSILON, delta=delta, method=method, mechanism=mechanism,
+            table(width), a_study(neighbors, width), epsilon=EPSILON, delta=delta, method=method, mechanism=mechanism,
             ledger=ledger, **more,
         )  # fmt: skip
 
@@ -121,21 +130,9 @@ def selected(method, mechanism, neighbors, width=3, **more):
 
 def estimated(noise, neighbors):
     def release(ledger):
-        stated = study(neighbors)
+        stated = a_study(neighbors)
         plan = plan_estimate(stated, (0, 1), epsilon=EPSILON, delta=DELTA if noise == "gaussian" else 0, noise=noise)
-        return release_estimate(gather_table(table(), stated), plan, Account(ledger))
-
-    return release
-
-
-def tuned(what, neighbors):
-    def release(ledger):
-        stated, account = study(neighbors), Account(ledger)
-        if what == "bounds":
-            beyond = count_responses(table(), stated, edges(*stated.response.bounds, 256))
-            return release_bounds(beyond, stated, epsilon=EPSILON, account=account)
-        door = {"radius": release_radius, "penalty": release_penalty}[what]
-        return door(gather_table(table(), stated), stated, epsilon=EPSILON, choice_epsilon=1, account=account)
+        return release_estimate(gather(table(), stated), plan, Account(ledger))
 
     return release
 
@@ -145,7 +142,7 @@ def odds(neighbors):
         rows = table(1)
         rows["y"] = (rows["y"] > 0).astype(int)
         return dpselect.estimate(
-            rows, ["x0"], epsilon=EPSILON, delta=DELTA, assumptions=binary(neighbors), scale="odds", ledger=ledger
+            rows, ["x0"], epsilon=EPSILON, delta=DELTA, study=binary(neighbors), family="binomial", ledger=ledger
         )
 
     return release
@@ -156,48 +153,69 @@ CHOICES = {
     for method in ("votes", "pcls", "pcpl")
     for mechanism in MECHANISMS
     for neighbors in NEIGHBORS
-    if not (method == "pcpl" and neighbors == "add-remove-one")
+    if not (method == "pcpl" and neighbors == "add-remove-one") and not (method == "votes" and mechanism == "laplace")
 }
 EXITS = {
     **{f"select {name}": selected(*each) for name, each in CHOICES.items()},
-    **{f"set {each}": selected("votes", "exponential", each, width=26) for each in NEIGHBORS},
+    **{f"set {each}": selected("votes", "permute-and-flip", each, width=26) for each in NEIGHBORS},
+    **{f"list {each}": selected("votes", "permute-and-flip", each, candidates=[["x0"], ["x1"]]) for each in NEIGHBORS},
     **{f"estimate {noise} {each}": estimated(noise, each) for noise in ("laplace", "gaussian") for each in NEIGHBORS},
-    **{f"tune {what} {each}": tuned(what, each) for what in ("bounds", "radius", "penalty") for each in NEIGHBORS},
     **{f"odds {each}": odds(each) for each in NEIGHBORS},
 }
 
 
 def handed(events):
     """The pure prices that were handed out, exactly."""
-    return [Fraction(each.price) for each in events if each.what in ("choose", "tune", "set", "bound", "moments")]
+    return [Fraction(each.price) for each in events if each.what in ("choose", "set", "bound", "moments")]
 
 
 @pytest.mark.parametrize("release", EXITS.values(), ids=EXITS)
-def test_what_is_drawn_adds_up_to_what_was_charged_and_comes_after_it(release, events):
+def test_what_is_drawn_adds_up_to_what_was_charged(release, events):
     ledger = Ledger(epsilon=5, delta="0.001")
     released = release(ledger)
-    assert [each.what for each in events].index("charge") == 0
     (charge,) = [each.about for each in events if each.what == "charge"]
-    (record,) = ledger.records()
-    assert (record.mechanism, record.parameters, record.epsilon) == (
-        charge.mechanism,
-        charge.parameters,
-        charge.epsilon,
-    )
+    (entry,) = ledger.entries()
+    assert (entry.mechanism, entry.parameters, entry.epsilon) == (charge.mechanism, charge.parameters, charge.epsilon)
     assert Fraction(charge.epsilon) == Fraction(EPSILON)
     if not any(each.what == "gaussian" for each in events):
         total = sum(handed(events))
         assert total <= Fraction(charge.epsilon)
         assert total >= Fraction(charge.epsilon) * (1 - A_HAIR)  # nothing that was paid for is thrown away
-    assert record.parameters["neighbors"] == released.guarantee.neighbors
+    assert (entry.neighbors, entry.unit) == (released.guarantee.neighbors, "row")
     assert Fraction(released.guarantee.epsilon) == Fraction(charge.epsilon)
     assert Fraction(released.guarantee.delta) == Fraction(charge.delta)
+
+
+def read_back(text):
+    """The release that a text of the ledger holds."""
+    if json.loads(text)["format"] == "dpselect sealed 1":
+        released = Sealed.from_json(text).solved()
+        return released.coefficients if released.selection is None else released.selection
+    return solved(Drawn.from_json(text))
+
+
+@pytest.mark.parametrize("release", EXITS.values(), ids=EXITS)
+def test_what_is_handed_over_was_committed_as_it_is(release, events):
+    """Draws may come before the charge, since nobody sees them; what anybody sees, or draws from, is in the ledger before."""
+    ledger = Ledger(epsilon=5, delta="0.001")
+    released = release(ledger)
+    order = [each.what for each in events]
+    assert order.count("charge") == 1
+    assert order[-1] == "delivered"
+    (id,) = {each.about for each in events if each.what in ("keep", "delivered")}
+    assert id == ledger.entries()[0].release
+    assert read_back(ledger.release(id)) == released
+    if "gaussian" in order:  # the base rate; then a gradient and a Gram, kept before the next is centred on them
+        assert order == ["charge", "gaussian", "keep", *["gaussian", "gaussian", "keep"] * 3, "delivered"]
+    else:
+        assert order[order.index("charge") :] == ["charge", "delivered"]
+    assert ledger.undelivered() == ()
 
 
 @pytest.mark.parametrize("release", EXITS.values(), ids=EXITS)
 def test_without_a_ledger_the_same_is_drawn(release, events):
     with_ledger = release(Ledger(epsilon=5, delta="0.001"))
-    prices = [(each.what, each.price) for each in events if each.what not in ("charge", "gaussian")]
+    prices = [(each.what, each.price) for each in events if each.what in DRAWS and each.what != "gaussian"]
     events.clear()
     assert release(None).guarantee == with_ledger.guarantee
     assert [(each.what, each.price) for each in events if each.what != "gaussian"] == prices
@@ -207,13 +225,13 @@ def test_without_a_ledger_the_same_is_drawn(release, events):
 def test_a_choice_is_drawn_by_the_charged_mechanism_over_the_whole_range(method, mechanism, neighbors, events):
     released = selected(method, mechanism, neighbors)(Ledger(epsilon=5, delta="0.001"))
     (charge,) = [each.about for each in events if each.what == "charge"]
-    (choice,) = [each for each in events if each.what == "choose"]
+    (choice,) = [each for each in events if each.what == ("set" if method == "votes" else "choose")]
     assert choice.more == mechanism
     assert charge.mechanism == (f"pcpl/{mechanism}" if method == "pcpl" else mechanism)
     assert choice.about == released.range
-    stated = released.assumptions
+    stated = released.study
     if method == "votes":
-        assert choice.about == 4 * released.recipe.votes.partitions
+        assert choice.about == margin_range(released.recipe.votes.partitions)
     elif method == "pcls":
         tau = (1 + exact_rho(stated)) ** 2 / 2**20
         least = loss_range(stated) + 4 * tau
@@ -230,13 +248,21 @@ def test_a_choice_is_drawn_by_the_charged_mechanism_over_the_whole_range(method,
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_a_set_beyond_every_list_is_drawn_by_the_exponential_mechanism(neighbors, events):
+def test_a_set_beyond_every_list_is_drawn_at_the_same_price(neighbors, events):
     released = EXITS[f"set {neighbors}"](Ledger(epsilon=5))
     assert released.recipe.candidates.count > LISTED_AT_MOST
     (drawn,) = [each for each in events if each.what == "set"]
     assert Fraction(drawn.price) == Fraction(EPSILON)
-    assert drawn.about == 4 * released.recipe.votes.partitions
-    assert [each.about.mechanism for each in events if each.what == "charge"] == ["exponential"]
+    assert drawn.about == margin_range(released.recipe.votes.partitions)
+    assert [each.about.mechanism for each in events if each.what == "charge"] == ["permute-and-flip"] == [drawn.more]
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_models_named_one_by_one_are_drawn_from_the_list(neighbors, events):
+    released = EXITS[f"list {neighbors}"](Ledger(epsilon=5))
+    (drawn,) = [each for each in events if each.what == "choose"]
+    assert drawn.about == margin_range(released.recipe.votes.partitions)
+    assert set(released.directions.values()) == {None}
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -247,36 +273,16 @@ def test_noise_on_moments_is_as_wide_as_its_price_says(noise, neighbors, events)
     (charge,) = [each.about for each in events if each.what == "charge"]
     stated = drawn.more
     assert len(drawn.about) == len(stated.scale.weights)
-    assert charge.parameters["sensitivity"] == stated.scale.sensitivity
-    assert charge.parameters["spread"] == stated.spread
+    assert set(charge.parameters) == {"version"}  # nothing that depends on columns, which may be drawn with the noise
+    assert charge.mechanism == "noisy-moments"
     sensitivity, spread = Fraction(stated.scale.sensitivity), Fraction(stated.spread)
     if noise == "laplace":
-        assert (charge.mechanism, Fraction(charge.delta)) == ("laplace-moments", 0)
-        assert "rho" not in charge.parameters
+        assert Fraction(charge.delta) == 0
         assert sensitivity / spread <= Fraction(EPSILON)
     else:
-        assert (charge.mechanism, Fraction(charge.delta)) == ("gaussian", Fraction(DELTA))
-        assert sensitivity**2 / (2 * spread**2) <= Fraction(charge.parameters["rho"])
-        assert Fraction(charge.parameters["rho"]) == Fraction(stated.rho)
-    assert released.noisy.noise is stated
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("what", ["bounds", "radius", "penalty"])
-def test_what_is_tuned_is_drawn_over_the_whole_range(what, neighbors, events):
-    released = tuned(what, neighbors)(Ledger(epsilon=5))
-    (drawn,) = [each for each in events if each.what == "tune"]
-    (charge,) = [each.about for each in events if each.what == "charge"]
-    assert (drawn.more, charge.mechanism, charge.what) == ("permute-and-flip", "permute-and-flip", f"tune {what}")
-    assert drawn.about == released.range
-    stated = study(neighbors)
-    if what == "penalty":
-        assert Fraction(drawn.about) > 2 * loss_range(stated)
-    elif what == "radius":
-        largest = (1 + Fraction(4)) ** 2  # the largest of RADII, and then max(r - R, 0) = 0
-        assert Fraction(drawn.about) > (2 if neighbors == "replace-one" else 1) * largest
-    else:
-        assert Fraction(drawn.about) >= (2 if neighbors == "replace-one" else 1) * Fraction(3, 4)
+        assert Fraction(charge.delta) == Fraction(DELTA)
+        assert sensitivity**2 / (2 * spread**2) <= Fraction(stated.rho)
+    assert released.released.noise is stated
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -287,7 +293,8 @@ def test_the_rounds_of_odds_ratios_share_one_mu(neighbors, events):
     spent = sum(Fraction(each.price) ** 2 for each in draws)
     rho = Fraction(charge.parameters["rho"])
     assert 2 * rho * (1 - A_HAIR) < spent <= 2 * rho
-    made = [released.counts, *(part for one in released.rounds for part in (one.gradient, one.gram))]
+    drawn = released.released
+    made = [drawn.counts, *(part for one in drawn.rounds for part in (one.gradient, one.gram))]
     assert len(made) == len(draws)
     for each, part in zip(draws, made, strict=True):
         assert part.sensitivity == each.about
@@ -310,7 +317,7 @@ def test_a_private_number_of_rows_stands_in_no_release(release, monkeypatch):
     monkeypatch.setitem(globals(), "table", shorter)
     ledger = Ledger(epsilon=5, delta="0.001")
     released = release(ledger)
-    text = json.dumps(released.to_dict()) + str(released) + str([dict(each.parameters) for each in ledger.records()])
+    text = json.dumps(released.to_dict()) + str(released) + str([dict(each.parameters) for each in ledger.entries()])
     values = json.loads(json.dumps(released.to_dict()))
     assert 287 not in list(_numbers(values))
     assert "287" not in text.replace("0.287", "").split()
@@ -332,49 +339,47 @@ def test_nothing_is_drawn_where_the_ledger_refuses(release, events):
     with pytest.raises(dpselect.BudgetExceeded):
         release(ledger)
     assert events == []
-    assert ledger.records() == ()
+    assert ledger.entries() == ()
 
 
 def test_what_does_not_belong_together_is_refused_before_the_charge(events):
     """The refusals of release_selection, none of which a caller can reach through the doors."""
-    from dpselect.assume.models.budget import Budget
-    from dpselect.assume.models.choice import Choice
-    from dpselect.minimize.minimize import minimize
-    from dpselect.penalize.penalize import penalize
+    from dpselect.assume.recipe import Choice, make_recipe
     from dpselect.penalize.scores import Scores
-    from dpselect.use.gathering import gather_for
 
     account = Account(Ledger(epsilon=5))
-    made = {
-        method: gather_for(table(), study("replace-one"), Choice(method), Budget(EPSILON))
-        for method in ("pcls", "votes")
-    }
-    recipe = made["pcls"].recipe
-    values = penalize(minimize(made["pcls"].sums, recipe), recipe).values
+
+    def recipe_of(method, width=3):
+        return make_recipe(a_study("replace-one", width), Choice(method), rows=ROWS, epsilon=EPSILON)
+
+    def scored(method):
+        made = recipe_of(method)
+        sums, _ = METHODS[method].gather(table(), made.study, made, False, None)
+        return METHODS[method].scores(sums, made)
+
+    recipe, values = recipe_of("pcls"), scored("pcls").values
     unlike = Scores(values[:-1].copy(), 1.0, "pcls")
     broken = Scores(np.where(np.arange(values.size) == 1, np.nan, values), 1.0, "pcls")
     for scores, sentence in ((unlike, "do not belong"), (broken, "must be finite")):
         with pytest.raises(dpselect.DataError, match=sentence):
             release_selection(scores, recipe, account)
-    wider = gather_for(table(4), study("replace-one", 4), Choice("pcls"), Budget(EPSILON)).recipe
-    from dataclasses import replace
+    wider = recipe_of("pcls", 4)
+    from msgspec.structs import replace
 
-    with pytest.raises(dpselect.AssumptionError, match="other columns"):
+    with pytest.raises(dpselect.StudyError, match="other columns"):
         release_selection(Scores(values, 1.0, "pcls"), replace(recipe, candidates=wider.candidates), account)
-    margins = penalize(minimize(made["votes"].sums, made["votes"].recipe), made["votes"].recipe)
     with pytest.raises(dpselect.DataError, match="margins do not belong"):
-        release_selection(margins, recipe, account)
+        release_selection(scored("votes"), recipe, account)
     assert events == []
 
 
 def test_a_charge_says_what_the_recipe_is():
-    from dpselect.assume.models.choice import Choice
-    from dpselect.assume.models.recipe import make_recipe
+    from dpselect.assume.recipe import Choice, make_recipe
 
-    recipe = make_recipe(study("replace-one"), Choice("pcpl", "exponential"), rows=ROWS, epsilon=EPSILON, delta=DELTA)
+    recipe = make_recipe(a_study("replace-one"), Choice("pcpl", "exponential"), rows=ROWS, epsilon=EPSILON, delta=DELTA)
     charge = selection_charge(recipe)
     assert charge.parameters["recipe"] == recipe.hash
-    assert charge.assumptions == recipe.assumptions.hash
+    assert charge.study == recipe.study.hash
     assert charge.parameters["candidates"] == recipe.candidates.count
     assert charge.parameters["method"] == "pcpl"
     assert math.isclose(float(charge.delta), 1e-6)

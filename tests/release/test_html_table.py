@@ -35,17 +35,17 @@ def analysis():
     rng = np.random.default_rng(6)
     X = rng.uniform(-1, 1, (500, 2))
     y = np.clip(X[:, 0] + 0.1 * rng.normal(size=500), -2, 2)
-    assumptions = dpselect.Assumptions(
+    study = dpselect.Study(
         dpselect.Numeric("a < b", -2, 2), [dpselect.Numeric("x & z", -1, 1), dpselect.Numeric("<script>", -1, 1)]
     )
-    return dpselect.analyze((X, y), assumptions, epsilon=8, delta=1e-6, ledger=dpselect.Ledger(epsilon=9, delta=1e-6))
+    return dpselect.analyze((X, y), study, epsilon=8, delta=1e-6, ledger=dpselect.Ledger(epsilon=9, delta=1e-6))
 
 
 def test_a_selection(analysis):
     cells = shown(analysis.selection)
     assert cells[0] == analysis.selection.formula
     assert str(analysis.selection.guarantee) in cells
-    left = analysis.selection.receipt.left.epsilon
+    left = analysis.selection.receipt.remaining.epsilon
     assert 0 < left < 9
     assert any(cell.startswith(f"record 1, epsilon={left}") for cell in cells)
 

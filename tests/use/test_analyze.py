@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import dpselect
+from dpselect.use.sealed import Sealed
+from dpselect.use.spend import resume
 
 
 def source(n=5000):
@@ -13,32 +15,32 @@ def source(n=5000):
     return X, 0.5 * X[:, 0] - 0.3 * X[:, 2] + generator.uniform(-0.1, 0.1, n)
 
 
-def study(**kwargs):
+def a_study(**kwargs):
     predictors = [dpselect.Numeric(f"x{j}", -1, 1) for j in range(4)]
-    return dpselect.Assumptions(dpselect.Numeric("y", -1, 1), predictors, **kwargs)
+    return dpselect.Study(dpselect.Numeric("y", -1, 1), predictors, **kwargs)
 
 
 def test_one_call_selects_and_estimates():
     ledger = dpselect.Ledger(epsilon=10, delta="1e-6")
-    got = dpselect.analyze(source(), study(), epsilon=8, delta=1e-6, ledger=ledger)
+    got = dpselect.analyze(source(), a_study(), epsilon=8, delta=1e-6, ledger=ledger)
     assert got.selection.columns == got.coefficients.columns
     assert {"x0", "x2"} <= set(got.selection.variables)
     assert got.coefficients["x0"].value == pytest.approx(0.5, abs=0.1)
-    assert got.coefficients.selected and "chosen from the same rows" in str(got)
-    assert [record.what for record in ledger.records()] == ["select", "estimate"]
-    assert got.selection.receipt.hash == ledger.records()[0].hash
-    assert got.coefficients.receipt.hash == ledger.records()[1].hash
+    assert got.coefficients.selected and "adjusted from" in str(got)
+    assert [record.what for record in ledger.entries()] == ["select", "estimate"]
+    assert got.selection.receipt.hash == ledger.entries()[0].hash
+    assert got.coefficients.receipt.hash == ledger.entries()[1].hash
     assert got.selection.guarantee.epsilon + got.coefficients.guarantee.epsilon == 8
 
 
 def test_shares_add_up_and_go_where_they_should():
-    got = dpselect.analyze(source(), study(), epsilon=1, delta=1e-6, split=(1, 3))
+    got = dpselect.analyze(source(), a_study(), epsilon=1, delta=1e-6, split=(1, 3))
     assert got.selection.guarantee.epsilon == Decimal("0.25")
     assert got.coefficients.guarantee.epsilon == Decimal("0.75")
 
 
 def test_pcpl_takes_half_of_delta():
-    got = dpselect.analyze(source(), study(), epsilon=4, delta="2e-6", method="pcpl")
+    got = dpselect.analyze(source(), a_study(), epsilon=4, delta="2e-6", method="pcpl")
     assert got.selection.guarantee.delta == Decimal("1e-6")
     assert got.coefficients.guarantee.delta in (0, Decimal("1e-6"))
 
@@ -47,16 +49,37 @@ def test_pcpl_takes_half_of_delta():
 def test_a_ledger_without_room_for_both_is_left_as_it_was(room):
     ledger = dpselect.Ledger(epsilon=room, delta="1e-6")
     with pytest.raises(dpselect.BudgetExceeded, match="select and estimate"):
-        dpselect.analyze(source(), study(), epsilon=2, delta=1e-6, ledger=ledger)
-    assert ledger.records() == ()
+        dpselect.analyze(source(), a_study(), epsilon=2, delta=1e-6, ledger=ledger)
+    assert ledger.entries() == ()
 
 
-def test_a_choice_that_was_paid_for_is_handed_over_even_if_the_rest_is_refused(monkeypatch):
+def test_choice_and_estimate_are_charged_together_or_not_at_all(monkeypatch):
     ledger = dpselect.Ledger(epsilon=1)
-    monkeypatch.setattr(ledger, "check", lambda *_: None)
-    with pytest.raises(dpselect.BudgetExceeded) as caught:
-        dpselect.analyze(source(), study(), epsilon=2, split=(1, 1.5), ledger=ledger)
-    assert "y ~ 1" in caught.value.__notes__[0]
+    monkeypatch.setattr(ledger, "check", lambda *_: None)  # as if somebody else had spent in between
+    with pytest.raises(dpselect.BudgetExceeded):
+        dpselect.analyze(source(), a_study(), epsilon=2, split=(1, 1.5), ledger=ledger)
+    assert ledger.entries() == () and ledger.undelivered() == ()
+
+
+def test_what_is_returned_is_delivered_and_stays_in_the_ledger():
+    ledger = dpselect.Ledger(epsilon=8, delta="1e-6")
+    got = dpselect.analyze(source(), a_study(), epsilon=8, delta=1e-6, ledger=ledger)
+    assert ledger.undelivered() == ()
+    (release,) = {entry.release for entry in ledger.entries()}
+    assert Sealed.from_json(ledger.release(release)).solved().analysis == got
+
+
+def test_what_was_stopped_after_the_commit_is_there_for_the_next_call(monkeypatch):
+    ledger = dpselect.Ledger(epsilon=8, delta="1e-6")
+    with monkeypatch.context() as patch:
+        patch.setattr(Sealed, "solved", lambda sealed: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            dpselect.analyze(source(), a_study(), epsilon=8, delta=1e-6, ledger=ledger, data="homes")
+    assert len(ledger.entries()) == 2 and len(ledger.undelivered()) == 1
+    arrived = []
+    assert resume(ledger, None, arrived.append) == 1 and resume(ledger, None, arrived.append) == 0
+    assert [each.analysis.selection.receipt.index for each in arrived] == [1]
+    assert len(ledger.entries()) == 2
 
 
 def test_impossible_requests_are_refused_before_anything_is_charged():
@@ -67,66 +90,51 @@ def test_impossible_requests_are_refused_before_anything_is_charged():
         {"epsilon": 1, "split": (1, 0)},
         {"epsilon": 1, "delta": 2},
     ):
-        with pytest.raises(dpselect.AssumptionError):
-            dpselect.analyze(source(100), study(), ledger=ledger, **asked)
-    assert ledger.records() == ()
-
-
-def test_bounds_can_be_bought_first(tmp_path):
-    ledger = dpselect.Ledger(epsilon=10, delta="1e-6")
-    got = dpselect.analyze(source(), study(), epsilon=8, delta=1e-6, method="pcls", tune=True, ledger=ledger)
-    assert [record.what for record in ledger.records()] == ["tune bounds", "select", "estimate"]
-    assert sum(record.epsilon for record in ledger.records()) == 8 and got.glance()[0]["epsilon"] == 8
-    assert got.tuned.stated == got.coefficients.assumptions == study() != got.selection.assumptions
-    assert "response clipped to" in str(got)
-    again = dpselect.Analysis.from_json(got.to_json())
-    assert again == got
-    page = got.report(tmp_path / "report.html")
-    read = dpselect.Analysis.from_json(page.with_suffix(".json").read_text(encoding="utf-8"))
-    assert (read.tuned, read.coefficients) == (got.tuned, got.coefficients) and read.budget.epsilon == 8
+        with pytest.raises(dpselect.StudyError):
+            dpselect.analyze(source(100), a_study(), ledger=ledger, **asked)
+    assert ledger.entries() == ()
 
 
 def test_json_round_trip():
-    got = dpselect.analyze(source(), study(), epsilon=2, delta=1e-6)
+    got = dpselect.analyze(source(), a_study(), epsilon=2, delta=1e-6)
     assert dpselect.Analysis.from_json(got.to_json()) == got
     with pytest.raises(dpselect.DataError):
         dpselect.Analysis.from_json("[]")
 
 
 def test_a_selection_can_be_estimated_afterwards():
-    moments = dpselect.gather(source(), study())
-    selection = dpselect.select(moments, study(), epsilon=4, method="pcls")
+    moments = dpselect.gather(source(), a_study())
+    selection = dpselect.select(moments, a_study(), epsilon=4, method="pcls")
     got = dpselect.estimate(moments, selection, epsilon=1, delta=1e-6)
     assert got.columns == selection.columns and got.selected
-    with pytest.raises(dpselect.AssumptionError, match="other assumptions"):
-        dpselect.estimate(moments, selection, epsilon=1, assumptions=study(intercept="none"))
+    with pytest.raises(dpselect.StudyError, match="another study"):
+        dpselect.estimate(moments, selection, epsilon=1, study=a_study(intercept="none"))
 
 
 def test_an_analysis_as_tables_pages_and_files(tmp_path):
     generator = np.random.default_rng(4)
     table = pd.DataFrame({"x": generator.uniform(0, 10, 4000), "kind": generator.choice(["a", "b", "c"], 4000)})
     table["y"] = table["x"] + 4 * (table["kind"] == "c") + generator.normal(0, 1, 4000)
-    assumptions = dpselect.Assumptions(
+    study = dpselect.Study(
         dpselect.Numeric("y", -5, 25), [dpselect.Numeric("x", 0, 10), dpselect.Categorical("kind", ["a", "b", "c"])]
     )
-    got = dpselect.analyze(table, assumptions, epsilon=8, delta=1e-6)
+    got = dpselect.analyze(table, study, epsilon=8, delta=1e-6)
     tidy = got.tidy("pandas")
-    assert {"term", "estimate", "std_error", "conf_low", "conf_high"} <= set(tidy.columns)
-    assert tidy.loc[tidy["term"] == "kind[c]", ["variable", "level"]].to_numpy().tolist() == [["kind", "c"]]
+    assert tidy.loc[tidy["term"] == "kind[c]", ["label", "category"]].to_numpy().tolist() == [["kind", "c"]]
     assert got.tidy("polars")["term"].to_list() == [row["term"] for row in got.tidy()] == list(tidy["term"])
     (row,) = got.glance()
     assert row["epsilon"] == 8 and row["r_squared_low"] <= row["r_squared"] <= row["r_squared_high"]
-    with pytest.raises(dpselect.AssumptionError, match="'plain', 'pandas', 'polars'"):
+    with pytest.raises(dpselect.StudyError, match="'plain', 'pandas', 'polars'"):
         got.tidy("excel")
-    page = got.report(tmp_path / "report.html", title="Homes")
+    page = got.to_html(tmp_path / "report.html", title="Homes")
     assert "Homes" in page.read_text(encoding="utf-8")
     again = dpselect.Analysis.from_json((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert again.coefficients == got.coefficients and again.selection == got.selection
-    assert again.budget.epsilon == 8 and dpselect.Analysis.from_json(again.to_json()) == again
-    with pytest.raises(dpselect.AssumptionError, match="is there already"):
-        got.report(page)
-    with pytest.raises(dpselect.AssumptionError, match=r"must end in \.html"):
-        got.report(tmp_path / "report.txt")
+    assert again.guarantee.epsilon == 8 and dpselect.Analysis.from_json(again.to_json()) == again
+    with pytest.raises(dpselect.StudyError, match="is there already"):
+        got.to_html(page)
+    with pytest.raises(dpselect.StudyError, match=r"must end in \.html"):
+        got.to_html(tmp_path / "report.txt")
 
 
 def test_a_full_ledger_refuses_before_a_row_is_read():
@@ -139,8 +147,8 @@ def test_a_full_ledger_refuses_before_a_row_is_read():
     ledger = dpselect.Ledger(epsilon=1)
     for method in ("votes", "pcls"):
         with pytest.raises(dpselect.BudgetExceeded):
-            dpselect.analyze(Rows(), study(), epsilon=2, method=method, ledger=ledger)
-    assert ledger.records() == ()
+            dpselect.analyze(Rows(), a_study(), epsilon=2, method=method, ledger=ledger)
+    assert ledger.entries() == ()
 
 
 @pytest.mark.parametrize(
@@ -155,10 +163,10 @@ def test_a_full_ledger_refuses_before_a_row_is_read():
     ],
 )
 def test_a_wrong_type_is_refused_in_a_sentence(asked, said):
-    study = dpselect.Assumptions(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
+    a_study = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
     ledger = dpselect.Ledger(epsilon=1)
-    with pytest.raises(dpselect.AssumptionError, match=said):
-        dpselect.analyze((np.zeros((9, 1)), np.zeros(9)), study, epsilon=1, ledger=ledger, **asked)
+    with pytest.raises(dpselect.StudyError, match=said):
+        dpselect.analyze((np.zeros((9, 1)), np.zeros(9)), a_study, epsilon=1, ledger=ledger, **asked)
     assert ledger.spent().epsilon == 0
 
 
@@ -167,7 +175,7 @@ def test_a_wrong_type_is_refused_in_a_sentence(asked, said):
     ("source", "said"), [((), "not a pair"), ((np.zeros((9, 1)),), "not a pair"), ([["a"]], "list")]
 )
 def test_what_is_no_table_is_refused_in_a_sentence(source, said, method):
-    study = dpselect.Assumptions(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
+    a_study = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
     for door in (dpselect.select, dpselect.analyze):
         with pytest.raises(dpselect.DataError, match=said):
-            door(source, study, epsilon=1, method=method)
+            door(source, a_study, epsilon=1, method=method)

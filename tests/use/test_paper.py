@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect
-from dpselect.errors import AssumptionError, BudgetExceeded, DataError, DpselectError
+from dpselect.errors import BudgetExceeded, DataError, DpselectError, StudyError
 
 GENERATOR = np.random.default_rng(7)
 X = GENERATOR.uniform(-1, 1, (400, 4))
@@ -55,7 +55,7 @@ def test_a_selection_carries_its_whole_recipe_through_json():
     selection = dpselect.pcls(X, Y, ledger=ledger, **SETTINGS)
     again = dpselect.Selection.from_json(selection.to_json())
     assert again == selection
-    assert again.assumptions.hash == selection.recipe.assumptions.hash
+    assert again.study.hash == selection.recipe.study.hash
     assert str(selection) == "y ~ x0 + x2  (epsilon=1000, replace-one; pcls by permute-and-flip)"
     assert pickle.loads(pickle.dumps(selection)) == selection
     uniform = dpselect.pcpl(X[:3], Y[:3], epsilon=1, delta=1e-6, r=4, R=4, phi=1)
@@ -78,7 +78,7 @@ def test_the_ledger_is_charged_the_whole_price_and_refuses_without_drawing():
     ledger = dpselect.Ledger(None, epsilon=1.5, delta=1e-5)
     selection = dpselect.pcls(X, Y, epsilon=1, r=4, R=4, phi=10, ledger=ledger)
     assert ledger.spent().epsilon == 1
-    assert selection.receipt.index == ledger.records()[-1].index
+    assert selection.receipt.index == ledger.entries()[-1].index
     with pytest.raises(BudgetExceeded):
         dpselect.pcpl(X, Y, epsilon=0.6, delta=1e-6, r=4, R=4, phi=10, ledger=ledger)
     assert ledger.spent().epsilon == 1
@@ -143,7 +143,7 @@ BAD_CALLS = [
 
 @pytest.mark.parametrize(("change", "message"), BAD_CALLS)
 def test_wrong_settings_get_one_sentence(change, message):
-    with pytest.raises(AssumptionError, match=message) as caught:
+    with pytest.raises(StudyError, match=message) as caught:
         dpselect.pcls(X, Y, **{**SETTINGS, **change})
     assert "\n" not in str(caught.value)
 
@@ -180,10 +180,10 @@ def test_booleans_integers_and_all_floats_are_numbers(kind):
 
 
 def test_pcpl_needs_replace_one_and_a_delta():
-    with pytest.raises(AssumptionError, match="replace-one"):
+    with pytest.raises(StudyError, match="replace-one"):
         dpselect.pcpl(X, Y, epsilon=1, delta=1e-6, r=4, R=4, phi=1, neighbors="add-remove-one")
     for delta in (0, -1, 0.5, math.nan):
-        with pytest.raises(AssumptionError, match="delta is"):
+        with pytest.raises(StudyError, match="delta is"):
             dpselect.pcpl(X, Y, epsilon=1, delta=delta, r=4, R=4, phi=1)
 
 

@@ -5,20 +5,19 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpselect import Assumptions, Categorical, Numeric
-from dpselect.assume.models.budget import Budget
-from dpselect.assume.models.choice import Choice
-from dpselect.errors import AssumptionError
-from dpselect.gather.table import gather_table
+from dpselect import Categorical, Numeric, Study
+from dpselect.assume.budget import Budget
+from dpselect.assume.recipe import Choice
+from dpselect.errors import StudyError
+from dpselect.gather.rows import gather
 from dpselect.release.account import Account
-from dpselect.use.analysis_plan import plan_analysis
-from dpselect.use.rehearsal import Rehearsal
+from dpselect.report.custodian.remarks import direction_text
+from dpselect.use.check import Rehearsal
+from dpselect.use.order import divided
 from dpselect.use.select import choose_model
 
 DRAWS = 2000
-STUDY = Assumptions(
-    Numeric("y", -2, 2), [Numeric("a", -1, 1), Numeric("b", -1, 1), Categorical("c", ["no", "some", "yes"])]
-)
+STUDY = Study(Numeric("y", -2, 2), [Numeric("a", -1, 1), Numeric("b", -1, 1), Categorical("c", ["no", "some", "yes"])])
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +39,8 @@ def seen_before(table, *settings, dealings=None, **more):
 def test_the_chances_come_true_in_two_thousand_draws(table, method, delta, run):
     choice, budget, dealings = Choice(method), Budget(2, delta), 200
     seen = seen_before(table, choice, budget, run=run, models=["a+c", "1 + b"], dealings=dealings)
-    price = budget if run == "select" else plan_analysis(STUDY, budget=budget, choice=choice).for_choice
-    source = table if method == "votes" else gather_table(table, STUDY)
+    price = budget if run == "select" else divided(STUDY, choice, budget)[0]
+    source = table if method == "votes" else gather(table, STUDY)
     drawn = [choose_model(source, STUDY, choice, price, Account()) for _ in range(DRAWS)]
     assert seen.recipe == drawn[0].recipe
     models = Counter(tuple(sorted({name.split("[")[0] for name in each.variables})) for each in drawn)
@@ -61,7 +60,7 @@ def test_the_chances_come_true_in_two_thousand_draws(table, method, delta, run):
 def test_an_analysis_gives_the_choice_the_part_that_its_plan_says(table, method):
     choice, budget = Choice(method), Budget(1)
     seen = seen_before(table, choice, budget)
-    assert seen.recipe.guarantee.epsilon == plan_analysis(STUDY, budget=budget, choice=choice).for_choice.epsilon < 1
+    assert seen.recipe.guarantee.epsilon == divided(STUDY, choice, budget)[0].epsilon < 1
     assert str(seen.epsilon) == "1"
     other = seen_before(table, choice, budget, split=(1, 3))
     assert str(other.recipe.guarantee.epsilon) == "0.25"
@@ -70,7 +69,7 @@ def test_an_analysis_gives_the_choice_the_part_that_its_plan_says(table, method)
 
 
 def test_votes_need_no_bounds_to_be_rehearsed(table):
-    free = Assumptions(Numeric("y"), [Numeric("a"), Numeric("b")])
+    free = Study(Numeric("y"), [Numeric("a"), Numeric("b")])
     rehearsal = Rehearsal(free, Choice("votes"), Budget(2), run="select")
     seen = rehearsal.preview(rehearsal.rehearse(table, rows=900))
     assert seen.inclusion[0] > 0.9
@@ -82,12 +81,38 @@ def test_many_columns_are_rehearsed_by_levels():
     rng = np.random.default_rng(7)
     x = rng.uniform(-1, 1, (3000, 20))
     table = {"y": x[:, 0] + 0.5 * rng.normal(size=3000)} | {f"x{j}": x[:, j] for j in range(20)}
-    study = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(20)])
+    study = Study(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(20)])
     rehearsal = Rehearsal(study, Choice("votes"), Budget(4), run="select", models=["x0"])
     seen = rehearsal.preview(rehearsal.rehearse(table, rows=3000, dealings=1))
     assert seen.models[0][:2] == ("intercept", "x0")
     assert seen.inclusion[0] > 0.95 > max(seen.inclusion[1:]) + 0.4
     assert seen.asked[0][1] <= seen.chances[0]
+
+
+def test_directions_are_rehearsed_where_they_are_told():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4000, 2))
+    c = rng.choice(["u", "v", "w"], 4000)
+    table = {
+        "y": x[:, 0] - x[:, 1] + 2.0 * (c == "w") + 0.5 * rng.normal(size=4000),
+        "a": x[:, 0],
+        "b": x[:, 1],
+        "c": c,
+    }
+    study = Study(Numeric("y"), [Numeric("a"), Numeric("b"), Categorical("c", ["u", "v", "w"])])
+    rehearsal = Rehearsal(study, Choice("votes"), Budget(4), run="select")
+    seen = rehearsal.preview(rehearsal.rehearse(table, rows=4000, dealings=2))
+    assert set(seen.directions) == {"a", "b", "c[v]", "c[w]"}
+    assert seen.directions["a"][0] > 0.99
+    assert seen.directions["b"][1] > 0.99
+    assert seen.directions["c[w]"][0] > 0.9
+    assert direction_text("a", seen).startswith("up ")
+    assert direction_text("c", seen).startswith("[w] up ")
+    for term, chance in zip(seen.terms, seen.inclusion, strict=True):
+        told = sum(sum(each) for name, each in seen.directions.items() if name.split("[")[0] == term)
+        assert told == pytest.approx(chance, abs=1e-6)
+    short = Rehearsal(study, Choice("votes"), Budget("0.1"), run="select")
+    assert short.preview(short.rehearse(table, rows=4000, dealings=1)).directions == {}
 
 
 @pytest.mark.parametrize(
@@ -99,5 +124,5 @@ def test_many_columns_are_rehearsed_by_levels():
     ],
 )
 def test_what_cannot_be_rehearsed_is_refused_in_a_sentence(more, words):
-    with pytest.raises(AssumptionError, match=words):
+    with pytest.raises(StudyError, match=words):
         Rehearsal(STUDY, Choice("pcls"), Budget(1), **more)

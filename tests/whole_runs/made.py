@@ -21,7 +21,7 @@ LEVELS = ["none", "some", "much", "all of it"]
 class Run:
     """A study, a table and what is asked."""
 
-    assumptions: dpselect.Assumptions
+    study: dpselect.Study
     table: pd.DataFrame
     asked: dict[str, Any] = field(default_factory=dict)
 
@@ -46,21 +46,19 @@ def made(seed: int) -> Run:
         more["rows"] = max(int(rows * rng.choice([0.5, 1.0, 1.3])), 1)
     asked: dict[str, Any] = {
         "epsilon": str(rng.choice(["0.05", "0.35", "1", "3", "20"])),
-        "scale": "odds" if odds else "response",
+        "family": "binomial" if odds else "gaussian",
     }
     asked["delta"] = "1e-6" if odds or rng.random() < 0.5 else "0"
     asked["method"] = str(rng.choice(["votes", "pcls", "pcpl"], p=[0.6, 0.3, 0.1]))
-    asked["intervals"] = str(rng.choice(["plain", "after-selection"]))
-    if asked["method"] == "pcls" and rng.random() < 0.3:
-        asked["tune"] = True
-    return Run(dpselect.Assumptions(response, predictors, **more), pd.DataFrame(cells), asked)
+    asked["level"] = float(rng.choice([0.8, 0.95]))
+    return Run(dpselect.Study(response, predictors, **more), pd.DataFrame(cells), asked)
 
 
 def _predictors(rng: np.random.Generator, rows: int) -> tuple[list[Any], dict[str, Any]]:
     found, cells = [], {}
     common = rng.standard_normal(rows)
     for place in range(int(rng.integers(1, 6))):
-        name, kind = f"x{place}", rng.choice(["number", "levels", "two"], p=[0.6, 0.2, 0.2])
+        name, kind = f"x{place}", rng.choice(["number", "categories", "two"], p=[0.6, 0.2, 0.2])
         if kind == "number":
             values = rng.choice([0.0, 0.5, 0.95, 1.0]) * common + rng.choice([0.0, 1e-9, 1.0]) * rng.standard_normal(
                 rows
@@ -71,7 +69,7 @@ def _predictors(rng: np.random.Generator, rows: int) -> tuple[list[Any], dict[st
             middle, half = float(rng.choice([0.0, 1e3])), float(rng.choice([0.1, 3.0, 1e4, 1e7]))
             found.append(dpselect.Numeric(name, middle - half, middle + half))
             cells[name] = values
-        elif kind == "levels":
+        elif kind == "categories":
             found.append(dpselect.Categorical(name, LEVELS[: int(rng.integers(2, 5))]))
             cells[name] = rng.choice(LEVELS[: int(rng.integers(1, 5))], rows)
         else:
@@ -96,22 +94,23 @@ def _response(rng: np.random.Generator, rows: int, cells: dict[str, Any], *, bin
 def verdict(run: Run) -> str:
     """ "verified", or the name of the error in one sentence; anything else is an assertion that fails."""
     try:
-        analysis = dpselect.analyze(run.table, run.assumptions, **run.asked)
+        analysis = dpselect.analyze(run.table, run.study, **run.asked)
     except DpselectError as refused:
         said = str(refused)
         assert said and "\n" not in said and "Traceback" not in said, said
         return type(refused).__name__
-    document = analysis.document()
-    text = document.to_json()
+    text = analysis.to_json()
     json.loads(text, parse_constant=_never)
     assert dpselect.Analysis.from_json(analysis.to_json()).to_json() == analysis.to_json()
-    for form in (text, report_page(document)):
+    for form in (text, report_page(analysis)):
         wrong = [(check.what, check.found) for check in check_report(form) if check.holds is False]
         assert wrong == [], wrong
     estimate = analysis.coefficients
     for term in () if estimate is None else estimate.terms:
         ends = [end for end in (term.lower, term.value, term.upper) if end is not None]
         assert ends == sorted(ends) and np.isfinite(ends).all(), term
+        outer = [end for end in (term.adjusted_lower, *ends, term.adjusted_upper) if end is not None]
+        assert outer == sorted(outer) and np.isfinite(outer).all(), term
         open_ends = term.lower is None or term.upper is None
         assert term.visible is None if open_ends else 0 <= term.visible < np.inf, term
     str(analysis)

@@ -1,26 +1,24 @@
-"""Rows to exact integer moments. Private from here to randomize.
+"""Rows to exact sums. Private from here to randomize.
 
-`dpselect.gather` is this folder and, because the sentence wants a verb, a function too: `dpselect.gather(table, assumptions)`
-is `gather_table`. A module can be called when its class says so; nothing else can keep both names.
+`dpselect.gather` is this folder and, because the sentence wants a verb, a function too: `dpselect.gather(table, study)`
+is `gather` in `rows.py`. A module can be called when its class says so; nothing else can keep both names.
 """
 
 import sys
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.gather.sources.stream import Progress
-from dpselect.gather.sums.moments import Moments
-from dpselect.gather.table import gather_table
+from dpselect.assume.study import Study
 
 
 class _Gather(ModuleType):
-    def __call__(
-        self, source: Any, assumptions: Assumptions, progress: Callable[[Progress], None] | None = None
-    ) -> Moments:
-        """Read a table once, into exact private moments; see `gather_table`."""
-        return gather_table(source, assumptions, progress)
+    def __call__(self, source: Any, study: Study, summary: Any = None, progress: Any = None) -> Any:
+        """Read a table once, into exact private moments or another summary; see `dpselect.gather.rows.gather`."""
+        from dpselect.gather.rows import (
+            gather,  # here, for whoever needs one room of the folder would import all of them
+        )
+
+        return gather(source, study, summary, progress)
 
 
 sys.modules[__name__].__class__ = _Gather

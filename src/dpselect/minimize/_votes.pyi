@@ -7,7 +7,6 @@ def votes_of(
     centred: bool,
     with_intercept: bool,
     least: float,
-    dead_zone: float,
     ridge: float,
     /,
 ) -> None: ...

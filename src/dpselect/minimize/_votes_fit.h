@@ -23,76 +23,97 @@ typedef long long four_whole __attribute__((vector_size(32)));
 #define ALL(x) ((four){(x), (x), (x), (x)})
 #define PICK(mask, a, b) ((four)(((four_whole)(a) & (mask)) | ((four_whole)(b) & ~(mask))))
 #define AT_LEAST(a, b) PICK((a) >= (b), a, b) /* b where a is no number, which no block that fits has */
+#define AT_MOST(a, b) PICK((a) <= (b), a, b)
 #define MOST_ROWS 0x1p22
-#define TINY 1e-9
+#define TINY 1e-6
 #define LEAST_PIVOT 1e-12
-#define LEAST_FREEDOM 0.3
+#define LEAST_FREEDOM 0.5
 #define SPLIT 0x1.0000002p27
 #define SLICES 3
 #define WIDEST 32768
 
 typedef struct {
-    Py_ssize_t width, columns, numbers; /* of (1, x, y); of x; W(W+1)/2 */
+    Py_ssize_t width, columns, sums; /* of (1, x, y); of x; W(W+1)/2, and the cubes of x and y */
     int centred, with_intercept;
-    double least, dead_zone, ridge;
-    four *high, *low;                               /* (numbers) */
-    four *means, *rests, *roots;                    /* (width) */
+    double least, ridge;
+    four *high, *low;                               /* (sums) */
+    four *means, *rests, *roots, *skew;             /* (width) */
     four *gram;                                     /* (width, width), only the upper triangle, ones left out */
-    four *lower, *factor, *inverse;                 /* (columns, columns) */
-    four *diagonal, *pivots, *b, *squares, *scaled; /* (columns) */
+    four *lower, *factor, *scaled, *inverse;        /* (columns, columns) */
+    four *diagonal, *pivots, *b, *squares, *column; /* (columns) */
     four_whole *live;                               /* (width) */
     four rows;
     four own; /* the block's own ridge */
     four_whole fits;
 } fit;
 
-/* Where the product of entries j <= k of (1, x, y) is. */
+/* Where the product of entries j <= k of (1, x, y) is, and where the cube of entry j. */
 #define PLACE(f, j, k) ((j) * (f)->width - (j) * ((j) - 1) / 2 + (k) - (j))
+#define CUBE(f, j) ((f)->width * ((f)->width + 1) / 2 + (j) - 1)
 #define GRAM(f, j, k) ((f)->gram[(j) * (f)->width + (k)])
 #define ENTRY(f, name, j, k) ((f)->name[(j) * (f)->columns + (k)])
 
-#define HALVES(a, high_part, low_part)                                                                                 \
-    const four high_part##_scaled = SPLIT * (a), high_part = high_part##_scaled - (high_part##_scaled - (a)),          \
-               low_part = (a) - high_part
+typedef struct {
+    four high, low;
+} twofold; /* a number in twice the digits */
 
-#define EXACT_PRODUCT(a, b, product, error)                                                                            \
-    HALVES(a, product##_a1, product##_a2);                                                                             \
-    HALVES(b, product##_b1, product##_b2);                                                                             \
-    const four product = (a) * (b);                                                                                    \
-    four error =                                                                                                       \
-        ((product##_a1 * product##_b1 - product) + product##_a1 * product##_b2 + product##_a2 * product##_b1) +        \
-        product##_a2 * product##_b2
+INLINE twofold halves(four a)
+{
+    const four scaled = SPLIT * a, high = scaled - (scaled - a);
+    return (twofold){high, a - high};
+}
+
+INLINE twofold exact_product(four a, four b)
+{
+    const twofold x = halves(a), y = halves(b);
+    const four product = a * b;
+    return (twofold){product, ((x.high * y.high - product) + x.high * y.low + x.low * y.high) + x.low * y.low};
+}
+
+/* inner - mean * sum, in twice the digits until the end. */
+INLINE four less_product(twofold inner, twofold mean, twofold sum)
+{
+    const twofold product = exact_product(mean.high, sum.high);
+    const four error = product.low + (mean.high * sum.low + mean.low * sum.high);
+    const four difference = inner.high - product.high, back = difference - inner.high;
+    const four lost = (inner.high - (difference - back)) - (product.high + back);
+    return difference + (lost + (inner.low - error));
+}
 
 INLINE four roots_of(four x) { return (four){sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])}; }
 
-/* Sums of products about the block's own means, or as they are; scaled to one. */
+INLINE twofold sum_at(const fit *f, Py_ssize_t place) { return (twofold){f->high[place], f->low[place]}; }
+
+/* The block's own means, in twice the digits. */
+INLINE void find_means(fit *f)
+{
+    for (Py_ssize_t j = 1; j < f->width; j++) {
+        const four sum = f->high[j], mean = sum / f->rows;
+        const twofold product = exact_product(mean, f->rows);
+        f->means[j] = mean;
+        f->rests[j] = (((sum - product.high) - product.low) + f->low[j]) / f->rows;
+    }
+}
+
+/* Sums of products and cubes about the block's own means, or as they are; scaled to one. */
 INLINE void scale(fit *f)
 {
     const Py_ssize_t width = f->width;
-    for (Py_ssize_t j = 1; f->centred && j < width; j++) {
-        const four sum = f->high[j];
-        f->means[j] = sum / f->rows;
-        const four mean = f->means[j];
-        EXACT_PRODUCT(mean, f->rows, product, error);
-        f->rests[j] = (((sum - product) - error) + f->low[j]) / f->rows;
-    }
+    if (f->centred)
+        find_means(f);
     for (Py_ssize_t j = 1; j < width; j++) {
+        const twofold mean = {f->means[j], f->rests[j]};
         for (Py_ssize_t k = j; k < width; k++) {
-            const four inner = f->high[PLACE(f, j, k)], inner_rest = f->low[PLACE(f, j, k)];
-            if (!f->centred) {
-                GRAM(f, j, k) = inner + inner_rest;
-                continue;
-            }
-            const four mean = f->means[j], sum = f->high[k];
-            EXACT_PRODUCT(mean, sum, product, error);
-            error = error + (mean * f->low[k] + f->rests[j] * sum);
-            const four difference = inner - product, back = difference - inner;
-            const four lost = (inner - (difference - back)) - (product + back);
-            GRAM(f, j, k) = difference + (lost + (inner_rest - error));
+            const twofold inner = sum_at(f, PLACE(f, j, k));
+            GRAM(f, j, k) = f->centred ? less_product(inner, mean, sum_at(f, k)) : inner.high + inner.low;
         }
         const four square = GRAM(f, j, j);
         f->live[j] = square > f->least * f->high[PLACE(f, j, j)];
         f->roots[j] = PICK(f->live[j], 1.0 / roots_of(PICK(f->live[j], square, ALL(1.0))), ALL(0.0));
+        const twofold cube = sum_at(f, CUBE(f, j));
+        const four third = f->centred ? less_product(cube, mean, sum_at(f, PLACE(f, j, j))) - (2.0 * mean.high) * square
+                                      : cube.high + cube.low;
+        f->skew[j] = AT_LEAST(AT_MOST(third * f->roots[j] * f->roots[j] * f->roots[j], ALL(1.0)), ALL(-1.0));
         if (!f->centred)
             f->means[j] = f->high[j];
     }
@@ -124,8 +145,8 @@ INLINE void factor(fit *f)
     for (Py_ssize_t j = 0; j < columns; j++) {
         four pivot = 1.0 + f->own;
         for (Py_ssize_t k = 0; k < j; k++) {
-            f->scaled[k] = ENTRY(f, lower, j, k) * f->diagonal[k];
-            pivot -= ENTRY(f, lower, j, k) * f->scaled[k];
+            f->column[k] = ENTRY(f, lower, j, k) * f->diagonal[k];
+            pivot -= ENTRY(f, lower, j, k) * f->column[k];
         }
         const four_whole enough = pivot > ALL(LEAST_PIVOT);
         f->fits &= enough;
@@ -134,7 +155,7 @@ INLINE void factor(fit *f)
         for (Py_ssize_t i = j + 1; i < columns; i++) {
             four entry = GRAM(f, j + 1, i + 1);
             for (Py_ssize_t k = 0; k < j; k++)
-                entry -= ENTRY(f, lower, i, k) * f->scaled[k];
+                entry -= ENTRY(f, lower, i, k) * f->column[k];
             ENTRY(f, lower, i, j) = entry * f->pivots[j];
         }
     }
@@ -169,12 +190,14 @@ INLINE void invert(fit *f)
             ENTRY(f, factor, i, j) = -entry;
         }
         ENTRY(f, factor, i, i) = ALL(1.0);
+        for (Py_ssize_t j = 0; j <= i; j++)
+            ENTRY(f, scaled, i, j) = ENTRY(f, factor, i, j) * f->pivots[i];
     }
     for (Py_ssize_t j = 0; j < columns; j++)
         for (Py_ssize_t k = j; k < columns; k++) {
             four entry = ALL(0.0);
             for (Py_ssize_t i = k; i < columns; i++)
-                entry += ENTRY(f, factor, i, j) * (ENTRY(f, factor, i, k) * f->pivots[i]);
+                entry += ENTRY(f, factor, i, j) * ENTRY(f, scaled, i, k);
             ENTRY(f, inverse, j, k) = ENTRY(f, inverse, k, j) = entry;
         }
     for (Py_ssize_t j = 0; j < columns; j++) {

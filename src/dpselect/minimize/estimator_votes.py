@@ -1,9 +1,13 @@
 """Private. Votes of any estimator that has coefficients: fitted in each block by itself, it says which sign each column has.
 
-The lemma asks nothing of what happens inside a block (`assume/lemmas/margins.py`), so any program may stand there, as long as
+The lemma asks nothing of what happens inside a block (`assume/lemmas/sensitivity.py`), so any program may stand there, as long as
 what it says is a function of the block's own rows: they are sorted first, so that not even their order is told, each block has
 chances of its own, and a block in which it fails or answers something else than one number a column abstains. What it prints,
 logs or warns of goes nowhere; threads that would do so at the same time wait for each other.
+
+A vote is a whole one, plus or minus 64 64ths. Nothing is known of how such a coefficient is distributed, so unlike the votes of
+least squares (`minimize.votes_numpy`) these are not corrected for skewness: where a column and the response are both skewed, the
+sign of an idle column may lean to one side in every block.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.gather.sums.assign import Assigner, fresh_assigner
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.gather.dealing import Assigner, fresh_assigner
 from dpselect.minimize.votes import Votes
 
 FitBlock = Callable[[NDArray[np.float64], NDArray[Any]], Any]
@@ -51,7 +56,7 @@ def estimator_votes(
     partitions: int,
     columns: tuple[str, ...],
     intercept: bool,
-    assumptions: str,
+    study: str,
     assigner: Assigner | None = None,
 ) -> Votes:
     """The votes of every block; rows go to blocks by a chance of their own, drawn afresh for this call.
@@ -61,7 +66,7 @@ def estimator_votes(
     """
     width, X = X.shape[1], X + 0.0
     y = y + 0.0 if y.dtype.kind == "f" else y
-    above, below = np.zeros((2, width), np.int64)
+    leads = np.zeros(width, np.int64)
     dealt = (assigner or fresh_assigner(blocks, partitions, None)).draw({}, len(X))
     codes = np.unique(y, return_inverse=True)[1]
     for places in dealt:
@@ -69,12 +74,9 @@ def estimator_votes(
         starts = np.searchsorted(places[order], np.arange(blocks + 1))
         for start, stop in pairwise(starts):
             own = order[start:stop]
-            signs = _signs(fit, X[own], np.array(y[own].tolist()), width)
-            above += signs > 0
-            below += signs < 0
+            leads += WHOLE_VOTE * _signs(fit, X[own], np.array(y[own].tolist()), width).astype(np.int64)
     silent = np.zeros(int(intercept), np.int64)
-    counted = [np.concatenate([silent, each]) for each in (above, below)]
-    return Votes(counted[0], counted[1], partitions, blocks, columns, assumptions)
+    return Votes(np.concatenate([silent, leads]), partitions, blocks, columns, study)
 
 
 def fit_unheard(fit: FitBlock, X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.float64]:

@@ -28,8 +28,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpselect.assume.models.candidates import columns_of
-from dpselect.gather.sums.moments import Integers
+from dpselect.assume.candidates import columns_of
+from dpselect.gather.moments import Integers
 
 UNIT = 2**40
 """Products are integers in units of 1/UNIT."""

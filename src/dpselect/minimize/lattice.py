@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpselect.errors import AssumptionError
+from dpselect.errors import StudyError
 from dpselect.minimize import lattice_compiled, lattice_numpy
 
 Floats = NDArray[np.float64]
@@ -104,9 +104,9 @@ def _solve(
     table, limit = _table(products, 2), _radius(radius)
     width = table.shape[-1] - 1
     if max_size is not None and not max_size >= 0:
-        raise AssumptionError(f"max_size is {max_size}; it must be 0 or more.")
+        raise StudyError(f"max_size is {max_size}; it must be 0 or more.")
     if not threads >= 1:
-        raise AssumptionError(f"threads is {threads}; it must be 1 or more.")
+        raise StudyError(f"threads is {threads}; it must be 1 or more.")
     _affordable(width, max_size, 1)
     if _compiled(backend, width):
         return lattice_compiled.solve_lattice(
@@ -118,7 +118,7 @@ def _solve(
 
 def _compiled(backend: Backend, width: int) -> bool:
     if backend == "c" and not lattice_compiled.is_available():
-        raise AssumptionError('backend is "c", but the compiled kernel was not built here; use "auto" or "numpy".')
+        raise StudyError('backend is "c", but the compiled kernel was not built here; use "auto" or "numpy".')
     return backend != "numpy" and lattice_compiled.is_available() and width <= lattice_compiled.WIDEST
 
 
@@ -128,7 +128,7 @@ def _affordable(width: int, max_size: int | None, problems: int) -> int:
     have = _memory()
     if count * problems * BYTES_PER_SUBSET > have or width > 64:
         fits = max(int(have / BYTES_PER_SUBSET / max(problems, 1)).bit_length() - 1, 0)
-        raise AssumptionError(
+        raise StudyError(
             f"{count * problems:,} subsets of {width} columns need {BYTES_PER_SUBSET} bytes each, and memory allows all subsets "
             f"of at most {fits} columns: set max_size, or give a shorter list of candidates."
         )
@@ -147,9 +147,7 @@ def _memory() -> float:
 def _table(products: ArrayLike, dimensions: int) -> Floats:
     table = np.ascontiguousarray(products, np.float64)
     if table.ndim != dimensions or table.shape[-1] != table.shape[-2] or table.shape[-1] < 1:
-        raise AssumptionError(
-            f"Products must be square with the response last, in an array of {dimensions} dimensions."
-        )
+        raise StudyError(f"Products must be square with the response last, in an array of {dimensions} dimensions.")
     return table
 
 
@@ -159,5 +157,5 @@ def _radii(radii: ArrayLike) -> Floats:
 
 def _radius(radius: float) -> float:
     if not 0 <= radius < math.inf:
-        raise AssumptionError(f"The radius is {radius:g}; it must be a finite number, 0 or more.")
+        raise StudyError(f"The radius is {radius:g}; it must be a finite number, 0 or more.")
     return float(radius)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.candidates import Candidates
+from dpselect.assume.candidates import Candidates
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from dpselect.assume.candidates import LISTED_AT_MOST, Candidates, SubsetRule, columns_of
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
-from dpselect.assume.models.candidates import LISTED_AT_MOST, Candidates, SubsetRule, columns_of
-from dpselect.assume.models.recipe import Recipe
-from dpselect.errors import AssumptionError
-from dpselect.gather.sums.blocks import BlockSums
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.recipe import Method, Recipe
+from dpselect.errors import StudyError
+from dpselect.gather.block_sums import BlockSums
+from dpselect.gather.moments import Moments
 from dpselect.minimize.certificate import LARGEST_RADIUS, Floats
 from dpselect.minimize.exact import exact_double
 from dpselect.minimize.l1_ball import Masks, list_losses, solve_list
@@ -42,10 +43,16 @@ ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 
 def minimize(gathered: Moments | BlockSums, recipe: Recipe, progress: ShareDone | None = None) -> Losses | Votes:
     """The loss of every candidate to the tolerance that its range pays for; or, with votes, what every block says."""
-    if isinstance(gathered, BlockSums):
-        assert recipe.votes is not None
-        return count_votes(gathered, dead_zone=recipe.votes.dead_zone, ridge=recipe.votes.ridge)
-    rho = recipe.assumptions.rho
+    return MINIMIZERS[recipe.method](gathered, recipe, progress)
+
+
+def _votes(sums: BlockSums, recipe: Recipe, progress: ShareDone | None) -> Votes:
+    assert recipe.votes is not None
+    return count_votes(sums, ridge=recipe.votes.ridge)
+
+
+def _losses(gathered: Moments, recipe: Recipe, progress: ShareDone | None) -> Losses:
+    rho = recipe.study.rho
     tolerance = solver_tolerance(1.0, rho, recipe.rows)
     return minimize_all(gathered, recipe.candidates, rho, tolerance=tolerance, progress=progress)
 
@@ -70,9 +77,9 @@ def minimize_all(
     Tested: tests/minimize/test_minimize.py, tests/claims/test_losses.py
     """
     if not 0 <= radius <= LARGEST_RADIUS:
-        raise AssumptionError(f"The radius is {radius:g}; it must be between 0 and 2^100: name a smaller one.")
+        raise StudyError(f"The radius is {radius:g}; it must be between 0 and 2^100: name a smaller one.")
     if candidates.width != len(moments.columns):
-        raise AssumptionError(
+        raise StudyError(
             f"The candidates range over {candidates.width} columns and the moments have {len(moments.columns)}: "
             "build the candidates from the same assumptions."
         )
@@ -132,3 +139,11 @@ def _insist(moments: Moments, products: Floats, masks: Masks, radius: float, wan
     for i in np.flatnonzero(~(bounds <= wanted)):
         values[i] = exact_double(integers, int(masks[i]), radius, coefficients[i].tolist())
     return values
+
+
+MINIMIZERS: dict[Method, Callable[[Any, Recipe, ShareDone | None], Losses | Votes]] = {
+    "votes": _votes,
+    "pcls": _losses,
+    "pcpl": _losses,
+}
+"""What each method makes of its sums; `use.methods` has the whole table."""

@@ -1,4 +1,4 @@
-"""Private. Block sums to votes: each block is fitted by itself, and each column's statistic there counts for it or not."""
+"""Private. Block sums to votes: each block is fitted by itself, and says of each column which way it goes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.gather.add_up import MOST_THREADS, cores
-from dpselect.gather.sums.blocks import BlockSums, WholeSums
+from dpselect.gather.block_numpy import CUBE_UNIT
+from dpselect.gather.block_sums import BlockSums, WholeSums
+from dpselect.gather.threads import MAX_THREADS, cores
 from dpselect.minimize.votes_numpy import Fitting, lane_votes
 
 try:
@@ -32,36 +33,32 @@ TURN = 2**21
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Votes:
-    """Private. In how many blocks, over all partitions, a column's statistic is above the dead zone, and below its negative.
+    """Private. The lead of every column: the sum of its votes over all blocks and partitions, in 64ths of a vote.
 
-    One entry a column of the study, in its order; an intercept that is always in has none and counts 0. `columns`, `blocks`,
-    `partitions` and `assumptions` (the study's hash) are public.
+    One entry a column of the study, in its order; an intercept that is always in has no votes and leads by 0. `columns`,
+    `blocks`, `partitions` and `study` (the study's hash) are public.
     """
 
-    above: NDArray[np.int64]
-    below: NDArray[np.int64]
+    leads: NDArray[np.int64]
     partitions: int
     blocks: int
     columns: tuple[str, ...]
-    assumptions: str
+    study: str
 
     def __repr__(self) -> str:
         return f"Votes(columns={len(self.columns)}, values=<private>)"
 
 
-def count_votes(
-    sums: BlockSums, *, dead_zone: float, ridge: float, backend: Backend | None = None, threads: int | None = None
-) -> Votes:
-    """The votes of all blocks, counted."""
-    votes = block_votes(sums, dead_zone=dead_zone, ridge=ridge, backend=backend, threads=threads)
-    above, below = (np.count_nonzero(each, axis=(0, 1)).astype(np.int64) for each in (votes > 0, votes < 0))
-    return Votes(above, below, sums.partitions, sums.blocks, sums.columns, sums.assumptions)
+def count_votes(sums: BlockSums, *, ridge: float, backend: Backend | None = None, threads: int | None = None) -> Votes:
+    """The votes of all blocks, added up."""
+    votes = block_votes(sums, ridge=ridge, backend=backend, threads=threads)
+    return Votes(votes.sum(axis=(0, 1), dtype=np.int64), sums.partitions, sums.blocks, sums.columns, sums.study)
 
 
 def block_votes(
-    sums: BlockSums, *, dead_zone: float, ridge: float, backend: Backend | None = None, threads: int | None = None
+    sums: BlockSums, *, ridge: float, backend: Backend | None = None, threads: int | None = None
 ) -> NDArray[np.int8]:
-    """Every block's votes (partitions, blocks, columns): 1, -1, or 0 where it abstains.
+    """Every block's votes (partitions, blocks, columns) in 64ths: from -64 to 64, and 0 where it abstains.
 
     A vote is a function of the sums of its own block, which are one of the set of its rows, and of public numbers; `votes_numpy`
     says which. A block that cannot be fitted abstains. Nothing is raised, warned or logged because of a sum.
@@ -75,9 +72,7 @@ def block_votes(
     silent = sums.intercept == "always"
     votes = np.zeros((len(flat), len(sums.columns) - silent), dtype=np.int8) if silent else fitted
     least = EXACT_SQUARES if isinstance(sums.sums, WholeSums) else ROUNDED_SQUARES
-    how = Fitting(
-        has_intercept, has_intercept and not silent, least if has_intercept else 0.0, float(dead_zone), float(ridge)
-    )
+    how = Fitting(has_intercept, has_intercept and not silent, least if has_intercept else 0.0, float(ridge))
     compiled = _votes is not None if backend is None else backend == "c"
     _vote_all(flat, votes, sums.width, how, compiled, threads)
     if silent:
@@ -98,7 +93,7 @@ def _vote_all(
         raise RuntimeError("The compiled votes were not built here.")
     numbers = flat[0].size
     if threads is None:
-        threads = min(cores(), MOST_THREADS, 1 + flat.size // TURN)
+        threads = min(cores(), MAX_THREADS, 1 + flat.size // TURN)
     most = -(-len(flat) // threads) if compiled else max(1, TOGETHER // (numbers * 4))
     ranges = [slice(start, start + most) for start in range(0, len(flat), most)]
 
@@ -106,7 +101,7 @@ def _vote_all(
         if compiled:
             _votes.votes_of(flat[some], votes[some], width, *how)
         else:
-            votes[some] = lane_votes(*_lanes(flat[some]), width, how)
+            votes[some] = lane_votes(*_lanes(flat[some], width), width, how)
 
     if threads == 1 or len(ranges) == 1:
         for some in ranges:
@@ -116,19 +111,29 @@ def _vote_all(
         list(pool.map(vote, ranges))
 
 
-def _lanes(flat: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sums as doubles and what they leave out, (numbers, lanes) each."""
+def _lanes(flat: NDArray[Any], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums as doubles and what they leave out, (sums, lanes) each; the two parts of a cube on the grid as one."""
     with np.errstate(all="ignore"):
         if flat.dtype == np.int64:
             high: NDArray[np.float64] = flat.astype(np.float64)
             # Of a block that is too long to count, the largest sum may be 2^63 as a double.
             back = np.where(high < 2.0**63, high, 0.0).astype(np.int64)
             low = (flat - back).astype(np.float64)
+            coarse, rests = slice(-2 * (width - 1), 1 - width), slice(1 - width, None)
+            cubes = _settled(CUBE_UNIT * high[:, coarse], high[:, rests], CUBE_UNIT * low[:, coarse] + low[:, rests])
+            high[:, coarse], low[:, coarse] = cubes
+            high, low = high[:, : 1 - width], low[:, : 1 - width]
         else:
-            first, second, third = (flat[:, s] for s in range(3))
-            total = first + second
-            part = total - first
-            rest = ((first - (total - part)) + (second - part)) + third
-            high = total + rest
-            low = rest - (high - total)
+            high, low = _settled(*(flat[:, s] for s in range(3)))
     return high.T, low.T
+
+
+def _settled(
+    first: NDArray[np.float64], second: NDArray[np.float64], third: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Three doubles, each far below the one before or of its size, as one and what it leaves out."""
+    total = first + second
+    part = total - first
+    rest = ((first - (total - part)) + (second - part)) + third
+    high = total + rest
+    return high, rest - (high - total)

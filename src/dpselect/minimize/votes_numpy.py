@@ -1,20 +1,38 @@
 """Private. How every block votes, in NumPy: one lane a block, so that no block's arithmetic can see another one.
 
-A block keeps the sums of products of (1, x, y) over its rows, each as a double and what rounding it left out. With an
-intercept they are centred by the block's own means, in twice the digits, so that years and timestamps do not cancel. Columns
-and response are scaled to one; a column that is constant in its block, up to what rounding may leave, gets no vote. Then
+A block keeps the sums of products of (1, x, y) over its rows and the sums of cubes of x and y, each as a double and what rounding
+it left out. With an intercept they are centred by the block's own means, in twice the digits, so that years and timestamps do not
+cancel. Columns and response are scaled to one; a column that is constant in its block, up to what rounding may leave, gets no
+vote. Of r rows and d columns that are not constant
 
-    ridge = stated ridge (1 - q)^4,    q the mean of c_j^2, the squared correlations with the response,
-    b = (G + ridge I)^-1 c,    noise = (G + ridge I)^-1 G (G + ridge I)^-1,    statistic_j = b_j / sqrt(noise_jj RSS / freedom)
+    own = stated ridge (1 - q)^4 + TINY,    q the mean of c_j^2, the squared correlations with the response
+    V = (G + own I)^-1,    b = V c,    noise_j = (V G V)_jj,    e = b'c what is explained,    f = b'G b the length of the fit
+    theta = max(0, 1 - (1 - e)(r-1)/(r-1-d)), or 0 without rows to spare
+    z_j = b_j / sqrt(noise_j (1 - 2 theta e + theta^2 f) / (r-1 - theta d))
 
-with freedom = rows - (1 if centred) - trace(2H - HH'), H = (G + ridge I)^-1 G, and no less than LEAST_FREEDOM. A statistic above
-the dead zone is a vote for a positive coefficient, below its negative one for a negative one; with a dead zone of 0 the sign
-decides. A ridge steadies a small block, and lets a column that follows a strong one keep some of its effect: so a block in which
-much is explained uses less of it. A TINY ridge is always there, so that columns that say the same in a block share what they say.
+so z_j is the coefficient in standard errors, whose residuals are those of a fit that is shrunk by as much as chance explains.
+Its sign tests the median, and where a column and the response are both skewed the median of an idle column's z is not zero: a
+block in which one of many rows has the rare value and one the rare response nearly always says no. So the vote is soft where that
+is so, and what is left of a lean is taken off:
+
+    kappa_j = gamma_j gamma_y (1 - d/r)^1.5 r sqrt(r-1)/(r-2),    gamma the sum of cubes of a column scaled to one
+    c_j = 1.5 min(1, |kappa_j|),    mu_j = the mean of clip(z/c_j, -1, 1) for an idle column, by `_mean_of_idle`
+    vote_j = (clip(z_j/c_j, -1, 1) - mu_j) / (1 + |mu_j|), the sign of b_j where c_j < .02; in whole 64ths
+
+kappa is the skewness of b_j over all orders of the response, exactly so where d = 0; (1 - d/r)^1.5 is what fitting the
+others leaves of it.
+
+No vote is more than 1 in size, for |clip - mu| <= 1 + |mu|. Without an intercept nothing is centred, gamma is about zero and
+r stands for r-1. A vote on the intercept, where it competes, is its sign. (Of a column without bounds that lies farther than
+2^17 of its deviations from zero the cubes have no digits left: its gamma is anything up to 1, and its votes are softer than
+they need be.)
+
+A ridge steadies a small block, and lets a column that follows a strong one keep some of its effect: so a block in which much is
+explained uses less of it. A TINY ridge is always there, so that columns that say the same in a block share what they say.
 
 The compiled twin, _votes.c, does the same double operations in the same order: the votes are the same to the last one.
 
-Letters: S sums, C centred sums, G scaled ones, L D L' = G + ridge I, U = L^-1, V = (G + ridge I)^-1; j, k columns.
+Letters: S sums, C centred sums, G scaled ones, L D L' = G + own I, U = L^-1, V = (G + own I)^-1; j, k columns.
 """
 
 from __future__ import annotations
@@ -24,16 +42,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MOST_ROWS = 2.0**22
 """Rows of a block up to which its sums are exact; one with more abstains."""
-TINY = 1e-9
+TINY = 1e-6
+"""Smaller ones leave no digits of the noise where two columns are the same in a block."""
 LEAST_PIVOT = 1e-12
-LEAST_FREEDOM = 0.3
+LEAST_FREEDOM = 0.5
+LEAST_REST = 1e-18
+LEAST_NOISE = 1e-300
 SPLIT = 2.0**27 + 1
 """Dekker's number, which cuts a double into two halves whose products are exact."""
+SOFTEST = 1.5
+"""Standard errors that make a whole vote where the law of z is as skewed as can be."""
+HARDEST = 0.02
+"""Standard errors that any coefficient has, for short: below it the sign is the vote."""
 
 
 class Fitting(NamedTuple):
@@ -45,24 +72,28 @@ class Fitting(NamedTuple):
     centred: bool
     with_intercept: bool  # whether the intercept has votes
     least: float
-    dead_zone: float
     ridge: float
 
 
 def lane_votes(high: Floats, low: Floats, width: int, how: Fitting) -> NDArray[np.int8]:
-    """Votes -1, 0, 1 (lanes, columns) from sums (numbers, lanes) of (1, x, y), the upper triangle row by row."""
+    """Votes in 64ths (lanes, columns) from sums (sums, lanes): the upper triangle of (1, x, y), then the cubes of x and y."""
     with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a row
-        high, low = _square(high, width), _square(low, width)
-        rows = high[0, 0]
+        rows = high[0]
         fits = (rows >= (2.0 if how.centred else 1.0)) & (rows <= MOST_ROWS)
         rows = np.where(fits, rows, 2.0)
         high, low = np.where(fits, high, 0.0), np.where(fits, low, 0.0)
-        means, products = _centred(high, low, rows) if how.centred else (high[0, 1:], (high + low)[1:, 1:])
+        cubes = high[1 - width :], low[1 - width :]
+        high, low = _square(high[: 1 - width], width), _square(low[: 1 - width], width)
+        if how.centred:
+            means, products, thirds = _centred(high, low, cubes, rows)
+        else:
+            means, products, thirds = high[0, 1:], (high + low)[1:, 1:], cubes[0] + cubes[1]
         squares = np.einsum("jjl->jl", products)
         live = squares > how.least * np.einsum("jjl->jl", high)[1:]
         roots = np.where(live, 1.0 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
         gram = products * roots[:, None] * roots[None, :]
-        return _fit(gram, rows, fits & live[-1], live[:-1], means * roots, how).T
+        skew = _between(thirds * roots * roots * roots, 1.0)
+        return _fit(gram, rows, fits & live[-1], live[:-1], means * roots, skew, how).T
 
 
 def _square(packed: Floats, width: int) -> Floats:
@@ -87,39 +118,121 @@ def _exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-def _centred(high: Floats, low: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Means (as doubles), and sums of products about the means: S_jk - mean_j S_k, in twice the digits until the end."""
+def _less_product(
+    inner: Floats, inner_rest: Floats, mean: Floats, mean_rest: Floats, sums: Floats, rest: Floats
+) -> Floats:
+    """Inner - mean * sums, in twice the digits until the end."""
+    product, error = _exact_product(mean, sums)
+    error = error + (mean * rest + mean_rest * sums)
+    difference = inner - product
+    back = difference - inner
+    lost = (inner - (difference - back)) - (product + back)
+    total: Floats = difference + (lost + (inner_rest - error))
+    return total
+
+
+def _centred(high: Floats, low: Floats, cubes: tuple[Floats, Floats], rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means (as doubles), and sums of products and cubes about the means.
+
+    S_jk - mean_j S_k, and of cubes S_jjj - mean_j S_jj - 2 mean_j C_jj.
+    """
     sums, rest = high[0, 1:], low[0, 1:]
     mean = sums / rows
     product, error = _exact_product(mean, rows)
     mean_rest = (((sums - product) - error) + rest) / rows
-    product, error = _exact_product(mean[:, None], sums[None, :])
-    error = error + (mean[:, None] * rest[None, :] + mean_rest[:, None] * sums[None, :])
-    inner = high[1:, 1:]
-    difference = inner - product
-    back = difference - inner
-    lost = (inner - (difference - back)) - (product + back)
-    centred = difference + (lost + (low[1:, 1:] - error))
+    centred = _less_product(high[1:, 1:], low[1:, 1:], mean[:, None], mean_rest[:, None], sums[None, :], rest[None, :])
     # The formula is not symmetric in its roundings: the upper triangle counts.
     lower = np.tril_indices(len(sums), -1)
     centred[lower] = centred[lower[1], lower[0]]
-    return mean, centred
+    squares, square_rests, about = (np.einsum("jjl->jl", each) for each in (high[1:, 1:], low[1:, 1:], centred))
+    thirds = _less_product(cubes[0], cubes[1], mean, mean_rest, squares, square_rests) - (2.0 * mean) * about
+    return mean, centred, thirds
 
 
-def _fit(gram: Floats, rows: Floats, fits: Flags, live: Flags, means: Floats, how: Fitting) -> NDArray[np.int8]:
+def _fit(
+    gram: Floats, rows: Floats, fits: Flags, live: Flags, means: Floats, skew: Floats, how: Fitting
+) -> NDArray[np.int8]:
     """Votes (columns, lanes) from the scaled sums, the response last."""
     cross = gram[:-1, -1]
-    ridge = _own_ridge(cross, live, how.ridge)
-    lower, pivots, fits = _factor(gram, ridge, fits)
+    own = _own_ridge(cross, live, how.ridge)
+    lower, pivots, fits = _factor(gram, own, fits)
     b = _coefficients(lower, pivots, cross)
+    inverse = _inverse(lower, pivots)
+    squares = np.zeros_like(cross)
+    for k in range(len(cross)):
+        squares += inverse[:, k] * inverse[:, k]
+    noise = _at_least(np.einsum("jjl->jl", inverse) - own * squares, LEAST_NOISE)
+    count = _total(np.where(live, 1.0, 0.0))
+    base = rows - (1.0 if how.centred else 0.0)
+    variance = _variance(b, cross, own, count, base)
+    left, several = _at_least(1.0 - count / rows, 0.0), base - 1.0
+    product = left * np.sqrt(left) * rows * np.sqrt(base) / np.where(several > 0, several, 1.0)
+    kappa = skew[:-1] * (np.where(several > 0, product, 0.0) * skew[-1])
+    c = SOFTEST * np.where(np.abs(kappa) <= 1.0, np.abs(kappa), 1.0)
+    soft = c >= HARDEST
+    clipped = _between(b / (np.sqrt(noise * variance) * np.where(soft, c, 1.0)), 1.0)
+    idle = np.where(soft, _mean_of_idle(kappa, c), 0.0)
+    lean = (np.where(soft, clipped, np.sign(b)) - idle) / (1.0 + np.abs(idle))
     if how.with_intercept:
-        first = means[-1] - _total(means[:-1] * b)
-        b, live = np.concatenate([first[None], b]), np.concatenate([fits[None], live])
-    passed = live & fits
-    if how.dead_zone > 0:
-        passed = passed & _far_from_zero(b, _inverse(lower, pivots), cross, rows, live, means[:-1], ridge, how)
-    votes = np.where(passed, np.sign(b), 0.0)
-    return np.where(np.isfinite(votes), votes, 0.0).astype(np.int8)
+        first = np.sign(means[-1] - _total(means[:-1] * b))
+        lean, live = np.concatenate([first[None], lean]), np.concatenate([fits[None], live])
+    votes = np.rint(lean * WHOLE_VOTE)
+    # Whatever the arithmetic did: no vote is more than a whole one, and what is no number is none.
+    return np.where(live & fits & (np.abs(votes) <= WHOLE_VOTE), votes, 0.0).astype(np.int8)
+
+
+def _variance(b: Floats, cross: Floats, own: Floats, count: Floats, base: Floats) -> Floats:
+    """Of the response about a fit that is shrunk by as much as chance explains; a unit response has 1/(r-1) about its mean."""
+    explained = _total(b * cross)
+    fitted = explained - own * _total(b * b)
+    spare = base - count
+    shrunk = 1.0 - (1.0 - explained) * base / np.where(spare >= 1.0, spare, 1.0)
+    theta = np.where(spare >= 1.0, _at_least(shrunk, 0.0), 0.0)
+    rest = _at_least(1.0 - 2.0 * theta * explained + theta * theta * fitted, LEAST_REST)
+    variance: Floats = rest / _at_least(base - theta * count, LEAST_FREEDOM)
+    return variance
+
+
+def _mean_of_idle(kappa: Floats, c: Floats) -> Floats:
+    """The mean of clip(z/c, -1, 1) where the law of z has mean 0, variance 1 and skewness kappa.
+
+    By Edgeworth's series it is -kappa phi(c)/3 for small kappa; what it is for large ones was fitted to the laws of sums of a
+    skewed column in random order.
+    """
+    square = kappa * kappa
+    height, depth = 1.0 + 0.6 * square / (1.0 + square), 1.0 + square * _power(c) / 8.76
+    mean: Floats = -0.133 * kappa * _decay(c * c * 0.5) * height / depth
+    return mean
+
+
+def _decay(x: Floats) -> Floats:
+    """exp(-x) for 0 <= x <= 1.2, by operations that are the same everywhere: a series for a quarter of x, to the fourth."""
+    quarter = x * 0.25
+    total = np.ones_like(x)
+    for i in range(9, 0, -1):
+        total = 1.0 - quarter * (1.0 / i) * total
+    total = total * total
+    return total * total
+
+
+def _power(c: Floats) -> Floats:
+    """c^1.4 for c up to 1.5: the fifth root of c^2 by Newton's rule, times c; right to eight digits where it matters."""
+    fourth = np.sqrt(np.sqrt(c))
+    root = fourth * np.sqrt(fourth)
+    for _ in range(2):
+        second = root * root
+        root = (4.0 * root + c * c / (second * second)) * 0.2
+    return np.asarray(c * root)
+
+
+def _at_least(values: Floats, least: float) -> Floats:
+    """The least where a value is no number."""
+    return np.where(values >= least, values, least)
+
+
+def _between(values: Floats, most: float) -> Floats:
+    """Between -most and most."""
+    return _at_least(np.where(values <= most, values, most), -most)
 
 
 def _own_ridge(cross: Floats, live: Flags, stated: float) -> Floats:
@@ -140,29 +253,6 @@ def _coefficients(lower: Floats, pivots: Floats, cross: Floats) -> Floats:
     for i in range(len(b) - 1, 0, -1):
         b[:i] -= lower[i, :i] * b[i]
     return b
-
-
-def _far_from_zero(
-    b: Floats, inverse: Floats, cross: Floats, rows: Floats, live: Flags, means: Floats, ridge: Floats, how: Fitting
-) -> Flags:
-    """Whether b^2 freedom > (dead zone)^2 RSS noise, for the intercept too if it has votes."""
-    slopes = b[-len(cross) :] if len(cross) else b[:0]
-    live = live[len(b) - len(cross) :]
-    rss = np.maximum((1.0 - _total(slopes * cross)) - ridge * _total(slopes * slopes), 0.0)
-    squares = np.zeros_like(cross)
-    for k in range(len(cross)):
-        squares += inverse[:, k] * inverse[:, k]
-    lost = _total(np.where(live, 1.0 - (ridge * ridge) * squares, 0.0))
-    freedom = np.maximum((rows - (1.0 if how.centred else 0.0)) - lost, LEAST_FREEDOM)
-    noise = np.maximum(np.einsum("jjl->jl", inverse) - ridge * squares, 0.0)
-    if how.with_intercept:
-        spread = np.zeros_like(cross)
-        for k in range(len(cross)):
-            spread += inverse[:, k] * means[k]
-        more = _total(means * spread) - ridge * _total(spread * spread)
-        noise = np.concatenate([(1.0 / rows + np.maximum(more, 0.0))[None], noise])
-    passed: Flags = (b * b) * freedom > ((how.dead_zone * how.dead_zone) * rss) * noise
-    return passed
 
 
 def _total(values: Floats) -> Floats:

@@ -1,79 +1,115 @@
-"""Private. The score of block votes: how far the agreement on every term lies on the right side of the threshold."""
+"""Private. The score of block votes: how far the leads of all terms lie on the right side of the threshold."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.lemmas.margins import margin_range
-from dpselect.assume.models.candidates import Candidates, SubsetRule, columns_of, vote_units
-from dpselect.assume.models.recipe import Recipe
+from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, vote_units
+from dpselect.assume.lemmas.sensitivity import margin_range
+from dpselect.assume.recipe import Recipe
 from dpselect.errors import DataError
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.scores import Scores
 
-FAR = 2**40
+FAR = 2**50
 """Beyond any agreement: stands for the minimum over no terms."""
+
+
+class Option(NamedTuple):
+    """Private. What a candidate may take of a slot: the columns `mask`, perhaps with the direction `sign` of one `column`.
+
+    `value` is how far the leads of the slot's terms lie on its side of the threshold, private; all else is public.
+    """
+
+    value: int
+    mask: int
+    column: int = -1
+    sign: int = 0
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Margins:
-    """Private. The agreement on each term, from which the score of any set of terms follows.
+    """Private. The lead of every column, votes for it less votes against it, from which the score of any candidate follows.
 
     Formal guarantee: on neighbouring tables the changes of the scores of any two candidates differ by at most `range`,
-    given the assignment of rows to blocks; `threshold`, `step` and `candidates` are public. `step` is the price of a term in
-    units of the score, a whole multiple of 2^-20, so that every score is exact in doubles.
+    given the assignment of rows to blocks; all but `lead` is public. Leads, threshold and scores are in 64ths of a
+    vote; `step`, the price of a term, is a whole multiple of 2^-20 of one, so that every score is exact in doubles. With
+    `directions` a candidate says of each of its terms in which direction one column of it goes.
     """
 
-    agreement: NDArray[np.int64]
+    lead: NDArray[np.int64]
     threshold: int
     step: Fraction
     candidates: Candidates
     range: float
+    directions: bool = False
     name: str = "votes"
 
     def __repr__(self) -> str:
-        return f"Margins(terms={self.agreement.size}, range={self.range:g}, values=<private>)"
+        return f"Margins(columns={self.lead.size}, range={self.range:g}, values=<private>)"
+
+    @property
+    def agreement(self) -> NDArray[np.int64]:
+        """The largest lead among the columns of each unit of the votes, whichever its direction."""
+        lead = np.abs(self.lead)
+        units = vote_units(self.candidates)
+        return np.array([lead[list(columns_of(unit))].max() for unit in units], np.int64)
+
+    def options(self, *, excused: bool = False) -> list[list[Option]]:
+        """What a candidate may take of each slot of a rule: its score is the least value of the options that it takes.
+
+        A term that is out is worth t - A; one that is in A - t, or with directions L - t for a column with the lead L that goes
+        up, and -L - t for one that goes down. Who must be in is excused from the threshold: a term of a group, while the others of
+        the group are out, and, with `excused`, all terms of candidates that have no more of them than they must. They are worth
+        A + t, or L + t and -L + t: only what is out, and a wrong direction, can count against such a candidate.
+        """
+        rule = self.candidates
+        assert isinstance(rule, SubsetRule)
+        leads, threshold = self.lead.tolist(), self.threshold
+        agreement = dict(zip(rule.terms, self.agreement.tolist(), strict=True))
+        slots = []
+        for slot in rule.slots:
+            options: list[Option] = []
+            added = threshold if excused or 0 not in slot else -threshold
+            for part in slot:
+                others = min((threshold - agreement[term] for term in slot if term not in (0, part)), default=FAR)
+                if part == 0:
+                    options.append(Option(others, 0))
+                elif not self.directions:
+                    options.append(Option(min(agreement[part] + added, others), part))
+                else:
+                    for column in columns_of(part):
+                        options.append(Option(min(leads[column] + added, others), part, column, 1))
+                        options.append(Option(min(-leads[column] + added, others), part, column, -1))
+            slots.append(options)
+        return slots
 
     def scores(self) -> Scores:
-        """One score a candidate, low is good: minus the margin, plus the price of its terms."""
-        if isinstance(self.candidates, SubsetRule):
-            inside, outside, sizes = self._of_subsets(self.candidates)
-        else:
-            inside, outside, sizes = self._of_list()
-        margin = np.minimum(inside - self.threshold, self.threshold - outside)
-        # Where no term is free both are missing, and there is one candidate: its score is 0.
-        margin[margin > FAR // 2] = 0
-        values = np.float64(self.step) * sizes.astype(np.float64) - margin.astype(np.float64)
-        return Scores(values, self.range, self.name)
+        """One score a candidate, low is good: minus the margin, plus the price of its terms. Without directions.
 
-    def _of_subsets(self, rule: SubsetRule) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The least agreement inside, the largest outside and the number of terms, in the order of the rule.
-
-        As the rule lists its masks: all sets of the first terms, then the same with one term more, if it fits.
+        The terms of models that are named one by one are the columns that at least one lacks and one has.
         """
-        inside, outside = np.full(1, FAR), np.full(1, -FAR)
-        sizes, columns = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        for term, agreement in zip(rule.terms, self.agreement, strict=True):
-            width = term.bit_count()
-            fits = columns + width <= rule.room
-            inside = np.concatenate([inside, np.minimum(inside[fits], agreement)])
-            outside = np.concatenate([np.maximum(outside, agreement), outside[fits]])
-            sizes = np.concatenate([sizes, sizes[fits] + 1])
-            columns = np.concatenate([columns, columns[fits] + width])
-        return inside[rule.skipped :], outside[rule.skipped :], sizes[rule.skipped :]
-
-    def _of_list(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The same for models named one by one; their terms are the columns that at least one lacks and one has."""
-        units = vote_units(self.candidates)
-        taken = np.array([[bool(mask & unit) for unit in units] for mask in self.candidates], dtype=bool)
+        units, agreement = vote_units(self.candidates), self.agreement
+        if isinstance(self.candidates, SubsetRule):
+            taken = self.candidates.masks()[:, None] & np.array(units, np.uint64) != 0
+        else:  # of more columns than fit into a word, perhaps
+            taken = np.array([[bool(mask & unit) for unit in units] for mask in self.candidates], dtype=bool)
         taken = taken.reshape(self.candidates.count, len(units))
-        inside = np.where(taken, self.agreement, FAR).min(axis=1, initial=FAR)
-        outside = np.where(taken, -FAR, self.agreement).max(axis=1, initial=-FAR)
-        return inside, outside, taken.sum(axis=1)
+        excused = np.zeros(taken.shape, dtype=bool)
+        if isinstance(self.candidates, SubsetRule):
+            excused[:, [place for group in self.candidates.one_of for place in group]] = True
+            excused[taken.sum(axis=1) == self.candidates.fewest] = True
+        inside = np.where(excused, agreement + self.threshold, agreement - self.threshold)
+        margin = np.where(taken, inside, self.threshold - agreement).min(axis=1, initial=FAR)
+        # Where no term is free there is one candidate: its score is 0.
+        margin[margin == FAR] = 0
+        values = np.float64(self.step) * taken.sum(axis=1) - margin.astype(np.float64)
+        return Scores(values, self.range, self.name)
 
 
 def margins(votes: Votes, recipe: Recipe) -> Margins:
@@ -83,7 +119,5 @@ def margins(votes: Votes, recipe: Recipe) -> Margins:
     if (votes.blocks, votes.partitions) != (rule.blocks, rule.partitions):
         raise DataError("The votes were counted in other blocks than the recipe says.")
     # A lead, not the larger count: a column that few blocks can speak about must not seem to have most of them against it.
-    lead = np.abs(votes.above - votes.below)
-    units = vote_units(recipe.candidates)
-    agreement = np.array([lead[list(columns_of(unit))].max() for unit in units], np.int64)
-    return Margins(agreement, rule.threshold, recipe.step, recipe.candidates, float(margin_range(rule.partitions)))
+    range = float(margin_range(rule.partitions))
+    return Margins(votes.leads, rule.threshold, recipe.step, recipe.candidates, range, recipe.directions)

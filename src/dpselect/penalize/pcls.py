@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.budget import Neighbors
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, certified_range, loss_range, score_rounding
-from dpselect.assume.study.neighbors import Neighbors
 from dpselect.minimize.losses import Losses
 from dpselect.penalize.scores import Scores
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.penalty import candidate_penalties
-from dpselect.assume.models.recipe import Recipe
-from dpselect.errors import AssumptionError
+from dpselect.assume.penalty import candidate_penalties
+from dpselect.assume.recipe import Method, Recipe
+from dpselect.errors import StudyError
 from dpselect.minimize.losses import Losses
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.margins import Margins, margins
@@ -20,24 +23,31 @@ PrivateScores = Scores | LocalScores | Margins
 
 def penalize(losses: Losses | Votes, recipe: Recipe) -> PrivateScores:
     """The private scores of every candidate: its loss, the logarithm of it, or its margin, and what its size costs."""
-    if isinstance(losses, Votes):
-        return margins(losses, recipe)
-    assumptions, penalties = recipe.assumptions, _penalties(recipe)
-    records = assumptions.rows_per_person
-    if recipe.method == "pcls":
-        return pcls_scores(losses, penalties, assumptions.rho, assumptions.neighbors, recipe.rows, records)
+    return SCORES[recipe.method](losses, recipe)
+
+
+def _pcls(losses: Losses, recipe: Recipe) -> Scores:
+    study = recipe.study
+    # Losses are in squared units of the scaled response, so the penalty has to be as well.
+    penalties = _penalties(recipe, study.r**2)
+    return pcls_scores(losses, penalties, study.rho, study.neighbors, recipe.rows, study.rows_per_person)
+
+
+def _pcpl(losses: Losses, recipe: Recipe) -> LocalScores:
+    study = recipe.study
     assert recipe.rows is not None
-    return pcpl_scores(losses, penalties, assumptions.rho, recipe.rows, as_printed=recipe.as_printed, records=records)
+    records, printed = study.rows_per_person, recipe.as_printed
+    return pcpl_scores(losses, _penalties(recipe), study.rho, recipe.rows, as_printed=printed, records=records)
 
 
-def _penalties(recipe: Recipe) -> NDArray[np.float64]:
+SCORES: dict[Method, Callable[[Any, Recipe], PrivateScores]] = {"votes": margins, "pcls": _pcls, "pcpl": _pcpl}
+"""How each method scores; `use.methods` has the whole table."""
+
+
+def _penalties(recipe: Recipe, unit: float = 1.0) -> NDArray[np.float64]:
     """What each candidate costs, in the units of its score."""
-    each = np.array(recipe.penalties)
     with np.errstate(all="ignore"):
-        if recipe.method == "pcls":
-            # Losses are in squared units of the scaled response, so the penalty has to be as well.
-            each = each / recipe.assumptions.r**2
-        penalties = candidate_penalties(each, recipe.candidates)
+        penalties = candidate_penalties(np.array(recipe.penalties) / unit, recipe.candidates)
     if not np.isfinite(penalties).all():
-        raise AssumptionError("The penalty is too large for the response's range: choose a smaller one.")
+        raise StudyError("The penalty is too large for the response's range: choose a smaller one.")
     return penalties

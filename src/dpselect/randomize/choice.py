@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpselect.assume.models.choice import Mechanism
-from dpselect.errors import AssumptionError, DataError
+from dpselect.assume.recipe import Mechanism
+from dpselect.errors import DataError, StudyError
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.opendp_door import (
     LAPLACE_ROUNDING,
@@ -53,9 +53,9 @@ def noise_scale(mechanism: Mechanism, range: float, epsilon: float) -> float:
     """
     check_epsilon(epsilon)
     if not range >= 0:
-        raise AssumptionError(f"The range of the scores' change is {range!r}; it must be at least 0.")
+        raise StudyError(f"The range of the scores' change is {range!r}; it must be at least 0.")
     if mechanism == "laplace":
         if not epsilon > 2 * LAPLACE_ROUNDING:
-            raise AssumptionError(f"epsilon is {epsilon!r}; the laplace mechanism needs more than 2^-40.")
+            raise StudyError(f"epsilon is {epsilon!r}; the laplace mechanism needs more than 2^-40.")
         epsilon = math.nextafter(epsilon - LAPLACE_ROUNDING, 0)
     return scale_within(lambda scale: choice_price(mechanism, scale, range), range, epsilon)

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from dpselect.assume.lemmas.sensitivity import profile_shift
-from dpselect.errors import AssumptionError, DataError
+from dpselect.errors import DataError, StudyError
 from dpselect.randomize.opendp_door import check_epsilon, invoke, number_measurement, scale_within
 
 
@@ -26,9 +26,9 @@ def noisy_least_loss(least_loss: float, sensitivity: float, epsilon: float, delt
     """
     check_epsilon(epsilon)
     if not 0 < delta < 0.5:
-        raise AssumptionError(f"delta is {delta!r}; it must be above 0 and below 0.5.")
+        raise StudyError(f"delta is {delta!r}; it must be above 0 and below 0.5.")
     if not 0 < sensitivity < math.inf:
-        raise AssumptionError(f"The sensitivity of the least loss is {sensitivity!r}; it must be a positive number.")
+        raise StudyError(f"The sensitivity of the least loss is {sensitivity!r}; it must be a positive number.")
     if not math.isfinite(least_loss):
         raise DataError("The least loss must be finite.")
     scale = scale_within(lambda scale: Fraction(number_measurement(scale).map(sensitivity)) ** 2, sensitivity, epsilon)

@@ -1,182 +1,282 @@
-"""The exponential mechanism over more sets of terms than can be listed: drawn exactly, from weights by level and size.
+"""All candidates of a rule by levels, none of them listed: what those of one level weigh together, in closed form.
 
-Sort the free terms by how far their agreement A lies from the threshold t: h_1 <= h_2 <= ... Let M* be the set {A > t}. Its
-score is h_1; a set whose farthest wrong term is the i-th has the score -h_i, whatever the nearer ones are. So all sets of one
-level and size weigh the same, and there are as many as there are ways to pick the nearer terms: whole numbers times powers of
-e, which are enclosed between decimals as narrow as a draw needs. Bits of the operating system's randomness are drawn until the
-interval that they leave lies within one class; then a set of that class is picked evenly, by whole numbers alone.
+A candidate takes one option of every slot (`Margins.options`); its score is the least value of those, and every term costs a step.
+Sort all options from the best to the worst. The worst option that a candidate takes is its *level*: all others are options that
+stand before it, one of each other slot. So the weight exp(rate * (score - step * terms)) of all candidates of a level is a product
+over slots. Limits of size need more: how many candidates of a level have so many terms, from a polynomial a level.
+
+Where a rule asks for some terms at least, candidates with just so many are excused from the threshold: a family of their own.
 """
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
 
-import numpy as np
+from dpselect.assume.candidates import SubsetRule
+from dpselect.penalize.margins import Margins, Option
+from dpselect.randomize.digits import NOTHING, ONE, Arithmetic, Between, Shares
 
-from dpselect.assume.models.candidates import SubsetRule
-from dpselect.penalize.margins import Margins
-
-Counts = dict[tuple[int, int], int]
-"""How many sets of some terms have so many terms and so many columns."""
-
-DIGITS = 40
-BITS = 128
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Class:
-    """Private. Sets that weigh the same: of level `level`, with `terms` of the nearer terms that fill `columns` columns."""
-
-    level: int
-    terms: int
-    columns: int
-    count: int
-    margin: int
-    size: int
+State = tuple[int, int]
+"""Of the options of a slot that stand before a level: how many leave its terms out, and how many have one in."""
+Sizes = dict[int, int]
+"""How many candidates have so many terms."""
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, eq=False)
 class Levels:
-    """Private. All candidates of a rule, in classes; `order` are the terms from the nearest to the farthest."""
+    """Private. All options from the best to the worst; each is the level of the candidates whose worst option it is.
 
-    order: tuple[int, ...]
-    star: tuple[bool, ...]
-    widths: tuple[int, ...]
-    nearer: tuple[Counts, ...]
-    classes: tuple[Class, ...]
+    `slots` says whose option each is, `terms` whether it has a term in, `states` what of its slot stands before it. The levels
+    before `first` have no candidates: some slot has no option yet. Candidates have `fewest` terms at least, and no more if
+    `exact`.
+    """
+
+    margins: Margins
+    fewest: int
+    exact: bool
+    options: tuple[Option, ...]
+    slots: tuple[int, ...]
+    terms: tuple[int, ...]
+    states: tuple[State, ...]
+    first: int
 
     def __repr__(self) -> str:
         return "Levels(values=<private>)"
 
+    @property
+    def rule(self) -> SubsetRule:
+        """The rule of the candidates."""
+        assert isinstance(self.margins.candidates, SubsetRule)
+        return self.margins.candidates
 
-def levels_of(margins: Margins) -> Levels:
-    """The classes of all candidates, none of them listed."""
-    rule = margins.candidates
-    assert isinstance(rule, SubsetRule)
-    distance = np.abs(margins.agreement - margins.threshold)
-    order = tuple(map(int, np.argsort(distance, kind="stable")))
-    star = tuple(bool(margins.agreement[j] > margins.threshold) for j in order)
-    # Columns are told apart only where they are limited.
-    limited = rule.max_size is not None
-    widths = tuple(rule.terms[j].bit_count() if limited else 0 for j in order)
-    nearer: list[Counts] = [{(0, 0): 1}]
-    for width in widths:
-        nearer.append(_with_one_more(nearer[-1], width, rule.room))
-    heights = [int(distance[j]) for j in order]
-    classes = _classes(heights, star, widths, nearer, rule)
-    return Levels(order, star, widths, tuple(nearer), tuple(classes))
+    @property
+    def limited(self) -> bool:
+        """Whether some of what the options make is no candidate."""
+        return self.rule.limit is not None or self.fewest > 0
+
+    @cached_property
+    def best(self) -> Fraction | None:
+        """The highest score, the price of terms taken off; None where there is no candidate."""
+        price, unit = self.margins.step.as_integer_ratio()
+        each = zip(self.options, self.fewest_terms, strict=True)
+        nets = (option.value * unit - price * size for option, size in each if size is not None)
+        highest = max(nets, default=None)
+        return None if highest is None else Fraction(highest, unit)
+
+    @cached_property
+    def fewest_terms(self) -> list[int | None]:
+        """The fewest terms of a candidate of each level; None where there is none."""
+        if self.rule.limit is not None:
+            return [min(sizes, default=None) for sizes in self.sizes]
+        found: list[int | None] = []
+        allowed, most = self.fewest, self.fewest if self.exact else len(self.options)
+        able = forced = 0  # other slots that have an option with a term in, and that have no other options
+        for place, (term, (out, inside)) in enumerate(zip(self.terms, self.states, strict=True)):
+            able, forced = able - (inside > 0), forced - (inside > 0 and out == 0)
+            fewest = max(forced + term, allowed)
+            possible = place >= self.first and fewest <= min(able + term, most)
+            found.append(fewest if possible else None)
+            able, forced = able + (inside + term > 0), forced + (inside + term > 0 and out + 1 - term == 0)
+        return found
+
+    @cached_property
+    def sizes(self) -> list[Sizes]:
+        """How many candidates of each level have so many terms; without a limit of columns or terms, how many have *too few*."""
+        limit = self.rule.limit
+        if limit is None and not self.exact:
+            return [level for level, _ in self.polynomials(self.fewest)]
+        most = limit if limit is not None else self.fewest
+        return [self.allowed(level) for level, _ in self.polynomials(most + 1)]
+
+    def allowed(self, level: Sizes) -> Sizes:
+        """Of what `polynomials` count, what has as many terms as it should, by terms."""
+        sizes: Sizes = {}
+        for power, count in level.items():
+            terms = self.terms_of(power)
+            if terms == self.fewest or (terms > self.fewest and not self.exact):
+                sizes[terms] = sizes.get(terms, 0) + count
+        return sizes
+
+    def after(self, left: State, columns: int, terms: int) -> State:
+        """What is left of the room for columns, and of the terms that are needed, when so many more are in; below 0 none fits."""
+        room, need = left[0] - (0 if self.rule.limit is None else columns), left[1] - terms
+        return room, need if self.exact else max(need, 0)
+
+    def polynomials(self, most: int) -> Iterator[tuple[Sizes, list[Sizes]]]:
+        """For each level, the sum over its candidates of one power each, and the factor of every slot before the level.
+
+        A product over slots of one power for each option before the level: of one unknown for a term and of another for each
+        column, and these in one, see `power_of`. A level divides it by the factor of its own slot. Columns are counted as far as
+        `most` says, or terms where there is no limit of columns.
+        """
+        end = self.end(most)
+        # Factors are kept over their least powers, and those in `shift`, so that no coefficient below `end` is ever cut off.
+        product, shift, factors = {0: 1}, 0, [dict[int, int]() for _ in self.rule.slots]
+        for place, (option, slot) in enumerate(zip(self.options, self.slots, strict=True)):
+            factor = factors[slot]
+            least = min(factor, default=0)
+            rest = divided(product, {power - least: count for power, count in factor.items()})
+            power, shift = self.power_of(option), shift - least
+            level = {} if place < self.first else {key + shift + power: count for key, count in rest.items()}
+            yield {key: count for key, count in level.items() if key < end}, factors
+            factor[power] = factor.get(power, 0) + 1
+            least = min(factor)
+            shift += least
+            product = _multiplied(rest, {power - least: count for power, count in factor.items()}, end)
+
+    def end(self, most: int) -> int:
+        """The power at which `polynomials` are cut off."""
+        return most if self.rule.limit is None else most * (self.rule.limit + 1)
+
+    def power_of(self, option: Option) -> int:
+        """Of an option in `polynomials`: 1 for a term, and for each column more than all terms within the limit."""
+        limit = self.rule.limit
+        return int(option.mask > 0) + (0 if limit is None else (limit + 1) * option.mask.bit_count())
+
+    def terms_of(self, power: int) -> int:
+        """How many terms a power in `polynomials` stands for."""
+        return power if self.rule.limit is None else power % (self.rule.limit + 1)
 
 
-def _with_one_more(counts: Counts, width: int, room: int) -> Counts:
-    grown = dict(counts)
-    for (terms, columns), count in counts.items():
-        if columns + width <= room:
-            key = terms + 1, columns + width
-            grown[key] = grown.get(key, 0) + count
+def _multiplied(product: Sizes, factor: Sizes, end: int) -> Sizes:
+    """The product of two polynomials, coefficients by powers, below a power."""
+    if factor == {0: 1}:
+        return product
+    grown: Sizes = {}
+    for power, times in factor.items():
+        for key, count in product.items():
+            if key + power < end:
+                grown[key + power] = grown.get(key + power, 0) + count * times
     return grown
 
 
-def _classes(
-    heights: list[int], star: tuple[bool, ...], widths: tuple[int, ...], nearer: list[Counts], rule: SubsetRule
-) -> list[Class]:
-    """Level 0 is M*; at level i the i-th nearest term is wrong, all farther ones are right, the nearer ones are anything."""
-    found = []
-    # Of the terms from the i-th on: how many are rightly in, and their columns.
-    right = [(0, 0)]
-    for inside, width in zip(reversed(star), reversed(widths), strict=True):
-        terms, columns = right[-1]
-        right.append((terms + inside, columns + inside * width))
-    right.reverse()
-    if right[0][1] <= rule.room:
-        found.append(Class(0, 0, 0, 1, heights[0] if heights else 0, right[0][0]))
-    for i, (height, inside) in enumerate(zip(heights, star, strict=True)):
-        wrong = int(not inside)
-        fixed, filled = right[i + 1][0] + wrong, right[i + 1][1] + wrong * widths[i]
-        for (terms, columns), count in nearer[i].items():
-            if filled + columns <= rule.room:
-                found.append(Class(i + 1, terms, columns, count, -height, fixed + terms))
-    return _without_empty(found) if rule.skipped else found
+def divided(product: Sizes, factor: Sizes) -> Sizes:
+    """What a factor with a constant was multiplied by, as far as the product is known; no coefficient is negative."""
+    if factor in ({}, {0: 1}):
+        return product
+    quotient: Sizes = {}
+    others = [(power, times) for power, times in factor.items() if power]
+    for key in sorted(product):
+        if left := product[key] - sum(times * quotient.get(key - power, 0) for power, times in others):
+            quotient[key] = left // factor[0]
+    return quotient
 
 
-def _without_empty(classes: list[Class]) -> list[Class]:
-    """The empty model is one of the sets of size 0, and the only one."""
-    return [each for each in classes if each.size > 0]
-
-
-def draw_set(margins: Margins, epsilon: Fraction) -> int:
-    """A candidate as a mask, by the exponential mechanism at a pure price of epsilon, exactly.
-
-    Formal guarantee: M is drawn with a chance in proportion to exp(-epsilon score(M) / range), score as in `Margins.scores`, so
-    on neighbouring tables the chances differ by a factor of at most exp(epsilon); no number was rounded on the way.
-
-    Tested: tests/randomize/test_levels.py
-    """
-    levels = levels_of(margins)
-    rate = epsilon / Fraction(margins.range)
-    picked = levels.classes[_draw_class(levels.classes, rate, margins.step)]
-    chosen = _pick(levels, picked)
+def families_of(margins: Margins) -> list[Levels]:
+    """All candidates: those that have just the terms they must, excused from the threshold; and all others."""
     rule = margins.candidates
     assert isinstance(rule, SubsetRule)
-    mask = rule.always
-    for place in chosen:
-        mask |= rule.terms[levels.order[place]]
-    return mask
+    if rule.fewest == 0:
+        return [_levels(margins, margins.options(), 0, exact=False)]
+    families = [
+        _levels(margins, margins.options(excused=True), rule.fewest, exact=True),
+        _levels(margins, margins.options(), rule.fewest + 1, exact=False),
+    ]
+    return [family for family in families if family.best is not None]
 
 
-def _draw_class(classes: tuple[Class, ...], rate: Fraction, step: Fraction) -> int:
-    """The place of a class, with a chance in proportion to count * exp(rate (margin - step size))."""
-    digits, bits, drawn = DIGITS, 0, 0
-    while True:
-        bits, drawn = bits + BITS, drawn << BITS | secrets.randbits(BITS)
-        low, high = _enclosed(classes, rate, step, digits)
-        place = _decided(low, high, drawn, bits)
-        if place is not None:
-            return place
-        digits *= 2
+def _levels(margins: Margins, slots_options: list[list[Option]], fewest: int, *, exact: bool) -> Levels:
+    """The options in their order. Equal values keep the order of the slots: any order would do."""
+    listed = [(option, slot) for slot, options in enumerate(slots_options) for option in options]
+    listed.sort(key=lambda each: -each[0].value)
+    states, first, now = list[State](), 0, dict[int, State]()
+    for place, (option, slot) in enumerate(listed):
+        if slot not in now:
+            first = place
+        out, inside = now.get(slot, (0, 0))
+        states.append((out, inside))
+        now[slot] = (out + (option.mask == 0), inside + (option.mask > 0))
+    options, slots = (tuple(each) for each in zip(*listed, strict=True)) if listed else ((), ())
+    terms = tuple(int(option.mask > 0) for option in options)
+    return Levels(margins, fewest, exact, options, slots, terms, tuple(states), first)
 
 
-def _enclosed(classes: tuple[Class, ...], rate: Fraction, step: Fraction, digits: int) -> tuple[list[int], list[int]]:
-    """Whole numbers just below and just above every weight, all times one and the same factor."""
-    top = max(rate * (each.margin - step * each.size) for each in classes)
-    power = Context(prec=digits + 30)
-    unit = 10**digits
-    low, high = [], []
-    for each in classes:
-        exponent = rate * (each.margin - step * each.size) - top
-        # Division and exp round in the last of so many digits; an exponent beyond a million has weight 0 in all of them.
-        decimal = power.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-        weight = int(power.multiply(power.exp(decimal), Decimal(unit))) if exponent > -(10**6) else 0
-        low.append(max(weight - 1, 0) * each.count)
-        high.append((weight + 2) * each.count)
-    return low, high
+class Weights:
+    """Private. What the candidates of each level of all families weigh together, to so many digits; the best of all weighs 1.
 
+    `rate` is the nats that a unit of the score is worth, and `price` the factor that a term costs.
+    """
 
-def _decided(low: list[int], high: list[int], drawn: int, bits: int) -> int | None:
-    """The class in which a number between drawn/2^bits and (drawn+1)/2^bits of the total surely lies, if one does."""
-    least, most = drawn * sum(low), (drawn + 1) * sum(high)
-    below_low = below_high = 0
-    for place, (one_low, one_high) in enumerate(zip(low, high, strict=True)):
-        if below_high << bits <= least and most <= (below_low + one_low) << bits:
-            return place
-        below_low, below_high = below_low + one_low, below_high + one_high
-    return None
+    def __init__(self, families: list[Levels], rate: Fraction, best: Fraction, digits: int) -> None:
+        self.arithmetic = Arithmetic(digits)
+        self.price = self.arithmetic.exp(-rate * families[0].margins.step)
+        self._factors: dict[State, Between] = {}
+        self._in_or_out: dict[int, Shares] = {}
+        weights: list[Between] = []
+        for levels in families:
+            each = zip(self._of_scores(levels, rate, best), self._of_sums(levels), strict=True)
+            weights += [self.arithmetic.times(score, prices) for score, prices in each]
+        self.levels = Shares(weights, self.arithmetic)
 
+    def in_or_out(self, inside: int) -> Shares:
+        """Of a slot the option that leaves its term out, and so many that have it in."""
+        if inside not in self._in_or_out:
+            weights = [ONE, self.arithmetic.scaled(self.price, inside)]
+            self._in_or_out[inside] = Shares(weights, self.arithmetic)
+        return self._in_or_out[inside]
 
-def _pick(levels: Levels, picked: Class) -> list[int]:
-    """A set of the class, each with the same chance: the nearer terms one by one, by the number of ways to go on."""
-    if picked.level == 0:
-        return [place for place, inside in enumerate(levels.star) if inside]
-    chosen = [place for place in range(picked.level, len(levels.star)) if levels.star[place]]
-    if not levels.star[picked.level - 1]:
-        chosen.append(picked.level - 1)
-    terms, columns = picked.terms, picked.columns
-    for place in range(picked.level - 2, -1, -1):
-        without = levels.nearer[place].get((terms, columns), 0)
-        ways = levels.nearer[place + 1][terms, columns]
-        if secrets.randbelow(ways) >= without:
-            chosen.append(place)
-            terms, columns = terms - 1, columns - levels.widths[place]
-    return chosen
+    def _of_scores(self, levels: Levels, rate: Fraction, best: Fraction) -> list[Between]:
+        """exp(rate (score - best)) of each level, each from the one before it."""
+        arithmetic, values = self.arithmetic, [option.value for option in levels.options]
+        powers: list[Between] = []  # of e^-rate: the first, second, fourth, ...
+        falls: dict[int, Between] = {0: ONE}
+        now = arithmetic.exp(rate * (values[0] - best))
+        found = [now]
+        for before, value in pairwise(values):
+            if (fall := before - value) not in falls:
+                while fall >> len(powers):
+                    powers.append(arithmetic.exp(-rate * (1 << len(powers))))
+                factor = ONE
+                for bit in range(fall.bit_length()):
+                    factor = arithmetic.times(factor, powers[bit]) if fall >> bit & 1 else factor
+                falls[fall] = factor
+            now = arithmetic.times(now, falls[fall]) if fall else now
+            found.append(now)
+        return found
+
+    def _of_sums(self, levels: Levels) -> list[Between]:
+        """The sum of the prices of all candidates of each level."""
+        if levels.rule.limit is not None or levels.exact:
+            return self._of_sizes(levels)
+        sums = self._of_products(levels)
+        if not levels.fewest:
+            return sums
+        # Nothing is nothing, and no difference of two numbers that may be far larger than what other levels weigh.
+        each = zip(sums, self._of_sizes(levels), levels.fewest_terms, strict=True)
+        return [NOTHING if size is None else self.arithmetic.less(whole, short) for whole, short, size in each]
+
+    def _of_products(self, levels: Levels) -> list[Between]:
+        """The product over slots of what their options before a level weigh, that of the level's own slot replaced by the level."""
+        arithmetic = self.arithmetic
+        product, found, known = ONE, list[Between](), dict[tuple[State, int], tuple[Between, Between]]()
+        for place, (state, term) in enumerate(zip(levels.states, levels.terms, strict=True)):
+            if (state, term) not in known:
+                own = self._factor(state) if any(state) else ONE
+                after = self._factor((state[0] + 1 - term, state[1] + term))
+                known[state, term] = arithmetic.over(self.price if term else ONE, own), arithmetic.over(after, own)
+            share, growth = known[state, term]
+            found.append(arithmetic.times(product, share) if place >= levels.first else NOTHING)
+            product = arithmetic.times(product, growth)
+        return found
+
+    def _factor(self, state: State) -> Between:
+        """What the options of a slot weigh together."""
+        if state not in self._factors:
+            out, inside = Decimal(state[0]), state[1]
+            self._factors[state] = self.arithmetic.sum([(out, out), self.arithmetic.scaled(self.price, inside)])
+        return self._factors[state]
+
+    def _of_sizes(self, levels: Levels) -> list[Between]:
+        """The sum over sizes of how many candidates have it, each at its price."""
+        arithmetic, powers = self.arithmetic, [ONE]
+        for _ in levels.rule.terms:
+            powers.append(arithmetic.times(powers[-1], self.price))
+        return [
+            arithmetic.sum(arithmetic.scaled(powers[size], count) for size, count in sizes.items())
+            for sizes in levels.sizes
+        ]

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.gaussian_price import MARGIN, largest_mu
 from dpselect.assume.lemmas.logistic import BITS, GRID_BITS
-from dpselect.errors import AssumptionError
-from dpselect.gather.add_up_logistic import LogisticSums
+from dpselect.assume.records import Public
+from dpselect.assume.variables import GRID
+from dpselect.errors import StudyError
+from dpselect.gather.logistic import LogisticSums
 from dpselect.randomize.moment_noise import STEP, gaussian_measurement
 from dpselect.randomize.opendp_door import check_epsilon, invoke
+
+Floats = NDArray[np.float64]
 
 LARGEST = 2**62
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """Public. Whole numbers with discrete Gaussian noise of scale `spread`, its price `rho`, and the `sensitivity` it is for."""
+class Draw(Public, frozen=True, kw_only=False):
+    """Whole numbers with discrete Gaussian noise of scale `spread`, its price `rho`, and the `sensitivity` it is for."""
 
     values: tuple[int, ...]
     spread: float
@@ -26,13 +31,51 @@ class Draw:
     rho: float
 
 
+class Round(Public, frozen=True, kw_only=False):
+    """The noisy gradient and upper triangle of the weighted Gram at `center`, in whole numbers of 2^-20."""
+
+    center: tuple[int, ...]
+    gradient: Draw
+    gram: Draw
+
+    @property
+    def at(self) -> Floats:
+        """The coefficients at which it was evaluated."""
+        return np.array(self.center) / GRID
+
+    def sums(self) -> tuple[Floats, Floats]:
+        """The gradient and the whole Gram, in units of the columns."""
+        width = len(self.center)
+        gram = np.zeros((width, width))
+        gram[np.triu_indices(width)] = np.array(self.gram.values, dtype=np.float64) / 2**BITS
+        return np.array(self.gradient.values, dtype=np.float64) / 2**BITS, gram + np.triu(gram, 1).T
+
+    @property
+    def deviations(self) -> tuple[float, float]:
+        """Of the noise on a cell of each."""
+        return self.gradient.spread / 2**BITS, self.gram.spread / 2**BITS
+
+
+class OddsRounds(Public, frozen=True, tag_field="kind", tag="odds rounds"):
+    """The noisy numbers of yes and no, and the rounds of Newton's method that started from them; as many as were drawn so far.
+
+    Formal guarantee: all draws together are the outcome of one mechanism, at a price of the sum of their `rho`.
+    """
+
+    counts: Draw | None
+    rounds: tuple[Round, ...]
+
+    @property
+    def rows(self) -> float:
+        """About how many rows there are, from the noisy numbers of yes and no."""
+        return 0.0 if self.counts is None else max(sum(self.counts.values) / 2, 0.0)
+
+
 def whole_mu(epsilon: float, delta: float) -> float:
     """The mu that (epsilon, delta) buys, to be divided among the draws by shares of its square."""
     check_epsilon(epsilon)
     if not 0 < delta < 0.5:
-        raise AssumptionError(
-            "Odds ratios need a delta above 0 and below 0.5 (1e-6 is usual): their noise is Gaussian."
-        )
+        raise StudyError("Odds ratios need a delta above 0 and below 0.5 (1e-6 is usual): their noise is Gaussian.")
     return largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN)) * (1 - 2.0**-30)
 
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from dpselect.assume.lemmas.gaussian_price import discrete_is_within, largest_mu
-from dpselect.assume.lemmas.moment_layout import MomentLayout
-from dpselect.assume.lemmas.moment_sensitivity import MomentScale, NoiseKind, balance, moment_scale
-from dpselect.errors import AssumptionError
+from dpselect.assume.lemmas.moments import MomentLayout, MomentScale, NoiseKind, balance, moment_scale
+from dpselect.assume.records import Public
+from dpselect.errors import StudyError
 from dpselect.randomize.opendp_door import check_epsilon, invoke, opendp
 
 STEP = 2.0**-36
 """By what share a scale is raised while its price, read back, is above what was asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MomentNoise:
-    """Public. Discrete noise of scale `spread` (in whole numbers of `scale`) on every entry, and its price.
+class MomentNoise(Public, frozen=True):
+    """Discrete noise of scale `spread` (in whole numbers of `scale`) on every entry, and its price.
 
     Formal guarantee: whole numbers that one person moves by at most `scale.sensitivity` are released with
     (epsilon, delta)-differential privacy. `rho` is OpenDP's zero-concentrated price of Gaussian noise; Laplace noise is
@@ -53,17 +51,17 @@ def moment_noise(
     """The least noise on a layout's entries that is worth (epsilon, delta), its price read back from OpenDP's privacy map."""
     check_epsilon(epsilon)
     if not 0 <= delta < 0.5:
-        raise AssumptionError(f"delta is {delta!r}; it must be at least 0 and below 0.5.")
+        raise StudyError(f"delta is {delta!r}; it must be at least 0 and below 0.5.")
     if not (isinstance(rows_per_person, int) and rows_per_person >= 1):
-        raise AssumptionError(f"rows_per_person is {rows_per_person!r}; it must be a whole number of at least 1.")
+        raise StudyError(f"rows_per_person is {rows_per_person!r}; it must be a whole number of at least 1.")
     noise = quieter_noise(layout, epsilon, delta) if noise is None else noise
     if noise not in ("gaussian", "laplace"):
-        raise AssumptionError(f"noise is {noise!r}; it must be 'gaussian' or 'laplace'.")
+        raise StudyError(f"noise is {noise!r}; it must be 'gaussian' or 'laplace'.")
     scale = moment_scale(layout, noise, rows_per_person)
     if noise == "laplace":
         return MomentNoise(scale=scale, spread=_laplace_spread(scale, epsilon), epsilon=epsilon, delta=0.0, rho=None)
     if not delta > 0:
-        raise AssumptionError("Gaussian noise needs a delta above 0 (1e-6 is usual); or use noise='laplace'.")
+        raise StudyError("Gaussian noise needs a delta above 0 (1e-6 is usual); or use noise='laplace'.")
     spread, rho = _gaussian_spread(scale, epsilon, delta)
     return MomentNoise(scale=scale, spread=spread, epsilon=epsilon, delta=delta, rho=rho)
 

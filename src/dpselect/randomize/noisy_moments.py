@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.lemmas.moment_layout import MomentLayout
-from dpselect.assume.lemmas.moment_sensitivity import GRID_BITS, WEIGHT_BITS, MomentScale
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.lemmas.moments import GRID_BITS, WEIGHT_BITS, MomentLayout, MomentScale
+from dpselect.assume.records import Public
+from dpselect.gather.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, draw
 
 LARGEST = 2**62
 """Sums beyond are set to it before noise is added. No table of MAXIMUM_ROWS rows has one, and clamping moves nothing apart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyMoments:
-    """Public. The entries of a layout with noise, as the whole numbers that were drawn.
+class NoisyMoments(Public, frozen=True, tag_field="kind", tag="moments"):
+    """The entries of a layout with noise, as the whole numbers that were drawn.
 
     Formal guarantee: `values` is the outcome of the mechanism that `noise` describes, at the price stated there.
     """

@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any
 
-from dpselect.assume.models.choice import MECHANISMS, Mechanism
-from dpselect.errors import AssumptionError, DpselectError
+from dpselect.assume.recipe import MECHANISMS, Mechanism
+from dpselect.errors import DpselectError, StudyError
 
 LEAST_SCALE = 2.0**-900
 """No noise is narrower; it would be none at all, and OpenDP's maps could overflow."""
@@ -44,7 +44,7 @@ def choice_measurement(mechanism: Mechanism, scale: float) -> Any:
     zero-concentrated divergence.
     """
     if mechanism not in MECHANISMS:
-        raise AssumptionError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
+        raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
     dp = opendp()
     vectors = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     if mechanism == "laplace":
@@ -113,4 +113,4 @@ def invoke(measurement: Any, private: Any) -> Any:
 def check_epsilon(epsilon: float) -> None:
     """Refuse what is not a price."""
     if not 0 < epsilon <= 1e9:
-        raise AssumptionError(f"epsilon is {epsilon!r}; it must be above 0 and at most 1e9.")
+        raise StudyError(f"epsilon is {epsilon!r}; it must be above 0 and at most 1e9.")

@@ -1,1 +1,1 @@
-"""The only exit: check, charge, draw, hand over."""
+"""The only exit: check, draw in memory, commit charge and release together, hand over."""

@@ -1,26 +1,85 @@
-"""Public. Who pays for a release, and under which labels."""
+"""Public. Who pays for a release, under which labels, and the one way out: check, draw in memory, commit, hand over."""
 
 from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Generic, Protocol, Self, TypeVar
 
+from msgspec import structs
+
+from dpselect.assume.budget import Budget, Guarantee
+from dpselect.assume.study import Study
 from dpselect.errors import NoLedgerWarning, NoLedgerYet
+from dpselect.release.ledger.entries import PERSON, ROW, Charge, Receipt
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge, Receipt
+from dpselect.release.ledger.store import Announce
+
+
+class Drawn(Protocol):
+    """Public. What was drawn: a release without receipts, which can take them and be written down."""
+
+    def with_receipts(self, receipts: Sequence[Receipt]) -> Self:
+        """The same with the receipts of its charges."""
+
+    def to_json(self) -> str:
+        """Its text, as the ledger keeps it; it cannot fail for what was drawn."""
+
+
+Release = TypeVar("Release", bound=Drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed(Generic[Release]):
+    """Public. A release that is paid for and may be shown, and where it is kept; without a ledger nowhere."""
+
+    release: Release
+    id: str = ""
+    ledger: Ledger | None = None
+
+    def keep(self, release: Release) -> Committed[Release]:
+        """A later stage of a release that waits, once it is on the disk: only then may it be used."""
+        if self.ledger is not None:
+            self.ledger.keep(self.id, release.to_json())
+        return replace(self, release=release)
+
+    def delivered(self) -> None:
+        """Note that the release was handed over."""
+        if self.ledger is not None:
+            self.ledger.delivered(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class NewLedger:
+    """Public. A ledger that is not there yet: the commit of its first release opens it, so a refused run leaves none behind."""
+
+    place: str
+    totals: Budget
+    announce: Announce | None = None
+
+    def check(self, *charges: Charge) -> None:
+        """Refuse what the ledger would refuse."""
+        with Ledger(epsilon=self.totals.epsilon, delta=self.totals.delta) as pretended:
+            pretended.check(*charges)
+
+    def open(self) -> Ledger:
+        """The ledger, with its totals on the disk."""
+        return Ledger(self.place, epsilon=self.totals.epsilon, delta=self.totals.delta, announce=self.announce)
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Public. A ledger, and what its records call the data and the analyst; made once, at the door.
+    """Public. A ledger, and what its entries call the data and the analyst; made once, at the door.
 
-    Without a ledger nothing is counted, and who calls has to keep the sum.
+    Without a ledger nothing is counted or kept, and who calls has to keep the sum.
     """
 
-    ledger: Ledger | None = None
+    ledger: Ledger | NewLedger | None = None
     data: str = ""
     analyst: str = ""
 
@@ -29,14 +88,62 @@ class Account:
         if self.ledger is not None:
             self.ledger.check(*(self._labelled(charge) for charge in charges))
 
-    def charge(self, charge: Charge) -> Receipt | None:
-        """The receipt, once the charge is on disk."""
-        return None if self.ledger is None else self.ledger.charge(self._labelled(charge))
+    def commit(
+        self, charges: Sequence[Charge], draw: Callable[[], Release], *, request: str = ""
+    ) -> Committed[Release]:
+        """Check, draw in memory, and write all charges and the sealed release in one transaction. Only then hand it over.
+
+        The charges are settled before anything is drawn, so that what is drawn cannot decide whether they fit. A draw that fails is
+        charged like any other outcome, for that it failed may tell something of the rows. docs/LEDGER.md has the proof.
+        """
+        if self.ledger is None:
+            return Committed(draw())
+        labelled = [self._labelled(charge) for charge in charges]
+        self.ledger.check(*labelled)
+        sealed: Release | None = None
+        try:
+            drawn = draw()
+        except Exception:
+            opened = self.ledger.open() if isinstance(self.ledger, NewLedger) else self.ledger
+            for charge in labelled:
+                opened.charge(charge)
+            raise
+
+        def seal(receipts: tuple[Receipt, ...]) -> str:
+            nonlocal sealed
+            sealed = drawn.with_receipts(receipts)
+            return sealed.to_json()
+
+        ledger = self.ledger.open() if isinstance(self.ledger, NewLedger) else self.ledger
+        commitment = ledger.commit(labelled, seal, request=request)
+        assert sealed is not None
+        return Committed(sealed, commitment.id, ledger)
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Keep the ledger open for all that one release does."""
+        if isinstance(self.ledger, Ledger):
+            with self.ledger.session():
+                yield
+        else:
+            yield
 
     def _labelled(self, charge: Charge) -> Charge:
         # The version too: a report that states another than the ledger has seen was edited.
         facts = {**charge.parameters, "version": software_version()}
-        return replace(charge, data=self.data, analyst=self.analyst, parameters=facts)
+        return structs.replace(charge, data=self.data, analyst=self.analyst, parameters=facts)
+
+
+def charge_about(study: Study, guarantee: Guarantee) -> dict[str, Any]:
+    """The fields of a charge that say what is promised, and to whom."""
+    return {
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "neighbors": guarantee.neighbors,
+        "study": study.hash,
+        "unit": ROW if study.person is None else f"{PERSON}{study.person}",
+        "rows_per_person": study.rows_per_person,
+    }
 
 
 LedgerPlace = Ledger | str | os.PathLike[str]

@@ -1,114 +1,289 @@
-"""The exit for coefficients: check, charge, draw, hand over, in this order."""
+"""Public. The estimate of a model, of whatever family, and its exit: check, draw in memory, commit, solve, hand over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from dpselect.assume.lemmas.moment_layout import MomentLayout, moment_layout
-from dpselect.assume.lemmas.moment_sensitivity import NoiseKind
-from dpselect.assume.models.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.errors import DataError
-from dpselect.gather.sums.moments import Moments
-from dpselect.randomize.moment_noise import MomentNoise, moment_noise
-from dpselect.randomize.noisy_moments import noisy_moments
+import numpy as np
+from msgspec.structs import asdict, replace
+from numpy.typing import NDArray
+
+from dpselect.assume.budget import Price, plain
+from dpselect.assume.candidates import candidates_for, columns_of
+from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT
+from dpselect.errors import DataError, StudyError
 from dpselect.release.account import NO_ACCOUNT, Account, software_version
-from dpselect.release.coefficients.coefficients import Coefficients
-from dpselect.release.coefficients.drawn import Drawn
-from dpselect.release.coefficients.intervals import USUAL, Intervals
-from dpselect.release.ledger.records import Charge
+from dpselect.release.drawn import Direction, Drawn, EstimatePlan, FamilyName, Request, Term, as_level
+from dpselect.release.equations.findings import Amount
+from dpselect.release.families import FAMILIES, Family, family_of
+from dpselect.release.tables import FrameKind, amount_columns, framed, html_table, text_lines, tidy_rows
+from dpselect.release.units import beyond_range, design_matrix
+
+CLIPPING = "The intervals count sampling and privacy noise, not the bias that clipping to the stated bounds can bring."
+ALIKE = (
+    "The rows of a person count as if they had nothing in common: where they are alike, the intervals are too short."
+)
+ONE_AT_A_TIME = "Slopes alone are those of models with one variable each: they do not hold the others fixed."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimatePlan:
-    """Public. All about an estimate that is known before it is drawn."""
+class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpselect estimate 1"):
+    """A fitted model in the user's units, with intervals and all that is needed to check its price.
 
-    assumptions: Assumptions
-    layout: MomentLayout
-    noise: MomentNoise
-    guarantee: Guarantee
-    intervals: Intervals
-    selected: bool
+    Formal guarantee: everything here is computed from `released`, the outcome of a `guarantee.epsilon`, `guarantee.delta`
+    differentially private mechanism for tables that are `guarantee.neighbors` neighbours, and from public statements.
+    Hence `submodel`, `with_intervals` and whatever else is done with it cost nothing more.
+
+    A term without a value could not be estimated at this price; `unadjusted` has its slope in a model by itself, from the same
+    release. `residual_deviation` and `r_squared` have an interval, or nothing. `rows` is noisy where their number is private. Terms
+    of a family of ratios are logarithms, and `effects` are the ratios.
+    """
+
+    terms: tuple[Term, ...]
+    unadjusted: tuple[Term, ...]
+    residual_deviation: Amount
+    r_squared: Amount
+    rows: float
+
+    def __post_init__(self) -> None:
+        # What a text can get wrong although each of its parts is of the right type.
+        if not all(0 <= place < len(self.study.columns) for place in self.columns):
+            raise DataError(f"A column of the model is outside the study's {len(self.study.columns)} columns.")
+        if not isinstance(self.released, self.kind.released):
+            raise DataError(f"Estimates of the family {self.family!r} do not come from such a release.")
+
+    @property
+    def kind(self) -> Family:
+        """The record of its family."""
+        return FAMILIES[self.family]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the model's columns."""
+        design = self.study.columns
+        return tuple(design[place].name for place in self.columns)
+
+    @property
+    def formula(self) -> str:
+        """The model as people write it: `price ~ 1 + size`, `odds of died ~ 1 + age`."""
+        right = ["1" if name == INTERCEPT else name for name in self.variables]
+        left = f"{self.kind.words.quantity} of " if self.kind.ratios else ""
+        return f"{left}{self.study.response.name} ~ {' + '.join(right) or '0'}"
+
+    @property
+    def effects(self) -> tuple[Term, ...]:
+        """The terms as people read them: ratios where the family has ratios, whose `error` is that of the logarithm."""
+        return tuple(term.exponential() for term in self.terms) if self.kind.ratios else self.terms
+
+    def __getitem__(self, name: str) -> Term:
+        for term in self.terms:
+            if term.name == name:
+                return term
+        raise KeyError(name)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the intervals do not count, and what could not be seen."""
+        notes = [CLIPPING, ALIKE] if self.study.rows_per_person > 1 else [CLIPPING]
+        unseen, count = sum(not term.determined for term in self.terms), len(self.terms)
+        if unseen:
+            which = f"{unseen} of {count} {self.kind.words.many} could not"
+            which = f"None of the {self.kind.words.many} could" if unseen == count else which
+            smaller = "A smaller model, a larger epsilon" if count > 1 else "A larger epsilon"
+            notes.append(
+                f"{which} be estimated at this price: privacy noise hides them. {smaller} or more rows would help."
+            )
+        if any(term.determined for term in self.unadjusted):
+            notes.append(ONE_AT_A_TIME)
+        return tuple(notes)
+
+    def tidy(self, frame: FrameKind = "plain", *, exponentiate: bool = True) -> Any:
+        """One row a term; `frame` may be "pandas" or "polars".
+
+        Its columns are term, label, category, direction, estimate, std_error, conf_low, conf_high, adjusted_low, adjusted_high,
+        unit and hidden. Of a family of ratios they are ratios, whose std_error is that of the logarithm; or logarithms, if
+        `exponentiate` is False.
+        """
+        ratios = self.kind.ratios and exponentiate
+        return framed(tidy_rows(self.terms, self.study, self.directions, ratios=ratios), frame)
+
+    def glance(self, frame: FrameKind = "plain") -> Any:
+        """One row for the model: its fit with intervals, its rows, how much could be seen, and the price."""
+        row: dict[str, Any] = {"formula": self.formula, "family": self.family, "nobs": self.rows}
+        row |= amount_columns(r_squared=self.r_squared, sigma=self.residual_deviation)
+        seen = sum(term.determined for term in self.terms)
+        row |= {"terms": len(self.terms), "determined": seen, "level": self.level}
+        row |= {"epsilon": float(self.guarantee.epsilon), "delta": float(self.guarantee.delta)}
+        return framed([row], frame)
+
+    def __repr__(self) -> str:
+        seen = sum(not term.hidden for term in self.terms)
+        price = plain(self.guarantee.epsilon)
+        return f"<Estimate {self.formula}: {seen} of {len(self.terms)} {self.kind.words.many} clear, epsilon {price}>"
+
+    def __str__(self) -> str:
+        title = f"{self.formula}  ({self._price()})"
+        lines = text_lines([self._head(), *map(self._cells, self.effects)])
+        return "\n".join([title, *lines, *self._remarks(), *(f"Note: {caveat}" for caveat in self.caveats)])
+
+    def _repr_html_(self) -> str:
+        notes = (*self._remarks(), self._price(), *self.caveats)
+        return html_table(self.formula, self._head(), [self._cells(term) for term in self.effects], notes)
+
+    def _price(self) -> str:
+        return f"{self.guarantee}; {self.kind.noise(self.released)}"
+
+    def _head(self) -> tuple[str, ...]:
+        error = "error of log" if self.kind.ratios else "std. error"
+        adjusted = ("adjusted from", "to") if self.selected else ()
+        return (self.kind.words.many, "estimate", error, f"{100 * self.level:g}% from", "to", *adjusted)
+
+    def _cells(self, term: Term) -> tuple[str, ...]:
+        """A row of the printed table: an end without a bound is open, and what could not be estimated has no number."""
+        ends = (term.lower, term.upper, *((term.adjusted_lower, term.adjusted_upper) if self.selected else ()))
+        written = ("open" if end is None else f"{end:.5g}" for end in ends)
+        if term.value is None or term.error is None:
+            return (term.name, "not seen", "", *written)
+        return (term.name, f"{term.value:.5g}", f"{term.error:.5g}", *written)
+
+    def _remarks(self) -> list[str]:
+        """What there is to say besides the terms, one line each: the fit, what was not seen, and slopes one at a time."""
+        fit = [f"rows {self.rows:,.0f}"]
+        if not self.kind.ratios:
+            fit += [_spoken("residual deviation", self.residual_deviation), _spoken("R^2", self.r_squared)]
+        hidden = [term for term in self.effects if not term.determined and term.name != INTERCEPT]
+        sizes = [f"{term.name} {term.visible:.3g}" for term in hidden if not self._beyond(term)]
+        never = [term.name for term in hidden if self._beyond(term)]
+        rows = [self._cells(term) for term in self.unadjusted if term.determined]
+        return [
+            ", ".join(fit),
+            *([f"not seen at this price, but visible from about: {', '.join(sizes)}"] if sizes else []),
+            *([f"not seen at this price, and visible at no size: {', '.join(never)}"] if never else []),
+            *(f"alone: {row[0]} {row[1]} ({row[3]} to {row[4]})" for row in rows),
+        ]
+
+    def _beyond(self, term: Term) -> bool:
+        """Whether the size that could have been seen is more than can be; of ratios any finite one can be."""
+        return term.visible is None if self.kind.ratios else beyond_range(self.study, term.name, term.visible)
+
+    def submodel(self, model: Iterable[str | int]) -> Estimate:
+        """A smaller model from the same release. It costs nothing: no row is read again.
+
+        Name columns or variables; an intercept that is always in stays in. Example: `coefficients.submodel(["size"])`.
+        """
+        if not self.kind.submodels:
+            raise StudyError(f"The {self.kind.words.many} of a smaller model need a release of their own: estimate it.")
+        return self._again(columns=columns_of(candidates_for(self.study, [list(model)]).mask(0)))
+
+    def with_intervals(self, level: float | None = None) -> Estimate:
+        """The same release with intervals of another level. It costs nothing."""
+        return self._again(level=self.level if level is None else as_level(level))
+
+    def _again(self, **changes: Any) -> Estimate:
+        return solved(replace(self, **changes))
+
+    def design(self, table: Any) -> NDArray[np.float64]:
+        """The matrix of a table's new rows that `to_sklearn` predicts from: one column a term but the intercept."""
+        return design_matrix(table, self.study, self.columns)
+
+    def predict(self, table: Any) -> NDArray[np.float64]:
+        """The expected response of new rows, in the user's units; of a binomial family the chance of a yes.
+
+        `table` is a data frame or a mapping that has the model's variables, or an array whose columns are the predictors as
+        stated. Rows outside the stated bounds are extrapolated, not clipped.
+        """
+        matrix, values = self.design(table), self._predictive()
+        constant = values.pop(INTERCEPT, 0.0)
+        linear = matrix @ np.array(list(values.values())).reshape(matrix.shape[1]) + constant
+        return self.kind.mean(np.asarray(linear))
+
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn estimator that predicts as `predict` does; its columns are those of `design`, by name.
+
+        Its coefficients are the likeliest together: where `terms` has no value, no one of them may be read by itself.
+        """
+        return self.kind.sklearn(self._predictive(), self.study)
+
+    def _predictive(self) -> dict[str, float]:
+        return self.kind.predictive(self.released, self.study, self.columns)
+
+
+def _spoken(name: str, amount: Amount) -> str:
+    if amount.value is None:
+        return f"{name} not seen"
+    return f"{name} {amount.value:.4g} ({amount.lower:.4g} to {amount.upper:.4g})"
+
+
+def solved(drawn: Drawn) -> Estimate:
+    """Solve what was drawn; the same each time. Everything else in an estimate is looked up, so this is done once a release."""
+    facts = {name: getattr(drawn, name) for name in Drawn.__struct_fields__}
+    solution = FAMILIES[drawn.family].solve(
+        drawn.released, drawn.study, drawn.columns, level=drawn.level, considered=drawn.considered
+    )
+    return Estimate(**facts, **solution)
 
 
 def plan_estimate(
-    assumptions: Assumptions,
+    study: Study,
     columns: tuple[int, ...],
     *,
     epsilon: Price,
     delta: Price,
+    family: FamilyName = "gaussian",
     noise: NoiseKind | None = None,
-    intervals: Intervals = USUAL,
+    level: float = 0.95,
     selected: bool = False,
+    directions: Mapping[str, Direction | None] | None = None,
 ) -> EstimatePlan:
-    """Check everything, and fix the noise and its price, from public values alone."""
-    assumptions.require_bounds("An estimate")
-    whole, slack = exact_epsilon(epsilon), exact_delta(delta)
-    layout = moment_layout(assumptions, columns)
-    chosen = moment_noise(
-        layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=assumptions.rows_per_person
-    )
-    # Laplace noise needs no delta, so none is charged.
-    paid = slack if chosen.delta > 0 else Decimal(0)
-    return EstimatePlan(
-        assumptions=assumptions,
-        layout=layout,
-        noise=chosen,
-        guarantee=Guarantee(epsilon=whole, delta=paid, neighbors=assumptions.neighbors),
-        intervals=intervals,
-        selected=selected,
-    )
+    """Check everything, and fix the noise and its price, from public values alone.
 
-
-def release_estimate(
-    moments: Moments,
-    plan: EstimatePlan,
-    account: Account = NO_ACCOUNT,
-    keep: Callable[[Drawn], None] = lambda drawn: None,
-) -> Coefficients:
-    """Draw the noisy moments once, after the ledger has the charge on disk, and solve from them.
-
-    `keep` is given what was drawn before the equations are solved: it is paid for, whatever becomes of them.
+    `selected` says that the model was selected from the same rows, and `directions` what the selection says about each column.
     """
-    if moments.assumptions != plan.assumptions.hash:
-        raise DataError("These moments were gathered under other assumptions: gather them again with these.")
-    receipt = account.charge(estimate_charge(plan.layout, plan.noise, plan.guarantee, plan.assumptions))
-    drawn = Drawn(
-        columns=plan.layout.columns,
-        noisy=noisy_moments(moments, plan.layout, plan.noise),
-        assumptions=plan.assumptions,
-        intervals=plan.intervals,
-        selected=plan.selected,
+    kind, asked, columns = family_of(family), as_level(level), tuple(sorted(set(columns)))
+    plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
+    request = Request(
+        family=kind.name,
+        columns=columns,
+        level=asked,
+        selected=selected,
+        directions=dict(directions or {}),
+        study=study,
         guarantee=plan.guarantee,
-        receipt=receipt,
-        version=software_version(),
     )
-    keep(drawn)
-    return drawn.solved()
+    return EstimatePlan(request=request, draws=plan, charge=kind.charge(study, plan.guarantee))
 
 
-def estimate_charge(
-    layout: MomentLayout,
-    noise: MomentNoise,
-    guarantee: Guarantee,
-    assumptions: Assumptions,
-) -> Charge:
-    """What the ledger is told."""
-    # The exact decimal of the double that OpenDP's map returned: its shortest text could be a little below it.
-    price = {} if noise.rho is None else {"rho": str(Decimal(noise.rho))}
-    return Charge(
-        what="estimate",
-        mechanism="laplace-moments" if noise.rho is None else "gaussian",
-        epsilon=guarantee.epsilon,
-        delta=guarantee.delta,
-        parameters={
-            "neighbors": guarantee.neighbors,
-            "columns": list(layout.columns),
-            "sensitivity": noise.scale.sensitivity,
-            "spread": noise.spread,
-            **price,
-        },
-        assumptions=assumptions.hash,
-    )
+def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Estimate:
+    """Draw once, commit what was drawn with its charge, and solve from it.
+
+    `source` is moments, or rows where the family reads them again.
+    """
+    FAMILIES[plan.request.family].check_source(source, plan.request.study)
+    committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
+    estimate = solved(finish_drawing(source, committed.release, committed.keep))
+    committed.delivered()
+    return estimate
+
+
+def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
+    """Draw what is committed together with the charge, in memory: nothing of it may be shown before."""
+    request, kind = plan.request, FAMILIES[plan.request.family]
+    kind.check_source(source, request.study)
+    released = kind.draw(source, plan.draws)
+    return Drawn(**asdict(request), released=released, receipt=None, version=software_version())
+
+
+def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object]) -> Drawn:
+    """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too."""
+    kind = FAMILIES[drawn.family]
+    if kind.complete(drawn.released):
+        return drawn
+    if source is None:
+        raise DataError("This release was stopped between its rounds: give its rows again, `dpselect resume DATA`.")
+    plan = kind.planned(drawn)
+    while not kind.complete(drawn.released):
+        drawn = replace(drawn, released=kind.draw_more(source, drawn.study, plan, drawn.released))
+        keep(drawn)
+    return drawn

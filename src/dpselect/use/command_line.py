@@ -6,28 +6,28 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 
 from dpselect.errors import Interrupted
-from dpselect.use.shell.failures import STOPPED, explain, say_warning
-from dpselect.use.shell.signals import ignore, stoppable
+from dpselect.use.shell.failures import STOPPED, explain, ignore_signals, say_warning, stoppable
 from dpselect.use.shell.terminal import forgive_encodings, tell
 
 COMMANDS = {
-    "demo": "One real data set, end to end, ending in a report to open.",
-    "init": "Write a study file for DATA: names and types only, the bounds are yours to state.",
-    "check": "Custodian's eyes only: does DATA fit the study, and what would be chosen?",
-    "plan": "What to expect, and good settings, from public facts alone.",
-    "select": "Choose a model with a differential-privacy guarantee.",
-    "analyze": "Choose a model, estimate its coefficients, write the report.",
-    "budget": "What was spent, when and on what; or open a ledger.",
-    "verify": "Check a report: its hashes, its price, its place in the ledger.",
-    "studio": "The same flow on a local page, for those who would rather fill in a form.",
+    "select": "Which variables explain the response.",
+    "analyze": "The same, with effect sizes and a public report.",
+    "plan": "Estimate what a run would find, without reading the data.",
+    "check": "Check the data and preview the result (confidential; spends nothing).",
+    "init": "Write a study file: names and types; the ranges are yours to state.",
+    "verify": "Verify a report independently.",
+    "budget": "Show or open the privacy budget of a data set.",
+    "resume": "Hand over what was paid for and did not arrive.",
+    "studio": "Do the same in your browser.",
+    "demo": "A complete run on public census data.",
     "sql": "The one aggregate query to run where rows may not leave the database.",
-    "paper": "The paper's experiments, figures and tables.",
     "completion": "Tab completion for your shell.",
 }
 """Name and purpose of each command, so that `dpselect --help` has to import none of them."""
@@ -55,7 +55,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command from its own module."""
         if cmd_name not in COMMANDS:
-            return None
+            near = get_close_matches(cmd_name, COMMANDS, n=1)
+            raise click.UsageError(f"No command {cmd_name!r}.{f' Did you mean {near[0]!r}?' if near else ''}", ctx)
         from dpselect.use.shell.code import with_code
 
         command: click.Command = import_module(f"dpselect.use.commands.{cmd_name}").command
@@ -82,11 +83,12 @@ class LazyGroup(click.Group):
 Start with:  dpselect demo
 Then:        dpselect init people.csv --response income -o study.toml
              (state the bounds in study.toml)
-             dpselect check study.toml people.csv
-             dpselect select study.toml people.csv --epsilon 1
+             dpselect check people.csv --study study.toml
+             dpselect select people.csv --study study.toml --epsilon 1
 
 Every command has --help with a worked example, and --show-code prints the same in Python.
-Exit codes: 0 done, 2 wrong usage or input, 3 refused by the budget, 1 anything else.""",
+Exit codes: 0 done, 2 wrong usage or input, or not confirmed, 3 not enough budget, 4 check or verify found a
+problem, 1 anything else.""",
 )
 @click.option(
     "--version",
@@ -98,7 +100,7 @@ Exit codes: 0 done, 2 wrong usage or input, 3 refused by the budget, 1 anything 
 )
 @click.pass_context
 def dpselect(context: click.Context) -> None:
-    """Choose a regression model from data you may not show, with a differential-privacy guarantee."""
+    """Select and estimate a regression model from confidential data, with differential privacy."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -108,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _fill_descriptors()
     forgive_encodings()
     code = run(arguments)
-    ignore()
+    ignore_signals()
     sys.exit(code)
 
 

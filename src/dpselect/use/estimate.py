@@ -2,118 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any
 
-from dpselect.assume.lemmas.moment_sensitivity import NoiseKind
-from dpselect.assume.models.budget import Price
-from dpselect.assume.models.candidates import columns_of
-from dpselect.assume.models.subsets import Model, candidates_for
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.errors import AssumptionError
-from dpselect.gather.table import gather_table
+from dpselect.assume.budget import Budget, Price
+from dpselect.assume.candidates import Model, candidates_for, columns_of
+from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.study import Study
+from dpselect.errors import StudyError
 from dpselect.release.account import LedgerPlace, account_of
-from dpselect.release.coefficients.coefficients import Coefficients
-from dpselect.release.coefficients.intervals import IntervalKind, Intervals
-from dpselect.release.estimate import plan_estimate, release_estimate
-from dpselect.release.odds.odds_ratios import OddsRatios
-from dpselect.release.odds.release import SCALES, Scale, plan_odds, release_odds
+from dpselect.release.drawn import FamilyName, as_level
+from dpselect.release.estimate import Estimate
+from dpselect.release.families import family_of
 from dpselect.release.selection import Selection
-from dpselect.release.tuned_selection import TunedSelection
-
-
-@overload
-def estimate(
-    source: Any,
-    selection: Selection | TunedSelection | Model,
-    *,
-    epsilon: Price,
-    delta: Price = 0,
-    assumptions: Assumptions | None = None,
-    level: float = 0.95,
-    intervals: IntervalKind = "plain",
-    noise: NoiseKind | None = None,
-    scale: Literal["response"] = "response",
-    ledger: LedgerPlace | None = None,
-    data: str = "",
-    analyst: str = "",
-) -> Coefficients: ...
-
-
-@overload
-def estimate(
-    source: Any,
-    selection: Selection | TunedSelection | Model,
-    *,
-    epsilon: Price,
-    delta: Price = 0,
-    assumptions: Assumptions | None = None,
-    level: float = 0.95,
-    intervals: IntervalKind = "plain",
-    noise: NoiseKind | None = None,
-    scale: Literal["odds"],
-    ledger: LedgerPlace | None = None,
-    data: str = "",
-    analyst: str = "",
-) -> OddsRatios: ...
+from dpselect.use.order import Estimating, order_estimate
+from dpselect.use.spend import spend
 
 
 def estimate(
     source: Any,
-    selection: Selection | TunedSelection | Model,
+    selection: Selection | Model,
     *,
     epsilon: Price,
     delta: Price = 0,
-    assumptions: Assumptions | None = None,
+    study: Study | None = None,
     level: float = 0.95,
-    intervals: IntervalKind = "plain",
     noise: NoiseKind | None = None,
-    scale: Scale = "response",
+    family: FamilyName = "gaussian",
     ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
-) -> Coefficients | OddsRatios:
+) -> Estimate:
     """Coefficients of a model with intervals, with a differential-privacy guarantee.
 
     Example: `estimate(moments, selection, epsilon=1.0, delta=1e-6)`. `source` is moments that `gather` returned, or anything that
-    `gather` reads. `selection` is what `select` or `select_tuned` returned (under the bounds that were stated, not bought),
-    or a model settled without looking at the rows: names of columns or variables, and then `assumptions` too. `epsilon` and
-    `delta` are the whole price; with delta 0 the noise is Laplace, else whichever of Laplace and Gaussian disturbs the
-    coefficients less, unless `noise` says. For a `Binary` response the coefficients are differences of chances; with scale="odds"
-    odds ratios come instead, from rows that are read again for a few noisy rounds of Newton's method under the one price.
+    `gather` reads. `selection` is what `select` returned, or a model settled without looking at the rows: names of columns or
+    variables, and then `study` too. `epsilon` and `delta` are the whole price; with delta 0 the noise is Laplace, else whichever of
+    Laplace and Gaussian disturbs the coefficients less, unless `noise` says. For a `Binary` response the coefficients are
+    differences of chances; with family="binomial" odds ratios come instead, from rows that are read again for a few noisy
+    rounds of Newton's method under the one price.
     """
-    stated, columns = _model(selection, assumptions)
-    account, selected = account_of(ledger, data, analyst), isinstance(selection, Selection | TunedSelection)
-    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "intervals": Intervals(level, intervals)}
-    if scale == "odds":
-        if noise == "laplace":
-            raise AssumptionError("noise is 'laplace'; the rounds of odds ratios have Gaussian noise: leave noise out.")
-        return release_odds(source, plan_odds(stated, columns, selected=selected, **asked), account)
-    if scale not in SCALES:
-        raise AssumptionError(f"scale is {scale!r}; it must be 'response' or 'odds'.")
-    plan = plan_estimate(stated, columns, noise=noise, selected=selected, **asked)
-    return release_estimate(gather_table(source, stated), plan, account)
+    stated, columns = _model(selection, study)
+    budget = Budget(epsilon, delta)
+    asked = Estimating(
+        price=budget,
+        level=as_level(level),
+        family=family_of(family),
+        noise=noise,
+        columns=columns,
+        selected=isinstance(selection, Selection),
+    )
+    found = spend(order_estimate(stated, budget, asked), source, account_of(ledger, data, analyst)).coefficients
+    assert found is not None
+    return found
 
 
-def _model(
-    selection: Selection | TunedSelection | Model, assumptions: Assumptions | None
-) -> tuple[Assumptions, tuple[int, ...]]:
-    """The assumptions to estimate under, and the columns."""
-    if isinstance(selection, TunedSelection):
-        stated, columns = selection.stated, selection.columns
-    elif isinstance(selection, Selection):
-        stated, columns = selection.assumptions, selection.columns
-        if selection.recipe.paid_before:
-            # Bought bounds clip the response, which is good for choosing and false for estimating.
-            if assumptions is None or assumptions.columns != stated.columns:
-                raise AssumptionError(
-                    "The bounds of this selection were bought for the choice; estimate with what select_tuned returned, or with "
-                    "assumptions= as they were stated."
-                )
-            stated = assumptions
-    elif assumptions is None:
-        raise AssumptionError("A model given by names needs assumptions as well: estimate(..., assumptions=...).")
-    else:
-        return assumptions, columns_of(candidates_for(assumptions, [selection]).mask(0))
-    if assumptions is not None and assumptions.hash != stated.hash:
-        raise AssumptionError("The selection was made under other assumptions; leave assumptions out, or select again.")
-    return stated, columns
+def _model(selection: Selection | Model, study: Study | None) -> tuple[Study, tuple[int, ...]]:
+    """The study to estimate under, and the columns."""
+    if isinstance(selection, Selection):
+        if study is not None and study.hash != selection.study.hash:
+            raise StudyError("The selection was made under another study; leave study out, or select again.")
+        return selection.study, selection.columns
+    if study is None:
+        raise StudyError("A model given by names needs a study as well: estimate(..., study=...).")
+    return study, columns_of(candidates_for(study, [selection]).mask(0))

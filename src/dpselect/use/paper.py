@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dpselect.assume.models.budget import Budget, Price
-from dpselect.assume.models.candidates import Candidates
-from dpselect.assume.models.choice import Choice, Mechanism
-from dpselect.assume.models.penalty import Penalty
-from dpselect.assume.models.subsets import Model, Subsets
-from dpselect.assume.study.neighbors import Neighbors
-from dpselect.assume.study.paper_setting import plain_assumptions
+from dpselect.assume.budget import Budget, Neighbors, Price
+from dpselect.assume.candidates import Candidates, Model, Subsets
+from dpselect.assume.penalty import Penalty
+from dpselect.assume.recipe import Choice, Mechanism
+from dpselect.assume.study import plain_study
 from dpselect.gather.sources.arrays import named_matrix
 from dpselect.release.account import LedgerPlace, account_of
 from dpselect.release.selection import Selection
@@ -38,9 +36,9 @@ def pcls(
     and phi must be stated without looking at the data. The candidates are all non-empty sets of columns unless given.
     """
     matrix, listed = named_matrix(X, names)
-    assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
+    study = plain_study(listed, r=r, R=R, neighbors=neighbors)
     choice = Choice("pcls", mechanism, candidates, phi)
-    return choose_model((matrix, y), assumptions, choice, Budget(epsilon), account_of(ledger))
+    return choose_model((matrix, y), study, choice, Budget(epsilon), account_of(ledger))
 
 
 def pcpl(
@@ -65,6 +63,6 @@ def pcpl(
     sensitivity, half pays for the choice; `as_printed` uses the paper's looser form of that bound.
     """
     matrix, listed = named_matrix(X, names)
-    assumptions = plain_assumptions(listed, r=r, R=R, neighbors=neighbors)
+    study = plain_study(listed, r=r, R=R, neighbors=neighbors)
     choice = Choice("pcpl", mechanism, candidates, phi, as_printed)
-    return choose_model((matrix, y), assumptions, choice, Budget(epsilon, delta), account_of(ledger))
+    return choose_model((matrix, y), study, choice, Budget(epsilon, delta), account_of(ledger))

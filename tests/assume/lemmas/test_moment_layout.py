@@ -3,16 +3,16 @@ import itertools
 import numpy as np
 import pytest
 
-from dpselect.assume.lemmas.moment_layout import entry_patterns, known_part, moment_layout
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.lemmas.moments import entry_patterns, known_part, moment_layout
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import StudyError
 
 PREDICTORS = [Numeric("u", -1, 1), Categorical("sex", ["f", "m"]), Categorical("county", ["a", "b", "c"])]
 
 
-def study(**kwargs):
-    return Assumptions(Numeric("y", -1, 1), PREDICTORS, **kwargs)
+def a_study(**kwargs):
+    return Study(Numeric("y", -1, 1), PREDICTORS, **kwargs)
 
 
 def design_row(columns, u, sex, county, y, missing=False):
@@ -37,8 +37,8 @@ def model_row(layout, row):
 @pytest.mark.parametrize("columns", [(0, 1, 2, 3, 4), (0, 2), (0, 3), (1, 2, 3, 4), (2,), (0,), ()])
 def test_entries_and_what_is_known_make_up_every_table(columns, neighbors, missing):
     """Random tables: cells said to be equal are equal, and entries times patterns plus the known part is sum zz'."""
-    assumptions = study(neighbors=neighbors, missing=missing)
-    layout = moment_layout(assumptions, columns)
+    study = a_study(neighbors=neighbors, missing=missing)
+    layout = moment_layout(study, columns)
     generator = np.random.default_rng(1)
     rows = [
         design_row(columns, u, sex, county, y, gone and missing == "zero-row")
@@ -61,23 +61,23 @@ def test_entries_and_what_is_known_make_up_every_table(columns, neighbors, missi
 
 
 def test_kinds_follow_the_model():
-    assumptions = study()
-    assert moment_layout(assumptions, range(5)).kinds == ("constant", "number", "sign", "level", "level", "number")
-    assert moment_layout(assumptions, [0, 3]).kinds == ("constant", "sign", "number")
-    assert moment_layout(assumptions, [2]).kinds == ("number", "number")
+    study = a_study()
+    assert moment_layout(study, range(5)).kinds == ("constant", "number", "sign", "level", "level", "number")
+    assert moment_layout(study, [0, 3]).kinds == ("constant", "sign", "number")
+    assert moment_layout(study, [2]).kinds == ("number", "number")
 
 
 def test_known_and_repeated_products_get_no_noise_of_their_own():
-    layout = moment_layout(study(), range(5))
+    layout = moment_layout(a_study(), range(5))
     listed = list(itertools.chain.from_iterable(layout.entries))
     assert (0, 0) not in listed and (2, 2) not in listed  # the number of rows, and a square of signs
     assert (3, 4) not in listed  # two levels of one category
     assert ((0, 3), (3, 3)) in layout.entries
-    private = moment_layout(study(neighbors="add-remove-one"), range(5))
+    private = moment_layout(a_study(neighbors="add-remove-one"), range(5))
     assert ((0, 0), (2, 2)) in private.entries
-    assert () in moment_layout(study(neighbors="add-remove-one"), [1]).entries
+    assert () in moment_layout(a_study(neighbors="add-remove-one"), [1]).entries
 
 
 def test_a_column_that_is_not_there_is_refused():
-    with pytest.raises(AssumptionError, match="does not have"):
-        moment_layout(study(), [7])
+    with pytest.raises(StudyError, match="does not have"):
+        moment_layout(a_study(), [7])

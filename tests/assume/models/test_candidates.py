@@ -1,10 +1,13 @@
+from itertools import pairwise
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.models.candidates import CandidateList, SubsetRule, all_subsets, columns_of, mask_of
-from dpselect.errors import AssumptionError
+from dpselect.assume.candidates import CandidateList, SubsetRule, all_subsets, columns_of, mask_of
+from dpselect.errors import StudyError
 
 
 def brute_force(rule: SubsetRule) -> list[int]:
@@ -14,7 +17,9 @@ def brute_force(rule: SubsetRule) -> list[int]:
         chosen = [term for t, term in enumerate(rule.terms) if code >> t & 1]
         size = sum(term.bit_count() for term in chosen)
         mask = rule.always | sum(chosen)
-        if (rule.max_size is None or size <= rule.max_size) and (mask or rule.empty):
+        one_each = all(sum(code >> t & 1 for t in group) == 1 for group in rule.one_of)
+        small = rule.max_size is None or size <= rule.max_size
+        if small and len(chosen) >= rule.at_least and one_each and (mask or rule.empty):
             found.append(mask)
     return found
 
@@ -29,9 +34,14 @@ def rules(draw):
     always = draw(st.sampled_from([0, 1 << width]))
     width += int(always > 0)
     max_size = draw(st.one_of(st.none(), st.integers(1, 10)))
-    empty = draw(st.booleans())
-    possible = always or empty or max_size is None or max_size >= min(sizes)
-    return SubsetRule(width, tuple(terms), always, max_size, empty or not possible)
+    at_least = draw(st.integers(0, 3))
+    # Groups of neighbours, whose order is that of the binary number.
+    cuts = sorted(draw(st.sets(st.integers(0, len(sizes)), max_size=3)))
+    one_of = tuple(tuple(range(start, stop)) for start, stop in pairwise(cuts))
+    try:
+        return SubsetRule(width, tuple(terms), always, max_size, draw(st.booleans()), at_least, one_of)
+    except StudyError:
+        return SubsetRule(width, tuple(terms), always, max_size, empty=True)
 
 
 @settings(derandomize=True)
@@ -45,12 +55,14 @@ def test_a_rule_counts_walks_and_indexes_what_brute_force_lists(rule):
     assert [rule[i] for i in range(len(expected))] == [columns_of(mask) for mask in expected]
     assert rule.sizes().tolist() == [mask.bit_count() for mask in expected]
     assert rule.largest() == max(mask.bit_count() for mask in expected)
+    assert all(mask in rule for mask in expected)
 
 
 @settings(derandomize=True)
 @given(rules(), st.integers(0, 2**20))
 def test_what_is_no_candidate_has_no_place(rule, mask):
     if mask not in brute_force(rule):
+        assert mask not in rule
         with pytest.raises(ValueError, match=r"columns|candidate"):
             rule.index(mask)
 
@@ -65,7 +77,7 @@ def test_all_subsets_are_the_masks_in_integer_order():
 
 def test_a_size_is_kept_as_what_json_can_write():
     assert type(SubsetRule(3, (1, 2, 4), max_size=np.int64(2)).max_size) is int
-    with pytest.raises(AssumptionError, match="max_size is True; it must be a whole number"):
+    with pytest.raises(StudyError, match="max_size is True; it must be a whole number"):
         SubsetRule(3, (1, 2, 4), max_size=True)
 
 
@@ -81,13 +93,28 @@ def test_more_candidates_than_can_be_listed_can_still_be_counted_and_indexed():
     assert rule.count == 2**100 - 1
     assert rule.mask(2**99) == 2**99 + 1
     assert rule.index(2**99 + 1) == 2**99
-    with pytest.raises(AssumptionError, match="max_size"):
+    with pytest.raises(StudyError, match="max_size"):
         rule.masks()
+
+
+def test_thousands_of_terms_are_counted_without_a_table():
+    terms = tuple(1 << j for j in range(4000))
+    assert SubsetRule(4000, terms).count == 2**4000 - 1
+    assert SubsetRule(4000, terms, at_least=2).count == 2**4000 - 4001
+    assert SubsetRule(4000, terms, max_size=3, at_least=2).count == comb(4000, 2) + comb(4000, 3)
+    assert 0b11 in SubsetRule(4000, terms, at_least=2)
+    assert 0b1 not in SubsetRule(4000, terms, at_least=2)
+
+
+def test_few_candidates_of_many_terms_are_listed_without_the_others():
+    """All but one of 60 terms: 61 candidates among 2^60 sets."""
+    rule = SubsetRule(60, tuple(1 << j for j in range(60)), at_least=59)
+    assert sorted(rule.masks().tolist()) == sorted({2**60 - 1, *(2**60 - 1 - (1 << j) for j in range(60))})
 
 
 def test_more_than_64_columns_are_refused_where_masks_are_listed():
     rule = SubsetRule(70, tuple(1 << j for j in range(70)), max_size=1)
-    with pytest.raises(AssumptionError, match="70 columns"):
+    with pytest.raises(StudyError, match="70 columns"):
         rule.masks()
 
 
@@ -102,7 +129,7 @@ def test_a_list_keeps_its_order():
     assert [listed[i] for i in range(3)] == [(1, 3), (0,), ()]
     assert listed.index(1) == 1
     assert listed.masks().dtype == np.uint64
-    assert listed.describe()["models"] == [[1, 3], [0], []]
+    assert listed.to_dict()["models"] == [[1, 3], [0], []]
 
 
 @pytest.mark.parametrize(
@@ -121,10 +148,16 @@ def test_a_list_keeps_its_order():
         (lambda: SubsetRule(2, (1, 2), max_size=-1), "max_size is -1"),
         (lambda: SubsetRule(2, (1, 2), max_size=0), "No candidate"),
         (lambda: SubsetRule(0, ()), "No candidate"),
+        (lambda: SubsetRule(2, (1, 2), at_least=3), "No candidate"),
+        (lambda: SubsetRule(2, (1, 2), max_size=1, at_least=2), "No candidate"),
+        (lambda: SubsetRule(2, (1, 2), at_least=-1), "at_least is -1"),
+        (lambda: SubsetRule(2, (1, 2), one_of=((),)), "of its own"),
+        (lambda: SubsetRule(2, (1, 2), one_of=((0,), (0, 1))), "of its own"),
+        (lambda: SubsetRule(2, (1, 2), one_of=((2,),)), "of its own"),
     ],
 )
 def test_impossible_candidates_are_refused_in_one_sentence(make, message):
-    with pytest.raises(AssumptionError, match=message):
+    with pytest.raises(StudyError, match=message):
         make()
 
 

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from dpselect.assume.candidates import Subsets, all_subsets, candidates_for
 from dpselect.assume.lemmas.sensitivity import loss_range, profile_change, profile_shift
-from dpselect.assume.models.candidates import all_subsets
-from dpselect.assume.models.penalty import (
+from dpselect.assume.penalty import (
     balanced_penalty,
     candidate_penalties,
     column_penalties,
@@ -14,11 +14,9 @@ from dpselect.assume.models.penalty import (
     profile_penalty,
     term_sizes,
 )
-from dpselect.assume.models.subsets import Subsets, candidates_for
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.paper_setting import plain_assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.study import Study, plain_study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import StudyError
 
 
 def test_criteria_are_what_they_are_known_for():
@@ -51,16 +49,16 @@ def test_a_candidate_pays_for_each_of_its_columns():
     ],
 )
 def test_impossible_penalties_are_refused_in_one_sentence(penalty, message):
-    with pytest.raises(AssumptionError, match=message):
+    with pytest.raises(StudyError, match=message):
         column_penalties(penalty, 2, 10)
 
 
 def test_bic_is_refused_where_the_number_of_rows_is_private():
-    with pytest.raises(AssumptionError, match="private"):
+    with pytest.raises(StudyError, match="private"):
         column_penalties("bic", 2, None)
 
 
-STUDY = plain_assumptions(list("abcdef"), r=2.5, R=2.5)
+STUDY = plain_study(list("abcdef"), r=2.5, R=2.5)
 SIX = all_subsets(6)
 
 
@@ -71,7 +69,7 @@ def test_the_default_penalty_is_the_noise_times_log_two_columns():
 
 
 def test_the_default_penalty_follows_the_units_of_the_response():
-    other = plain_assumptions(list("abcdef"), r=250, R=250)
+    other = plain_study(list("abcdef"), r=250, R=250)
     for epsilon in (0.1, 1.0, 10.0):
         ours = default_penalty(STUDY, SIX, epsilon, "pcls", 1000)
         assert default_penalty(other, SIX, epsilon, "pcls", 1000) == pytest.approx(1e4 * ours)
@@ -112,7 +110,7 @@ def test_pcpl_s_default_pays_for_privacy_once_a_term_and_for_the_sample_once_a_c
     assert profile_penalty(1.0, 63, 0.5, 50, 1e-6, columns=columns) == pytest.approx(columns * math.log(50))
 
 
-WAGES = Assumptions(
+WAGES = Study(
     response=Numeric("wage", 0, 100),
     predictors=[
         Numeric("age", 18, 65),

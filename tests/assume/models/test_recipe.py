@@ -1,19 +1,18 @@
 """What a recipe makes of its numbers before a row is read."""
 
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
-from dpselect.assume.lemmas.margins import margin_range
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.lemmas.sensitivity import margin_range
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.errors import StudyError
 
-STUDY = Assumptions(Numeric("y", 0, 1), [Numeric(f"x{j}", 0, 1) for j in range(6)])
+STUDY = Study(Numeric("y", 0, 1), [Numeric(f"x{j}", 0, 1) for j in range(6)])
 
 
 @pytest.mark.parametrize("epsilon", ["0.35", "1", "7"])
@@ -32,9 +31,9 @@ def test_a_step_stays_where_scores_are_exact():
 
 def test_votes_are_held_as_a_recipe_says_and_in_no_other_recipe():
     votes = make_recipe(STUDY, Choice("votes"), rows=1000, epsilon=1)
-    with pytest.raises(AssumptionError, match="says how they are held"):
+    with pytest.raises(StudyError, match="says how they are held"):
         replace(votes, votes=None)
-    with pytest.raises(AssumptionError, match="no other recipe does"):
+    with pytest.raises(StudyError, match="no other recipe does"):
         replace(make_recipe(STUDY, Choice("pcls"), rows=1000, epsilon=1), votes=votes.votes)
 
 

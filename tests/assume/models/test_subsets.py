@@ -1,16 +1,15 @@
 import pytest
 
-from dpselect.assume.models.candidates import CandidateList, all_subsets
-from dpselect.assume.models.subsets import Subsets, candidates_for, variables_of
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.candidates import CandidateList, Subsets, all_subsets, candidates_for, variables_of
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import StudyError
 
-STUDY = Assumptions(
+STUDY = Study(
     Numeric("price", 0, 1), [Numeric("size", 0, 1), Categorical("county", ["a", "b", "c"]), Numeric("age", 0, 1)]
 )
 # columns: 0 intercept, 1 size, 2 county[b], 3 county[c], 4 age
-CANDIDATE = Assumptions(STUDY.response, STUDY.predictors, intercept="candidate")
+CANDIDATE = Study(STUDY.response, STUDY.predictors, intercept="candidate")
 
 
 def models(study, wanted=None):
@@ -51,6 +50,19 @@ def test_variables_can_be_always_in_by_name_or_place():
         assert all({0, 2, 3} <= set(model) for model in models(STUDY, Subsets(always=always)))
 
 
+def test_at_least_counts_terms_and_not_columns():
+    found = models(STUDY, Subsets(at_least=2))
+    assert found == [(0, 1, 2, 3), (0, 1, 4), (0, 2, 3, 4), (0, 1, 2, 3, 4)]
+    assert models(STUDY, Subsets(at_least=1, always=("size",))) == [(0, 1, 2, 3), (0, 1, 4), (0, 1, 2, 3, 4)]
+
+
+def test_exactly_one_of_a_group_is_in():
+    assert models(STUDY, Subsets(one_of=(("size", "county"),))) == [(0, 1), (0, 2, 3), (0, 1, 4), (0, 2, 3, 4)]
+    for group in (("size", "county[b]"), ("intercept", "age")):
+        with pytest.raises(StudyError, match="is no term that competes"):
+            models(STUDY, Subsets(one_of=(group,)))
+
+
 def test_a_list_of_models_by_names_or_places_gets_the_constant_intercept():
     found = candidates_for(STUDY, [["size"], ["county", "age"], [4]])
     assert isinstance(found, CandidateList)
@@ -59,19 +71,19 @@ def test_a_list_of_models_by_names_or_places_gets_the_constant_intercept():
 
 def test_ready_made_candidates_must_fit_the_study():
     assert candidates_for(STUDY, all_subsets(5)).count == 31
-    with pytest.raises(AssumptionError, match="3 columns"):
+    with pytest.raises(StudyError, match="3 columns"):
         candidates_for(STUDY, all_subsets(3))
 
 
 @pytest.mark.parametrize("wanted", [[["sizes"]], [[9]], [[-1]]])
 def test_an_unknown_column_is_named_with_the_known_ones(wanted):
-    with pytest.raises(AssumptionError, match="the columns are intercept, size"):
+    with pytest.raises(StudyError, match="the columns are intercept, size"):
         candidates_for(STUDY, wanted)
 
 
 @pytest.mark.parametrize("model", ["size", 3, None])
 def test_a_bare_name_or_number_is_not_a_model(model):
-    with pytest.raises(AssumptionError, match="list of columns"):
+    with pytest.raises(StudyError, match="list of columns"):
         candidates_for(STUDY, [model])
 
 

@@ -5,18 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from dpselect import Assumptions, Numeric
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.models.subsets import Subsets
-from dpselect.assume.models.visible import visible_share
-from dpselect.gather.block_table import gather_blocks
-from dpselect.gather.table import gather_table
+from dpselect import Numeric, Study
+from dpselect.assume.candidates import Subsets
+from dpselect.assume.recipe import Choice, make_recipe, visible_share
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.check.probabilities import score_probabilities
 
-STUDY = Assumptions(Numeric("y", -4, 4), [Numeric(f"x{j}", -1, 1) for j in range(6)])
+STUDY = Study(Numeric("y", -4, 4), [Numeric(f"x{j}", -1, 1) for j in range(6)])
 
 
 def recipe_for(method, rows, epsilon, study=STUDY):
@@ -29,9 +27,9 @@ def chance_of_x0(recipe, rows, share, rng):
     x = rng.uniform(-1, 1, (rows, 6))
     y = 2 * (math.sqrt(3 * share) * x[:, 0] + math.sqrt(1 - share) * rng.normal(size=rows))
     if recipe.votes is None:
-        sums = gather_table((x, y), STUDY)
+        sums = gather((x, y), STUDY)
     else:
-        sums, _ = gather_blocks((x, y), STUDY, recipe.votes.blocks, recipe.votes.partitions)
+        sums = gather((x, y), STUDY, BlockSummary(STUDY, recipe.votes.blocks, recipe.votes.partitions))
     chances = score_probabilities(penalize(minimize(sums, recipe), recipe), recipe)
     return chances[recipe.candidates.masks() & np.uint64(2) != 0].sum()
 
@@ -60,5 +58,5 @@ def test_where_nothing_can_be_seen_it_is_one_and_where_rows_are_private_it_is_no
     assert 0 < visible_share(recipe_for("pcpl", 5000, 2), 30.0) < 0.1
     assert visible_share(recipe_for("pcls", 20, 0.01), 1.0) == 1
     assert visible_share(recipe_for("votes", 20, 0.01), 1.0) == 1
-    hidden = Assumptions(STUDY.response, STUDY.predictors, neighbors="add-remove-one")
+    hidden = Study(STUDY.response, STUDY.predictors, neighbors="add-remove-one")
     assert visible_share(recipe_for("pcls", None, 1, hidden), 1.0) is None

@@ -4,10 +4,13 @@ import itertools
 import math
 
 import pytest
+from msgspec.structs import replace
 
-from dpselect.assume.models import vote_rule as module
-from dpselect.assume.models.vote_rule import (
+from dpselect.assume import vote_rule as module
+from dpselect.assume.lemmas.sensitivity import margin_range
+from dpselect.assume.vote_rule import (
     VoteRule,
+    clear_directions,
     expected_nats,
     ridge_for,
     spread,
@@ -15,7 +18,7 @@ from dpselect.assume.models.vote_rule import (
     vote_rule,
     wanted_size,
 )
-from dpselect.errors import AssumptionError
+from dpselect.errors import StudyError
 
 
 def size(rows: int, rule: VoteRule) -> float:
@@ -23,7 +26,7 @@ def size(rows: int, rule: VoteRule) -> float:
 
 
 def share(rule: VoteRule) -> float:
-    return rule.threshold / (rule.blocks * rule.partitions)
+    return rule.threshold_share
 
 
 @pytest.mark.parametrize(
@@ -35,16 +38,15 @@ def test_there_is_a_rule_for_any_facts(rows: int, columns: int, terms: int, epsi
     assert 1 <= rule.blocks <= max(rows, 1)
     assert 2 <= rule.partitions <= 32
     assert 0 <= rule.ridge <= 2.4
-    assert 1 <= rule.threshold <= max(0.45 * rule.blocks * rule.partitions, 1)
+    assert rule.threshold == 1 or 0 < rule.threshold_share <= 0.45
     assert rule.price >= 0
     assert math.isfinite(rule.price)
-    assert rule.dead_zone == 0
     assert size(rows, rule) <= 2**21
 
 
 def test_the_paper_study_as_measured() -> None:
     rule = vote_rule(1000, 7, 6, 1.0)
-    assert (rule.blocks, rule.partitions, rule.threshold) == (114, 25, 476)
+    assert (rule.blocks, rule.partitions, rule.threshold) == (114, 25, 30_442)
     assert (rule.ridge, rule.price) == (pytest.approx(0.0816, abs=1e-4), pytest.approx(0.3712, abs=1e-4))
 
 
@@ -104,7 +106,7 @@ def test_a_term_is_dearer_among_many() -> None:
     [(0, 2, 1, 1.0), (10, 0, 1, 1.0), (10, 2, 0, 1.0), (10, 2, 1, 0.0), (10, 2, 1, math.nan), (10, 2, 1, math.inf)],
 )
 def test_facts_that_cannot_be_are_refused(facts: tuple[int, int, int, float]) -> None:
-    with pytest.raises(AssumptionError):
+    with pytest.raises(StudyError):
         vote_rule(*facts)
 
 
@@ -146,21 +148,41 @@ def test_memory_is_saved_by_partitions_first_and_none_is_left_unused(monkeypatch
     assert vote_rule(10**6, 201, 200, 1.0).blocks > much.blocks and much.partitions == 2
 
 
-GOOD = {"blocks": 10, "partitions": 2, "dead_zone": 0.0, "ridge": 0.1, "threshold": 5, "price": 1.0}
+GOOD = {"blocks": 10, "partitions": 2, "ridge": 0.1, "threshold": 5, "price": 1.0}
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         *({name: value} for name in ("blocks", "partitions", "threshold") for value in (0, -1, True, 1.5, "1", 2**31)),
-        *({name: value} for name in ("dead_zone", "ridge", "price") for value in (-0.1, math.nan, 1.1e6, True, "1")),
+        *({name: value} for name in ("ridge", "price") for value in (-0.1, math.nan, 1.1e6, True, "1")),
         {"statistic": 3},
         {"statistic": None},
     ],
 )
 def test_a_rule_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
     """Rules come from reports too, which anybody may have edited."""
-    with pytest.raises(AssumptionError, match="of a rule for votes"):
+    with pytest.raises(StudyError, match="of a rule for votes"):
         VoteRule(**{**GOOD, **wrong})
     assert VoteRule(**GOOD).to_dict() == GOOD
     assert VoteRule(**GOOD, statistic="signs of X'y").to_dict() == {**GOOD, "statistic": "signs of X'y"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "told"), [(36_337, 1.0, True), (36_337, 0.05, False), (1000, 1.0, False), (4000, 5.0, True)]
+)
+def test_directions_are_told_where_they_cost_nothing(rows: int, epsilon: float, told: bool) -> None:
+    rule = vote_rule(rows, 13, 12, epsilon)
+    nats, few = expected_nats(12)[1], math.sqrt(12)
+    ratio = epsilon * rule.threshold / (margin_range(rule.partitions) * (nats + few * math.log(2)))
+    assert clear_directions(rule, (1,) * 12, epsilon) == told == (ratio >= 0.85)
+
+
+def test_more_columns_a_term_ask_for_a_higher_threshold() -> None:
+    rule = vote_rule(9000, 13, 12, 1.0)
+    highest = [
+        next(t for t in range(1, 10**5) if clear_directions(replace(rule, threshold=t), (width,) * 12, 1.0))
+        for width in (1, 2, 8)
+    ]
+    assert highest == sorted(set(highest))
+    assert not clear_directions(rule, (), 1.0)

@@ -2,11 +2,9 @@ import builtins
 
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.formula import from_formula
-from dpselect.assume.study.study_file import parse_assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import StudyError
 
 VARIABLES = [
     Numeric("price", 0, 1000),
@@ -18,7 +16,7 @@ VARIABLES = [
 
 
 def columns(formula: str, **settings) -> list[str]:
-    return [column.name for column in from_formula(formula, VARIABLES, **settings).columns]
+    return [column.name for column in Study.from_formula(formula, VARIABLES, **settings).columns]
 
 
 @pytest.mark.parametrize(
@@ -44,25 +42,25 @@ def test_formulas_become_terms(formula, expected):
 
 
 def test_variables_that_a_formula_does_not_use_are_left_out():
-    assert [variable.name for variable in from_formula("price ~ year", VARIABLES).predictors] == ["year"]
+    assert [variable.name for variable in Study.from_formula("price ~ year", VARIABLES).predictors] == ["year"]
 
 
 def test_a_formula_of_plain_names_is_the_study_without_one():
-    plain = Assumptions(VARIABLES[0], [VARIABLES[1], VARIABLES[4]], missing="zero-row")
-    assert from_formula("price ~ size + county", VARIABLES, missing="zero-row").hash == plain.hash
+    plain = Study(VARIABLES[0], [VARIABLES[1], VARIABLES[4]], missing="zero-row")
+    assert Study.from_formula("price ~ size + county", VARIABLES, missing="zero-row").hash == plain.hash
 
 
 def test_the_intercept_may_be_a_candidate():
-    assert from_formula("price ~ size", VARIABLES, intercept="candidate").intercept == "candidate"
-    with pytest.raises(AssumptionError, match="disagree"):
-        from_formula("price ~ 0 + size", VARIABLES, intercept="always")
-    with pytest.raises(AssumptionError, match="disagree"):
-        from_formula("price ~ size", VARIABLES, intercept="none")
+    assert Study.from_formula("price ~ size", VARIABLES, intercept="candidate").intercept == "candidate"
+    with pytest.raises(StudyError, match="disagree"):
+        Study.from_formula("price ~ 0 + size", VARIABLES, intercept="always")
+    with pytest.raises(StudyError, match="disagree"):
+        Study.from_formula("price ~ size", VARIABLES, intercept="none")
 
 
 @pytest.mark.parametrize("function", ["scale", "center", "poly", "bs", "cs", "standardize"])
 def test_transforms_that_learn_from_rows_are_refused_with_the_reason(function):
-    with pytest.raises(AssumptionError, match=rf"{function}\(\.\.\.\), which learns from the rows"):
+    with pytest.raises(StudyError, match=rf"{function}\(\.\.\.\), which learns from the rows"):
         columns(f"price ~ {function}(size, 3)")
 
 
@@ -89,8 +87,8 @@ def test_transforms_that_learn_from_rows_are_refused_with_the_reason(function):
     ],
 )
 def test_formulas_that_cannot_be_are_refused_in_one_sentence(formula, sentence):
-    with pytest.raises(AssumptionError, match=sentence) as caught:
-        from_formula(formula, VARIABLES)
+    with pytest.raises(StudyError, match=sentence) as caught:
+        Study.from_formula(formula, VARIABLES)
     assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value) and str(caught.value).endswith(".")
 
 
@@ -113,11 +111,11 @@ upper = 2000
 
 
 def test_a_study_file_may_have_a_formula():
-    study = parse_assumptions(STUDY)
-    assert study == from_formula("price ~ size + size:year", VARIABLES, missing="midpoint")
-    assert parse_assumptions(STUDY.replace("price ~", "price ~ 0 +")).intercept == "none"
-    with pytest.raises(AssumptionError, match="both a formula and terms"):
-        parse_assumptions('terms = ["size"]\n' + STUDY)
+    study = Study.parse(STUDY)
+    assert study == Study.from_formula("price ~ size + size:year", VARIABLES, missing="midpoint")
+    assert Study.parse(STUDY.replace("price ~", "price ~ 0 +")).intercept == "none"
+    with pytest.raises(StudyError, match="both a formula and terms"):
+        Study.parse('terms = ["size"]\n' + STUDY)
 
 
 def test_without_formulaic_the_sentence_says_how_to_get_it(monkeypatch):
@@ -129,5 +127,5 @@ def test_without_formulaic_the_sentence_says_how_to_get_it(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(AssumptionError, match=r"pip install 'dpselect\[formulas\]'"):
-        from_formula("price ~ size", VARIABLES)
+    with pytest.raises(StudyError, match=r"pip install 'dpselect\[formulas\]'"):
+        Study.from_formula("price ~ size", VARIABLES)

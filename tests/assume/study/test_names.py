@@ -6,11 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.names import LONGEST_NAME, check_name, is_printable, shown
-from dpselect.assume.study.study_file import parse_assumptions, toml
-from dpselect.assume.study.variables import Binary, Categorical, Numeric, variable_from_dict
-from dpselect.errors import AssumptionError
+from dpselect.assume.study import Study
+from dpselect.assume.study_file import toml
+from dpselect.assume.variables import (
+    MAX_NAME_LENGTH,
+    Binary,
+    Categorical,
+    Numeric,
+    check_name,
+    is_printable,
+    shown,
+    variable_from_dict,
+)
+from dpselect.errors import StudyError
 
 HOSTILE = [
     "a\nb",
@@ -28,11 +36,11 @@ HOSTILE = [
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_that_cannot_be_printed_are_refused_in_one_printable_sentence(name):
     for state in (check_name, Numeric, lambda each: Binary(each, [0, 1]), lambda each: Categorical(each, ["u", "v"])):
-        with pytest.raises(AssumptionError, match="cannot be printed: rename the column") as caught:
+        with pytest.raises(StudyError, match="cannot be printed: rename the column") as caught:
             state(name)
         assert is_printable(str(caught.value))
-    with pytest.raises(AssumptionError, match="cannot be printed"):
-        Assumptions(Numeric("y", 0, 1), [Numeric("a", 0, 1)], person=name, max_rows_per_person=1)
+    with pytest.raises(StudyError, match="cannot be printed"):
+        Study(Numeric("y", 0, 1), [Numeric("a", 0, 1)], person=name, max_rows_per_person=1)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +51,11 @@ def test_names_that_people_use_are_taken(name):
 
 
 def test_long_names_and_levels_are_refused_shortly():
-    for state in (lambda: Numeric("a" * (LONGEST_NAME + 1)), lambda: Categorical("c", ["u", "v" * 1001])):
-        with pytest.raises(AssumptionError) as caught:
+    for state in (lambda: Numeric("a" * (MAX_NAME_LENGTH + 1)), lambda: Categorical("c", ["u", "v" * 1001])):
+        with pytest.raises(StudyError) as caught:
             state()
         assert len(str(caught.value)) < 300
-    with pytest.raises(AssumptionError, match="must be text"):
+    with pytest.raises(StudyError, match="must be text"):
         Categorical("c", ["u", "\ud800"])
 
 
@@ -104,25 +112,25 @@ upper = 1
     ],
 )
 def test_study_files_with_values_of_a_wrong_type_end_in_one_sentence(line, sentence):
-    with pytest.raises(AssumptionError, match=sentence) as caught:
-        parse_assumptions(STUDY.format(line))
+    with pytest.raises(StudyError, match=sentence) as caught:
+        Study.parse(STUDY.format(line))
     assert is_printable(str(caught.value)) and len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize("values", [None, [], 7, "text", {"name": "a", "lower": [], "upper": 1}, {"name": []}])
 def test_variables_of_a_wrong_type_end_in_one_sentence(values):
-    with pytest.raises(AssumptionError):
+    with pytest.raises(StudyError):
         variable_from_dict(values)
-    with pytest.raises(AssumptionError):
-        Assumptions.from_dict({"response": {"name": "y"}, "predictors": [values]})
+    with pytest.raises(StudyError):
+        Study.from_dict({"response": {"name": "y"}, "predictors": [values]})
     for whole in (values, {"response": values, "predictors": []}, {"response": {"name": "y"}, "predictors": values}):
         if whole != {"response": {"name": "y"}, "predictors": []}:
-            with pytest.raises(AssumptionError):
-                Assumptions.from_dict(whole)
+            with pytest.raises(StudyError):
+                Study.from_dict(whole)
 
 
 def test_products_of_categories_are_counted_before_they_are_listed():
     levels = [f"level {i}" for i in range(1000)]
     predictors = [Categorical(name, levels) for name in "abcd"]
-    with pytest.raises(AssumptionError, match="996,005,996,001 columns, and the most is 4,000"):
-        Assumptions(Numeric("y", 0, 1), predictors, terms=[["a", "b", "c", "d"]])
+    with pytest.raises(StudyError, match="996,005,996,001 columns, and the most is 4,000"):
+        Study(Numeric("y", 0, 1), predictors, terms=[["a", "b", "c", "d"]])

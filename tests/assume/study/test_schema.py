@@ -6,16 +6,18 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.schema import study_schema
-from dpselect.assume.study.study_file import format_assumptions, parse_assumptions
-from dpselect.assume.study.variables import Binary, Categorical, Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.study import Study, study_schema
+from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.errors import StudyError
 
 VALIDATOR = jsonschema.Draft202012Validator(study_schema())
-STUDY = Assumptions(
+STUDY = Study(
     Binary("dead", ["no", "yes"], reason="the register"),
-    [Numeric("age", 0, 110, unit="years"), Numeric("dose"), Categorical("arm", [1, 2], 2, level_labels=["old", "new"])],
+    [
+        Numeric("age", 0, 110, unit="years"),
+        Numeric("dose"),
+        Categorical("arm", [1, 2], 2, category_labels=["old", "new"]),
+    ],
     terms=["dose", "age", ["age", "arm"]],
     person="patient",
     max_rows_per_person=3,
@@ -28,14 +30,14 @@ def test_the_schema_is_one():
 
 
 def test_what_is_written_fits_the_schema():
-    assert list(VALIDATOR.iter_errors(tomllib.loads(format_assumptions(STUDY)))) == []
+    assert list(VALIDATOR.iter_errors(tomllib.loads(STUDY.text()))) == []
 
 
 def test_the_schema_knows_every_setting_and_every_word():
-    known = study_schema()["properties"]
-    assert set(known) == {*Assumptions.__slots__, "formula"}
-    words = set(known["response"]["properties"])
-    assert words == {name for each in (STUDY.response, *STUDY.predictors) for name in each.to_dict()} | {"label"}
+    parts = study_schema()["$defs"]
+    assert set(parts["Study"]["properties"]) == {*Study.__struct_fields__, "formula"}
+    for variable in (STUDY.response, *STUDY.predictors):
+        assert set(variable.to_dict()) <= set(parts[type(variable).__name__]["properties"])
 
 
 def test_the_guides_study_fits():
@@ -52,8 +54,8 @@ GOOD = '[response]\nname = "y"\nlower = 0\nupper = 1\n[[predictors]]\nname = "x"
     [
         GOOD + "lower = 0\n",
         GOOD + 'lower = "?"\nupper = 1\n',
-        GOOD + 'levels = ["one"]\n',
-        GOOD + 'levels = ["u", "v"]\nlower = 0\nupper = 1\n',
+        GOOD + 'categories = ["one"]\n',
+        GOOD + 'categories = ["u", "v"]\nlower = 0\nupper = 1\n',
         GOOD + 'colour = "red"\n',
         'missing = "guess"\n' + GOOD,
         "nonsense = 1\n" + GOOD,
@@ -61,6 +63,6 @@ GOOD = '[response]\nname = "y"\nlower = 0\nupper = 1\n[[predictors]]\nname = "x"
     ],
 )
 def test_what_the_reader_refuses_the_schema_refuses(text):
-    with pytest.raises(AssumptionError):
-        parse_assumptions(text)
+    with pytest.raises(StudyError):
+        Study.parse(text)
     assert list(VALIDATOR.iter_errors(tomllib.loads(text))) != []

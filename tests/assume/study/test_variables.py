@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.assume.study.variables import GRID, Binary, Categorical, Numeric, variable_from_dict
-from dpselect.errors import AssumptionError
+from dpselect.assume.variables import GRID, Binary, Categorical, Numeric, variable_from_dict
+from dpselect.errors import StudyError
 
 
 def test_a_number_knows_its_middle_and_half_width():
@@ -41,13 +41,13 @@ def test_the_reference_is_the_first_level_unless_named():
         (lambda: Categorical("c", [True, False]), "all strings"),
         (lambda: Categorical("c", ["a", "b"], "z"), "'z' is not a level"),
         (lambda: variable_from_dict({"name": "a", "lower": 0}), "lower and upper"),
-        (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "levels": ["x", "y"]}), "both"),
+        (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "categories": ["x", "y"]}), "both"),
         (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "color": "red"}), "color"),
         (lambda: variable_from_dict({"lower": 0}), "non-empty"),
     ],
 )
 def test_impossible_statements_are_refused_in_one_sentence(make, message):
-    with pytest.raises(AssumptionError, match=message):
+    with pytest.raises(StudyError, match=message):
         make()
 
 
@@ -62,9 +62,9 @@ def test_a_number_may_leave_its_bounds_open_and_says_so_when_they_are_needed():
     size = Numeric("size")
     assert not size.bounded
     assert variable_from_dict(size.to_dict()) == size
-    with pytest.raises(AssumptionError, match="'size' has no bounds"):
+    with pytest.raises(StudyError, match="'size' has no bounds"):
         size.scale  # noqa: B018
-    with pytest.raises(AssumptionError, match="one bound"):
+    with pytest.raises(StudyError, match="one bound"):
         Numeric("size", lower=0)
 
 
@@ -72,7 +72,7 @@ def test_a_binary_variable_is_zero_and_one():
     died = Binary("died", ["no", "yes"])
     assert (died.bounds, died.middle, died.half_width, died.scale) == ((0.0, 1.0), 0.5, 0.5, 2 * GRID)
     assert variable_from_dict(died.to_dict()) == died
-    with pytest.raises(AssumptionError, match="has two, no and yes"):
+    with pytest.raises(StudyError, match="has two, no and yes"):
         Binary("died", ["no", "yes", "unknown"])
-    with pytest.raises(AssumptionError, match="first level counts as 0"):
-        variable_from_dict({"name": "died", "kind": "binary", "levels": [0, 1], "reference": 1})
+    with pytest.raises(StudyError, match="first level counts as 0"):
+        variable_from_dict({"name": "died", "kind": "binary", "categories": [0, 1], "reference": 1})

@@ -4,19 +4,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.sources.arrow import batch_cells, check_schema
+from dpselect.gather.sources.arrow import check_schema, checked_cells
 
-NUMBER = Assumptions(Numeric("y", -1, 1), [])
-TEXT = Assumptions(Numeric("y", -1, 1), [Categorical("c", ["a", "b"])])
-WHOLE = Assumptions(Numeric("y", -1, 1), [Categorical("c", [1, 2])])
+NUMBER = Study(Numeric("y", -1, 1), [])
+TEXT = Study(Numeric("y", -1, 1), [Categorical("c", ["a", "b"])])
+WHOLE = Study(Numeric("y", -1, 1), [Categorical("c", [1, 2])])
 
 
-def cells(array: pa.Array, assumptions: Assumptions = NUMBER, name: str = "y") -> list[float]:
+def cells(array: pa.Array, study: Study = NUMBER, name: str = "y") -> list[float]:
     columns = {"y": pa.nulls(len(array), pa.float64()), name: array}
-    return batch_cells(pa.record_batch(columns), assumptions)[name].tolist()
+    (found,) = checked_cells([pa.record_batch(columns)], study, list(columns))
+    return found[name].tolist()
 
 
 def hundred_decimals(digits: int, scale: int) -> list[Decimal | None]:
@@ -84,7 +85,7 @@ def test_a_column_of_nulls_is_missing_throughout():
 
 
 @pytest.mark.parametrize(
-    ("assumptions", "name", "kind", "hint"),
+    ("study", "name", "kind", "hint"),
     [
         (NUMBER, "y", pa.string(), "a number is needed"),
         (NUMBER, "y", pa.date32(), "days since a fixed day"),
@@ -98,10 +99,10 @@ def test_a_column_of_nulls_is_missing_throughout():
         (WHOLE, "c", pa.date32(), "a whole number"),
     ],
 )
-def test_a_type_that_cannot_be_read_is_refused_with_a_hint(assumptions, name, kind, hint):
+def test_a_type_that_cannot_be_read_is_refused_with_a_hint(study, name, kind, hint):
     fields = {"y": pa.float64(), "c": pa.string(), name: kind}
     with pytest.raises(DataError, match=hint):
-        check_schema(pa.schema(list(fields.items())), assumptions)
+        check_schema(pa.schema(list(fields.items())), study)
 
 
 def test_a_column_that_is_absent_or_there_twice_is_refused():

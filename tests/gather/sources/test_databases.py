@@ -7,14 +7,14 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
+from dpselect.gather.rows import gather
 from dpselect.gather.sources.open import open_stream, read_schema
 from dpselect.gather.sources.source import Database
-from dpselect.gather.table import gather_table
 
-STUDY = Assumptions(
+STUDY = Study(
     Numeric("y", -1, 1), [Numeric("a", 0, 100), Categorical("c", ["u", "v"]), Numeric("b", 0, 1)], missing="zero-row"
 )
 ROWS = [
@@ -46,17 +46,17 @@ def test_a_duckdb_table_and_query(database, slow_moments):
         address,
         Database(database, query='SELECT *, 1 AS more FROM s."odd ""t";'),
     ]:
-        assert gather_table(source, STUDY).integers() == expected
+        assert gather(source, STUDY).integers() == expected
 
 
 def test_duckdb_in_memory_and_its_relations(tmp_path, slow_moments):
     table = pa.Table.from_pylist(ROWS)
     table.to_pandas().to_parquet(tmp_path / "t.parquet")
     source = Database("duckdb:", query=f"SELECT * FROM '{tmp_path / 't.parquet'}'")
-    assert gather_table(source, STUDY).integers() == slow_moments(ROWS, STUDY)
+    assert gather(source, STUDY).integers() == slow_moments(ROWS, STUDY)
     with closing(duckdb.connect()) as connection:
         relation = connection.sql(f"SELECT * FROM '{tmp_path / 't.parquet'}'")
-        assert gather_table(relation, STUDY).integers() == slow_moments(ROWS, STUDY)
+        assert gather(relation, STUDY).integers() == slow_moments(ROWS, STUDY)
 
 
 def test_types_of_duckdb(database):
@@ -66,9 +66,9 @@ def test_types_of_duckdb(database):
 
 def test_the_database_is_not_written_and_is_let_go_of(database):
     before = Path(database).read_bytes()
-    gather_table(Database(database, table='s.odd "t'), STUDY)
+    gather(Database(database, table='s.odd "t'), STUDY)
     with pytest.raises(DataError):
-        gather_table(Database(database, table="text"), STUDY)
+        gather(Database(database, table="text"), STUDY)
     assert Path(database).read_bytes() == before
     with closing(duckdb.connect(database)) as connection:  # would fail if a connection were still open
         connection.execute("CREATE TABLE later AS SELECT 1")
@@ -90,7 +90,7 @@ def test_the_database_is_not_written_and_is_let_go_of(database):
 )
 def test_what_duckdb_refuses_ends_in_one_sentence(database, source, sentence):
     with pytest.raises(DataError, match=sentence) as caught:
-        gather_table(Database(database, **source), STUDY)
+        gather(Database(database, **source), STUDY)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
@@ -101,7 +101,7 @@ def stop(progress):
 
 def test_interrupted_it_lets_go_at_once(database):
     with pytest.raises(KeyboardInterrupt):
-        gather_table(Database(database, query="SELECT 0 AS y, 0 AS a, 'u' AS c, 0 AS b FROM range(9)"), STUDY, stop)
+        gather(Database(database, query="SELECT 0 AS y, 0 AS a, 'u' AS c, 0 AS b FROM range(9)"), STUDY, progress=stop)
     with closing(duckdb.connect(database)) as connection:  # would fail if a connection were still open
         connection.execute("CREATE TABLE later AS SELECT 1")
 
@@ -110,7 +110,7 @@ def test_a_database_that_is_not_there_or_is_none(tmp_path):
     (tmp_path / "bad.duckdb").write_text("no database " * 1000)
     for name in ("none.duckdb", "bad.duckdb"):
         with pytest.raises(DataError, match="cannot be opened"):
-            gather_table(Database(tmp_path / name, table="t"), STUDY)
+            gather(Database(tmp_path / name, table="t"), STUDY)
 
 
 def run(address: str, *statements: str) -> None:
@@ -143,16 +143,16 @@ def test_a_postgresql_table_and_query(server, slow_moments):
         server + separator + urlencode({"table": 's.odd "t'}),
         Database(server, query='SELECT y, a, e AS c, b FROM s."odd ""t"; '),
     ]:
-        assert gather_table(source, STUDY).integers() == expected
+        assert gather(source, STUDY).integers() == expected
 
 
 @pytest.mark.postgres
 def test_types_of_postgresql(server):
     kinds = [column.kind for column in read_schema(Database(server, table='s.odd "t'))]
     assert kinds == ["number", "number", "text", "boolean", "text", "other", "date"]
-    money = Assumptions(Numeric("m", 0, 1), [Numeric("b", 0, 1)])
+    money = Study(Numeric("m", 0, 1), [Numeric("b", 0, 1)])
     with pytest.raises(DataError, match=r"'m' has the type .*money"):
-        gather_table(Database(server, table='s.odd "t'), money)
+        gather(Database(server, table='s.odd "t'), money)
 
 
 @pytest.mark.postgres
@@ -170,7 +170,7 @@ def test_types_of_postgresql(server):
 )
 def test_what_postgresql_refuses_ends_in_one_sentence(server, source, sentence):
     with pytest.raises(DataError, match=sentence) as caught:
-        gather_table(Database(server, **source), STUDY)
+        gather(Database(server, **source), STUDY)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
@@ -186,7 +186,7 @@ def test_what_postgresql_refuses_ends_in_one_sentence(server, source, sentence):
 )
 def test_a_login_that_fails_says_so_without_the_secret(server, change, sentence):
     with pytest.raises(DataError, match=sentence) as caught:
-        gather_table(Database(change(server, "hunter" + str(2)), table="t"), STUDY)
+        gather(Database(change(server, "hunter" + str(2)), table="t"), STUDY)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
@@ -194,7 +194,7 @@ def test_a_login_that_fails_says_so_without_the_secret(server, change, sentence)
 def test_interrupted_it_leaves_no_connection(server):
     with pytest.raises(KeyboardInterrupt):
         query = "SELECT 0 AS y, 0 AS a, 'u' AS c, 0 AS b FROM generate_series(1, 1000000) AS interrupted"
-        gather_table(Database(server, query=query), STUDY, stop)
+        gather(Database(server, query=query), STUDY, progress=stop)
     left = Database(server, query="SELECT count(*)::float8 AS y FROM pg_stat_activity WHERE query LIKE '%interrupted%'")
     with open_stream(left) as stream:
         assert next(stream.read(["y"])).to_pydict() == {"y": [1.0]}  # this query itself
@@ -215,5 +215,5 @@ def test_a_server_that_goes_away_mid_stream(server):
         seen.append(progress.rows)
 
     with pytest.raises(DataError, match="stopped while the rows"):
-        gather_table(Database(server, query=rows), STUDY, progress=kill)
+        gather(Database(server, query=rows), STUDY, progress=kill)
     assert seen and max(seen) < 3_000_000

@@ -1,29 +1,30 @@
 """Workbooks that another program wrote: the integers of the same rows as CSV, one sheet at a time."""
 
+import io
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.sources.excel import split_sheet
+from dpselect.gather.rows import gather
+from dpselect.gather.sources.excel import MAX_SPARSE_CELLS as MOST_CELLS
+from dpselect.gather.sources.excel import require_readable, split_sheet
 from dpselect.gather.sources.open import read_schema
-from dpselect.gather.table import gather_table
 
 pytest.importorskip("python_calamine", reason="No python-calamine: pip install 'dpselect[excel]'.")
 pytest.importorskip("openpyxl", reason="No openpyxl, which writes the workbooks of these tests.")
 
-STUDY = Assumptions(
+STUDY = Study(
     Numeric("y", -1, 1),
     [Numeric("a", -2, 2), Categorical("c", ["01", "2", "x"]), Numeric("smoker", 0, 1)],
     missing="midpoint",
 )
-PERSONS = Assumptions(
-    Numeric("y", -1, 1), [Numeric("a", -2, 2)], person="who", max_rows_per_person=2, missing="zero-row"
-)
+PERSONS = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2)], person="who", max_rows_per_person=2, missing="zero-row")
 
 
 def frame(rows: int = 300) -> pd.DataFrame:
@@ -52,13 +53,13 @@ def book(tmp_path_factory):
 
 @pytest.mark.parametrize("study", [STUDY, PERSONS], ids=["all", "persons"])
 def test_the_integers_are_those_of_the_same_rows_as_csv(book, study):
-    assert gather_table(book, study).integers() == gather_table(book.with_suffix(".csv"), study).integers()
+    assert gather(book, study).integers() == gather(book.with_suffix(".csv"), study).integers()
 
 
 def test_another_sheet_is_named_after_a_question_mark(book):
-    assert gather_table(f"{book}?sheet=few & more", STUDY).integers() == gather_table(frame(10), STUDY).integers()
+    assert gather(f"{book}?sheet=few & more", STUDY).integers() == gather(frame(10), STUDY).integers()
     with pytest.raises(DataError, match="no sheet 'none'"):
-        gather_table(f"{book}?sheet=none", STUDY)
+        gather(f"{book}?sheet=none", STUDY)
 
 
 def test_a_path_that_only_looks_like_an_address():
@@ -75,28 +76,112 @@ def test_types_are_those_of_the_cells(book):
 @pytest.mark.parametrize("name", ["c", "day"])
 def test_text_and_dates_are_not_numbers(book, name):
     with pytest.raises(DataError, match="a number is needed"):
-        gather_table(book, Assumptions(Numeric("y", -1, 1), [Numeric(name, 0, 1)]))
+        gather(book, Study(Numeric("y", -1, 1), [Numeric(name, 0, 1)]))
 
 
 def test_whole_numbers_may_be_stated_as_text(tmp_path):
     pd.DataFrame({"y": [0.5, 0.25], "code": [1, 2]}).to_excel(tmp_path / "t.xlsx", index=False)
-    as_text = Assumptions(Numeric("y", -1, 1), [Categorical("code", ["1", "2"])])
-    as_codes = Assumptions(Numeric("y", -1, 1), [Categorical("code", [1, 2])])
-    assert (
-        gather_table(tmp_path / "t.xlsx", as_text).integers() == gather_table(tmp_path / "t.xlsx", as_codes).integers()
-    )
+    as_text = Study(Numeric("y", -1, 1), [Categorical("code", ["1", "2"])])
+    as_codes = Study(Numeric("y", -1, 1), [Categorical("code", [1, 2])])
+    assert gather(tmp_path / "t.xlsx", as_text).integers() == gather(tmp_path / "t.xlsx", as_codes).integers()
 
 
 def test_what_is_no_workbook_is_one_sentence(tmp_path, monkeypatch, book):
     (tmp_path / "t.xlsx").write_text("y,a\nsecret,1\n")
     with pytest.raises(DataError, match="cannot be read as a workbook") as caught:
-        gather_table(tmp_path / "t.xlsx", STUDY)
+        gather(tmp_path / "t.xlsx", STUDY)
     assert "secret" not in str(caught.value)
     with pytest.raises(DataError, match="one at a time"):
-        gather_table([book, tmp_path / "t.xlsx"], STUDY)
+        gather([book, tmp_path / "t.xlsx"], STUDY)
     pd.DataFrame().to_excel(tmp_path / "empty.xlsx", index=False)
     with pytest.raises(DataError, match="empty"):
-        gather_table(tmp_path / "empty.xlsx", STUDY)
+        gather(tmp_path / "empty.xlsx", STUDY)
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(DataError, match=r"dpselect\[excel\]"):
-        gather_table(book, STUDY)
+        gather(book, STUDY)
+
+
+pytest.importorskip("python_calamine", reason="No python-calamine: pip install 'dpselect[excel]'.")
+openpyxl = pytest.importorskip("openpyxl", reason="No openpyxl, which writes the workbooks of these tests.")
+
+
+def written(path, *more):
+    """A small table, and cells elsewhere."""
+    book = openpyxl.Workbook()
+    for row in (["y", "a"], [1.5, 2], [2.5, 3]):
+        book.active.append(row)
+    for place in more:
+        book.active[place] = 1
+    book.save(path)
+    return path
+
+
+def changed(path, name, old, new):
+    """The same workbook, one part of it changed."""
+    with zipfile.ZipFile(path) as packed:
+        parts = {each: packed.read(each) for each in packed.namelist()}
+    assert old in parts[name]
+    parts[name] = parts[name].replace(old, new)
+    with zipfile.ZipFile(path, "w") as packed:
+        for each, content in parts.items():
+            packed.writestr(each, content)
+    return path
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+@pytest.mark.parametrize("place", ["XFD1048576", "AZZ900000", "BC700000"])
+def test_a_cell_far_away_from_the_table_is_one_sentence(tmp_path, place):
+    """The reader asks for all the cells between, and its process ends where there is no memory for them."""
+    path = written(tmp_path / "t.xlsx", place)
+    with pytest.raises(DataError, match="has a cell far away from all others"):
+        read_schema(path)
+
+
+@pytest.mark.parametrize("reference", [b'r="B4294967295"', b"r = 'xfd1048576'", b'r="ZZZZZZZ3"'])
+def test_references_that_no_sheet_has_are_one_sentence(tmp_path, reference):
+    path = changed(written(tmp_path / "t.xlsx"), SHEET, b'r="B3"', reference)
+    with pytest.raises(DataError):
+        read_schema(path)
+
+
+def test_cells_that_are_not_so_far_and_full_sheets_are_read(tmp_path):
+    assert [column.name for column in read_schema(written(tmp_path / "t.xlsx", "E9000"))][:2] == ["y", "a"]
+    rows = b"".join(b'<row r="%d">' % i + b'<c r="ALL%d"/>' % i * 1000 + b"</row>" for i in range(1, 1 << 15))
+    (tmp_path / "full.xlsx").write_bytes(_packed({SHEET: rows}))
+    assert 1000 * (1 << 15) > MOST_CELLS
+    require_readable(str(tmp_path / "full.xlsx"))
+
+
+def _packed(parts):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in parts.items():
+            packed.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_an_opendocument_table_without_an_end_is_one_sentence(tmp_path):
+    """The reader waits for that end for ever."""
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table")
+    )
+    whole = (
+        f"<office:document-content {spaces}><office:body><office:spreadsheet><table:table table:name='one'><table:table-row>"
+        "<table:table-cell office:value-type='float' office:value='1'/></table:table-row></table:table></office:spreadsheet>"
+        "</office:body></office:document-content>"
+    )
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    manifest = (
+        f"<manifest:manifest {spaces.replace('office', 'manifest')}><manifest:file-entry manifest:full-path='/' "
+        f"manifest:media-type='{kind}'/></manifest:manifest>"
+    )
+    parts = {"mimetype": kind.encode(), "META-INF/manifest.xml": manifest.encode()}
+    for content, is_read in ((whole, True), (whole.replace("</table:table>", "</table:tab>"), False)):
+        (tmp_path / "t.ods").write_bytes(_packed({**parts, "content.xml": content.encode()}))
+        if is_read:
+            assert len(read_schema(tmp_path / "t.ods")) == 1
+        else:
+            with pytest.raises(DataError, match="cannot be read as a workbook"):
+                read_schema(tmp_path / "t.ods")

@@ -11,15 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
+from dpselect.gather.rows import gather
 from dpselect.gather.sources.open import read_schema
-from dpselect.gather.table import gather_table
 
-STUDY = Assumptions(
-    Numeric("y", -1, 1), [Numeric("a", -2, 2), Categorical("c", ["01", "02", "x/y=z %"])], missing="midpoint"
-)
+STUDY = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2), Categorical("c", ["01", "02", "x/y=z %"])], missing="midpoint")
 
 
 def table(rows: int = 3000, seed: int = 5) -> pa.Table:
@@ -37,22 +35,22 @@ def table(rows: int = 3000, seed: int = 5) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def expected():
-    return gather_table(table(), STUDY).integers()
+    return gather(table(), STUDY).integers()
 
 
 @pytest.mark.parametrize("row_group", [100, 700, 3000])
 def test_parquet(tmp_path, expected, row_group):
     pq.write_table(table().slice(0, 3000), tmp_path / "t.parquet", row_group_size=row_group)
-    assert gather_table(tmp_path / "t.parquet", STUDY).integers() == expected
-    assert gather_table(str(tmp_path / "t.parquet"), STUDY).integers() == expected
+    assert gather(tmp_path / "t.parquet", STUDY).integers() == expected
+    assert gather(str(tmp_path / "t.parquet"), STUDY).integers() == expected
 
 
 def test_arrow_files(tmp_path, expected):
     feather.write_feather(table(), str(tmp_path / "t.feather"), chunksize=777)
     with pa.ipc.new_file(tmp_path / "t.arrow", table().schema) as writer:
         writer.write_table(table())
-    assert gather_table(tmp_path / "t.feather", STUDY).integers() == expected
-    assert gather_table(tmp_path / "t.arrow", STUDY).integers() == expected
+    assert gather(tmp_path / "t.feather", STUDY).integers() == expected
+    assert gather(tmp_path / "t.arrow", STUDY).integers() == expected
 
 
 def test_many_files_a_pattern_a_list_and_a_folder(tmp_path, expected):
@@ -62,19 +60,19 @@ def test_many_files_a_pattern_a_list_and_a_folder(tmp_path, expected):
     (tmp_path / "_SUCCESS").write_text("")
     (tmp_path / ".hidden.parquet").write_text("not data")
     for source in [tmp_path, str(tmp_path) + "/", str(tmp_path / "part-*.parquet"), sorted(tmp_path.glob("part-*"))]:
-        assert gather_table(source, STUDY).integers() == expected
+        assert gather(source, STUDY).integers() == expected
 
 
 def test_a_partitioned_folder_whose_names_hold_text_that_looks_like_numbers(tmp_path, expected):
     pq.write_to_dataset(table(), tmp_path / "by", partition_cols=["c"])
-    assert gather_table(tmp_path / "by", STUDY).integers() == expected
+    assert gather(tmp_path / "by", STUDY).integers() == expected
 
 
 def test_a_partitioned_folder_whose_names_hold_numbers(tmp_path):
-    halves = Assumptions(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
+    halves = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
     rows = pa.table({"a": [0.5, 1.5, -7.0, 0.5], "y": [0.25, 0.5, 0.75, -2.0]})
     pq.write_to_dataset(rows, tmp_path / "by", partition_cols=["a"])
-    assert gather_table(tmp_path / "by", halves).integers() == gather_table(rows, halves).integers()
+    assert gather(tmp_path / "by", halves).integers() == gather(rows, halves).integers()
 
 
 def test_files_with_other_types_and_orders_of_columns_are_read_by_name(tmp_path, slow_moments):
@@ -82,30 +80,30 @@ def test_files_with_other_types_and_orders_of_columns_are_read_by_name(tmp_path,
     two = pa.table({"y": pa.array([0.5], pa.float32()), "c": pa.array(["02"]).dictionary_encode(), "a": [0.75]})
     pq.write_table(one, tmp_path / "1.parquet")
     pq.write_table(two, tmp_path / "2.parquet")
-    found = gather_table(tmp_path, STUDY).integers()
+    found = gather(tmp_path, STUDY).integers()
     assert found == slow_moments([*one.to_pylist(), *two.to_pylist()], STUDY)
 
 
 def test_arrow_streams_and_datasets(tmp_path, expected):
     pq.write_table(table(), tmp_path / "t.parquet")
-    assert gather_table(ds.dataset(tmp_path / "t.parquet"), STUDY).integers() == expected
+    assert gather(ds.dataset(tmp_path / "t.parquet"), STUDY).integers() == expected
     stream = pa.RecordBatchReader.from_batches(table().schema, iter(table().to_batches(max_chunksize=100)))
-    assert gather_table(stream, STUDY).integers() == expected
+    assert gather(stream, STUDY).integers() == expected
 
 
 def test_column_names_are_taken_literally(tmp_path):
-    odd = Assumptions(Numeric("y.z", -1, 1), [Numeric('a "quoted" name', -1, 1)])
+    odd = Study(Numeric("y.z", -1, 1), [Numeric('a "quoted" name', -1, 1)])
     rows = pa.table({"y.z": [0.5], 'a "quoted" name': [0.25], "y": [0.75]})
     pq.write_table(rows, tmp_path / "t.parquet")
-    assert gather_table(tmp_path / "t.parquet", odd).integers() == gather_table(rows, odd).integers()
+    assert gather(tmp_path / "t.parquet", odd).integers() == gather(rows, odd).integers()
 
 
 def test_memory_stays_small_and_progress_is_told(tmp_path, monkeypatch):
     """Each of two threads holds a row group and a batch of it, whatever the length of the table; so the table is long."""
-    monkeypatch.setattr("dpselect.gather.add_up.cores", lambda: 2)
+    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 2)
     rows = 4_000_000
     values = np.random.default_rng(0).normal(size=rows)
-    numeric = Assumptions(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
+    numeric = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
     needed = 2 * 8 * rows
     pq.write_table(pa.table({"a": values, "y": values, "z": values}), tmp_path / "t.parquet", row_group_size=100_000)
     told = []
@@ -117,7 +115,7 @@ def test_memory_stays_small_and_progress_is_told(tmp_path, monkeypatch):
         told.append(progress)
         peak.append(pa.total_allocated_bytes() - before)
 
-    gather_table(tmp_path / "t.parquet", numeric, progress=tell)
+    gather(tmp_path / "t.parquet", numeric, progress=tell)
     assert tracemalloc.get_traced_memory()[1] < 4e6
     tracemalloc.stop()
     assert max(peak) < needed / 2
@@ -162,7 +160,7 @@ def damaged(path):
 def test_files_that_cannot_be_read_end_in_one_sentence(tmp_path, make, sentence):
     make(tmp_path / "t.parquet")
     with pytest.raises(DataError, match=sentence) as caught:
-        gather_table(tmp_path / "t.parquet", STUDY)
+        gather(tmp_path / "t.parquet", STUDY)
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
 
@@ -170,17 +168,17 @@ def test_a_later_file_without_the_column_or_with_another_type_is_refused(tmp_pat
     pq.write_table(table(10), tmp_path / "1.parquet")
     pq.write_table(table(10).drop_columns("a"), tmp_path / "2.parquet")
     with pytest.raises(DataError, match=r"'a' is not in .*2\.parquet"):
-        gather_table(tmp_path, STUDY)
+        gather(tmp_path, STUDY)
     pq.write_table(table(10).set_column(0, "a", pa.array(["text"] * 10)), tmp_path / "2.parquet")
     with pytest.raises(DataError, match="'a' has the type string"):
-        gather_table(tmp_path, STUDY)
+        gather(tmp_path, STUDY)
 
 
 def test_names_that_say_no_format_or_two_are_refused(tmp_path):
     (tmp_path / "t.doc").write_text("")
     with pytest.raises(DataError, match="cannot be told by its name"):
-        gather_table(tmp_path / "t.doc", STUDY)
+        gather(tmp_path / "t.doc", STUDY)
     pq.write_table(table(10), tmp_path / "1.parquet")
     shutil.copy(tmp_path / "1.parquet", tmp_path / "2.csv")
     with pytest.raises(DataError, match="mix the formats csv and parquet"):
-        gather_table([tmp_path / "1.parquet", tmp_path / "2.csv"], STUDY)
+        gather([tmp_path / "1.parquet", tmp_path / "2.csv"], STUDY)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
-from dpselect.assume.models.choice import MECHANISMS
-from dpselect.errors import AssumptionError
+from dpselect.assume.recipe import MECHANISMS
+from dpselect.errors import StudyError
 from dpselect.rehearse.chances.all import log_selection_probabilities, selection_probabilities
 
 RELATIVE = 1e-11
@@ -152,8 +152,8 @@ def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism(values):
 
 
 def test_unknown_mechanism_and_price_are_refused():
-    with pytest.raises(AssumptionError, match="'gumbel' is not known"):
+    with pytest.raises(StudyError, match="'gumbel' is not known"):
         selection_probabilities(np.zeros(2), 1.0, 1.0, "gumbel")
     for epsilon in (0.0, -1.0, float("nan")):
-        with pytest.raises(AssumptionError, match="is not a price"):
+        with pytest.raises(StudyError, match="is not a price"):
             selection_probabilities(np.zeros(2), 1.0, epsilon)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.errors import AssumptionError
+from dpselect.errors import StudyError
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.one import chance_of
 
@@ -38,7 +38,7 @@ def test_each_row_may_have_a_range_of_its_own_and_blocks_change_nothing():
 
 
 def test_an_unknown_mechanism_or_price_is_refused():
-    with pytest.raises(AssumptionError, match="not known"):
+    with pytest.raises(StudyError, match="not known"):
         chance_of(0, np.zeros((1, 2)), 1.0, 1.0, "gaussian")
-    with pytest.raises(AssumptionError, match="positive"):
+    with pytest.raises(StudyError, match="positive"):
         chance_of(0, np.zeros((1, 2)), 1.0, float("nan"))

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from dpselect.assume.lemmas.sensitivity import profile_change
-from dpselect.assume.models.choice import MECHANISMS
+from dpselect.assume.recipe import MECHANISMS
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.profile import NoisyBound, infinite_range_probability, profile_probabilities
 

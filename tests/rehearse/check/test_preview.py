@@ -5,29 +5,28 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.gather.table import gather_table, table_cells
-from dpselect.rehearse.check.fit import measure_fit, near_twins
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.rows import gather
+from dpselect.rehearse.check.fit import FitSummary, near_twins
 from dpselect.rehearse.check.listed import Listed, factors_for
 from dpselect.rehearse.check.preview import model_names, names_of, preview
 from dpselect.rehearse.check.probabilities import recipe_probabilities
 from dpselect.rehearse.check.rehearsal import terms_of
 
-ASSUMPTIONS = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(4)])
+STUDY_STATED = Study(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(4)])
 
 
 @pytest.fixture(scope="module")
 def moments():
     rng = np.random.default_rng(3)
     X = rng.uniform(-1, 1, (400, 4))
-    return gather_table((X, X[:, 0] + 0.4 * X[:, 1] + 0.5 * rng.normal(size=400)), ASSUMPTIONS)
+    return gather((X, X[:, 0] + 0.4 * X[:, 1] + 0.5 * rng.normal(size=400)), STUDY_STATED)
 
 
-def recipes(method="pcls", delta=0, assumptions=ASSUMPTIONS, rows=400):
-    return lambda epsilon: make_recipe(assumptions, Choice(method), rows=rows, epsilon=epsilon, delta=delta)
+def recipes(method="pcls", delta=0, study=STUDY_STATED, rows=400):
+    return lambda epsilon: make_recipe(study, Choice(method), rows=rows, epsilon=epsilon, delta=delta)
 
 
 def look(moments, at, epsilon, **more):
@@ -91,26 +90,26 @@ def test_the_share_of_r2_is_that_of_least_squares(moments):
 
 def test_where_nothing_explains_anything_there_is_no_share():
     rng = np.random.default_rng(4)
-    noise = gather_table((rng.uniform(-1, 1, (400, 4)), np.zeros(400)), ASSUMPTIONS)
+    noise = gather((rng.uniform(-1, 1, (400, 4)), np.zeros(400)), STUDY_STATED)
     seen = look(noise, recipes(), 2)
     assert (seen.share, seen.best) == (None, (("intercept",), 0.0))
 
 
 def test_many_candidates_are_varied_less_finely_or_not_at_all():
     def recipe(width, method="pcls", delta=0):
-        assumptions = Assumptions(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(width)])
-        return make_recipe(assumptions, Choice(method), rows=100, epsilon=1, delta=delta)
+        study = Study(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(width)])
+        return make_recipe(study, Choice(method), rows=100, epsilon=1, delta=delta)
 
     assert [len(factors_for(recipe(width))) for width in (4, 16, 17, 20)] == [7, 7, 5, 0]
     assert [len(factors_for(recipe(width, "pcpl", "1e-6"))) for width in (4, 10, 13, 14)] == [7, 7, 5, 0]
 
 
 def test_a_category_is_one_variable():
-    assumptions = Assumptions(Numeric("y", -2, 2), [Numeric("x", -1, 1), Categorical("c", ["a", "b", "d"])])
-    assert terms_of(assumptions) == {"x": 0b10, "c": 0b1100}
-    assert names_of(0b1101, assumptions) == ("intercept", "c")
-    assert names_of(0b0111, assumptions) == ("intercept", "x", "c[b]")
-    competing = Assumptions(Numeric("y", -2, 2), [Numeric("x", -1, 1)], intercept="candidate")
+    study = Study(Numeric("y", -2, 2), [Numeric("x", -1, 1), Categorical("c", ["a", "b", "d"])])
+    assert terms_of(study) == {"x": 0b10, "c": 0b1100}
+    assert names_of(0b1101, study) == ("intercept", "c")
+    assert names_of(0b0111, study) == ("intercept", "x", "c[b]")
+    competing = Study(Numeric("y", -2, 2), [Numeric("x", -1, 1)], intercept="candidate")
     assert terms_of(competing) == {"intercept": 0b01, "x": 0b10}
 
 
@@ -126,7 +125,7 @@ def test_models_read_as_formulas():
 
 def test_the_fit_counts_what_is_beyond_and_what_is_missing():
     pa = pytest.importorskip("pyarrow")
-    assumptions = Assumptions(Numeric("y", 0, 1), [Numeric("x", 0, 1), Categorical("c", ["a", "b"])])
+    study = Study(Numeric("y", 0, 1), [Numeric("x", 0, 1), Categorical("c", ["a", "b"])])
     table = pa.table(
         {
             "y": [0.0, 1.0, -0.1, 1.1, float("nan"), 0.5],
@@ -134,7 +133,7 @@ def test_the_fit_counts_what_is_beyond_and_what_is_missing():
             "c": ["a", "b", "z", None, "a", "a "],
         }
     )
-    fit = measure_fit(table_cells(table, assumptions), assumptions)
+    fit = gather(table, study, FitSummary(study))
     assert fit.rows == 6
     assert {each.name: (each.below, each.above, each.missing) for each in fit.variables} == {
         "y": (1, 1, 1),
@@ -145,14 +144,14 @@ def test_the_fit_counts_what_is_beyond_and_what_is_missing():
 
 
 def test_the_fit_sees_constants_unused_levels_and_twins():
-    assumptions = Assumptions(
+    study = Study(
         Numeric("y", 0, 1),
         [Numeric("x", 0, 1), Numeric("z", 0, 10), Numeric("far", 0, 1), Categorical("c", ["a", "b", "B"])],
     )
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 1, 50)
     table = {"y": rng.uniform(0, 1, 50), "x": x, "z": 10 * x, "far": 5 + x, "c": ["a", "b"] * 25}
-    fit = measure_fit(table_cells(table, assumptions), assumptions)
+    fit = gather(table, study, FitSummary(study))
     found = {each.name: (each.constant, each.unused) for each in fit.variables}
     assert found == {
         "y": (False, ()),
@@ -161,7 +160,7 @@ def test_the_fit_sees_constants_unused_levels_and_twins():
         "far": (True, ()),  # all of it is clipped to one bound
         "c": (False, ("B",)),
     }
-    moments = gather_table(table, assumptions)
-    assert near_twins(moments, assumptions) == (("x", "z"),)
-    copied = gather_table(table | {"y": x}, assumptions)
-    assert near_twins(copied, assumptions) == (("x", "z"), ("x", "y"), ("z", "y"))
+    moments = gather(table, study)
+    assert near_twins(moments, study) == (("x", "z"),)
+    copied = gather(table | {"y": x}, study)
+    assert near_twins(copied, study) == (("x", "z"), ("x", "y"), ("z", "y"))

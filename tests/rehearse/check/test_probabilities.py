@@ -6,10 +6,9 @@ from sklearn.linear_model import lars_path
 
 import dpselect
 from dpselect.assume.lemmas.sensitivity import loss_range
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.study.paper_setting import plain_assumptions
-from dpselect.errors import AssumptionError, DataError
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import plain_study
+from dpselect.errors import DataError, StudyError
 from dpselect.rehearse.check.curves import by_epsilon, by_penalty, with_epsilon, with_penalty
 
 GENERATOR = np.random.default_rng(5)
@@ -70,7 +69,7 @@ def test_probabilities_add_up_to_one(method, mechanism):
 
 
 def moments_and_recipe(method="pcls"):
-    study = plain_assumptions(["a", "b", "c", "d"], r=3, R=1.5)
+    study = plain_study(["a", "b", "c", "d"], r=3, R=1.5)
     moments = dpselect.gather((X, Y), study)
     delta = 1e-3 if method == "pcpl" else 0
     return moments, make_recipe(study, Choice(method, penalty=7.0), rows=300, epsilon=3, delta=delta)
@@ -92,7 +91,7 @@ def test_a_recipe_can_be_varied_without_touching_the_rest():
     _, recipe = moments_and_recipe("pcpl")
     assert with_penalty(recipe, 2).penalties == (2.0,) * 4
     assert with_epsilon(recipe, 1).bound_epsilon == with_epsilon(recipe, 1).choice_epsilon
-    with pytest.raises(AssumptionError, match="at least 0"):
+    with pytest.raises(StudyError, match="at least 0"):
         by_penalty(*moments_and_recipe(), [-1.0])
 
 

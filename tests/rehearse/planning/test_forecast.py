@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from dpselect.assume.models.choice import Choice
-from dpselect.assume.models.recipe import make_recipe
-from dpselect.assume.models.vote_rule import vote_rule
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Binary, Categorical, Numeric
-from dpselect.gather.block_table import gather_blocks
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.assume.vote_rule import vote_rule
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.rows import gather
 from dpselect.minimize.votes import count_votes
 from dpselect.penalize.margins import margins
-from dpselect.rehearse.chances.votes import vote_chances
+from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.planning.forecast import Held, bic_model, forecast
 from dpselect.rehearse.planning.worlds import World, layout_of, worlds_of
 
-STUDY = Assumptions(Numeric("y"), [Numeric(f"x{j}") for j in range(8)])
+STUDY = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(8)])
 
 
 def rehearsed(world: World, rows: int, epsilon: float, tables: int) -> np.ndarray:
@@ -28,9 +28,9 @@ def rehearsed(world: World, rows: int, epsilon: float, tables: int) -> np.ndarra
         y = signal * (scaled.std() / signal.std()) + rng.standard_normal(rows)
         recipe = make_recipe(STUDY, Choice(method="votes"), rows=rows, epsilon=epsilon)
         rule = recipe.votes
-        sums, _ = gather_blocks((columns, y), STUDY, rule.blocks, rule.partitions)
-        votes = count_votes(sums, dead_zone=rule.dead_zone, ridge=rule.ridge)
-        found.append(vote_chances(margins(votes, recipe), epsilon, recipe.mechanism).inclusion)
+        sums = gather((columns, y), STUDY, BlockSummary(STUDY, rule.blocks, rule.partitions))
+        votes = count_votes(sums, ridge=rule.ridge)
+        found.append(VoteChances(margins(votes, recipe), epsilon, recipe.mechanism).inclusion)
     return np.mean(found, axis=0)
 
 
@@ -45,7 +45,7 @@ def test_the_program_finds_what_was_forecast(rows, epsilon, near, place):
 
 
 def test_a_category_is_one_term_of_several_columns():
-    study = Assumptions(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v", "w", "x"])])
+    study = Study(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v", "w", "x"])])
     layout = layout_of(study)
     assert (layout.names, layout.widths, layout.columns) == (("a", "c"), (1, 3), 5)
     columns, signal = worlds_of(layout)[0].pool
@@ -54,7 +54,7 @@ def test_a_category_is_one_term_of_several_columns():
 
 
 def test_two_levels_are_zeros_and_ones():
-    study = Assumptions(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v"]), Numeric("b"), Binary("d", [0, 1])])
+    study = Study(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v"]), Numeric("b"), Binary("d", [0, 1])])
     layout = layout_of(study)
     assert (layout.widths, layout.two_levels) == ((1, 1, 1, 1), frozenset({1, 3}))
     plain, _, heavy, _, skewed, _ = worlds_of(layout, 0.2)

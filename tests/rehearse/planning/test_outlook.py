@@ -5,19 +5,19 @@ import math
 
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Binary, Categorical, Numeric
-from dpselect.errors import AssumptionError
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.errors import StudyError
 from dpselect.rehearse.planning.outlook import Outlook, outlook_study, percent
 from dpselect.rehearse.planning.rival import forecast_losses
 from dpselect.rehearse.planning.worlds import layout_of, worlds_of
 
-BOUNDED = Assumptions(
+BOUNDED = Study(
     Numeric("wage", 0, 100),
     [Numeric("age", 20, 60), Numeric("years", 0, 40), Categorical("region", ["n", "s", "w"])]
     + [Numeric(f"x{j}", 0, 1) for j in range(4)],
 )
-OPEN = Assumptions(Binary("ill", ["no", "yes"]), [Numeric(f"x{j}") for j in range(7)])
+OPEN = Study(Binary("ill", ["no", "yes"]), [Numeric(f"x{j}") for j in range(7)])
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +110,12 @@ def test_plain_values(long):
 
 @pytest.mark.parametrize("facts", [{"rows": 1}, {"epsilon": 0}, {"epsilon": math.nan}, {"r2": 0.0}, {"r2": 1.0}])
 def test_facts_that_cannot_be_are_refused(facts):
-    with pytest.raises(AssumptionError):
+    with pytest.raises(StudyError):
         outlook_study(BOUNDED, **({"rows": 100, "epsilon": 1.0} | facts))
 
 
 def test_thirty_columns_are_foretold():
-    study = Assumptions(Numeric("y"), [Numeric(f"x{j}") for j in range(29)])
+    study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(29)])
     found = outlook_study(study, rows=3000, epsilon=1.0)
     assert 0 <= found.low <= found.high <= 1
 
@@ -133,5 +133,5 @@ def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
 
 
 def test_one_variable_has_one_effect_in_words():
-    layout = layout_of(Assumptions(Numeric("y"), [Numeric("x")]))
+    layout = layout_of(Study(Numeric("y"), [Numeric("x")]))
     assert {world.words.split(", ")[1] for world in worlds_of(layout, 0.3)} == {"1 effect"}

@@ -3,13 +3,13 @@ import json
 import numpy as np
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
-from dpselect.errors import AssumptionError
-from dpselect.rehearse.paper.contest import with_stated_bounds
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import StudyError
 from dpselect.rehearse.planning.plan import plan, plan_study, recommended
 from dpselect.rehearse.planning.supposed import suppose
-from dpselect.rehearse.simulate.settings import FIRST
+from paper.contest import with_stated_bounds
+from paper.simulations import FIRST
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,7 @@ def test_the_recommendation_is_nearly_the_best_and_the_widest_of_those(good):
 def test_every_method_mechanism_radius_and_bound_is_rehearsed(good):
     assert {option.method for option in good.options} == {"pcls", "pcpl"}
     assert {option.mechanism for option in good.options} == {"permute-and-flip", "exponential", "laplace"}
-    assert len({option.upper for option in good.options}) == 5
-    assert {option.bounds for option in good.options} == {"stated", "bought"}
+    assert len({option.upper for option in good.options}) == 4
     assert all(0 <= option.chance <= 1 for option in good.options)
 
 
@@ -86,7 +85,7 @@ def test_a_plan_is_plain_values_and_text(hopeless):
 
 
 def test_a_study_brings_its_terms_its_range_and_its_neighbours():
-    study = Assumptions(
+    study = Study(
         Numeric("price", 0, 10),
         [Numeric("size", 0, 1), Categorical("county", ["a", "b", "c"])],
         neighbors="add-remove-one",
@@ -115,5 +114,5 @@ def suppose_null():
 
 @pytest.mark.parametrize("wrong", [{"rows": 1}, {"epsilon": 0}, {"r": 0.0}, {"columns": None}, {"delta": 0.7}])
 def test_impossible_plans_are_refused(wrong):
-    with pytest.raises(AssumptionError):
+    with pytest.raises(StudyError):
         plan(**({"rows": 100, "epsilon": 1.0, "columns": 3, "r": 1.0} | wrong))

@@ -3,10 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.errors import AssumptionError
+from dpselect.errors import StudyError
 from dpselect.rehearse.planning.supposed import draw_supposed, suppose, suppose_sample
-from dpselect.rehearse.simulate.settings import Setting, draw
-from dpselect.rehearse.simulate.tables import clipped_products
+from dpselect.rehearse.simulate import Setting, clipped_products, draw
 
 
 def test_left_out_effects_explain_half_the_variance_of_a_response_half_as_spread_as_its_bound():
@@ -61,5 +60,5 @@ def test_a_sample_is_drawn_from_again_and_again_and_bic_says_what_is_right():
     ],
 )
 def test_impossible_suppositions_are_refused(wrong):
-    with pytest.raises(AssumptionError):
+    with pytest.raises(StudyError):
         wrong()

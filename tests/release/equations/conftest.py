@@ -5,21 +5,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpselect.assume.lemmas.moment_layout import moment_layout
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Categorical, Numeric
+from dpselect.assume.lemmas.moments import moment_layout
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
 
 
-def study(neighbors="replace-one", **kwargs):
+def a_study(neighbors="replace-one", **kwargs):
     predictors = [
         Numeric("a", -1, 1),
         Numeric("b", -1, 1),
         Categorical("sex", ["f", "m"]),
         Categorical("town", ["x", "y", "z"]),
     ]
-    return Assumptions(Numeric("r", -1, 1), predictors, neighbors=neighbors, **kwargs)
+    return Study(Numeric("r", -1, 1), predictors, neighbors=neighbors, **kwargs)
 
 
 TRUTH = np.array([0.1, 0.3, -0.2, 0.15, 0.1, -0.1])
@@ -33,15 +33,15 @@ def rows(n, generator):
     return np.column_stack([design, design @ TRUTH + generator.uniform(-0.2, 0.2, n)])
 
 
-def noisy(n=3000, epsilon=1.0, delta=1e-6, seed=0, assumptions=None, loud=1.0):
+def noisy(n=3000, epsilon=1.0, delta=1e-6, seed=0, study=None, loud=1.0):
     """Noisy moments of all columns, and the exact products in the design's own columns."""
-    assumptions = assumptions or study()
+    study = study or a_study()
     generator = np.random.default_rng(seed)
     table = rows(n, generator)
-    if assumptions.intercept == "none":
+    if study.intercept == "none":
         table = table[:, 1:]
     width = table.shape[1] - 1
-    layout = moment_layout(assumptions, range(width))
+    layout = moment_layout(study, range(width))
     noise = moment_noise(layout, epsilon, delta)
     signed = table.copy()
     for place, kind in enumerate(layout.kinds):
@@ -49,7 +49,7 @@ def noisy(n=3000, epsilon=1.0, delta=1e-6, seed=0, assumptions=None, loud=1.0):
             signed[:, place] = 2 * table[:, place] - 1
     products = signed.T @ signed
     exact = np.array([products[cells[0]] if cells else n for cells in layout.entries])
-    known = n if assumptions.neighbors == "replace-one" else None
+    known = n if study.neighbors == "replace-one" else None
     empty = NoisyMoments(layout=layout, noise=noise, values=(0,) * len(exact), known_rows=known)
     unit = empty.deviations / noise.deviation
     draw = generator.laplace(0, np.sqrt(0.5), exact.size) if delta == 0 else generator.standard_normal(exact.size)
@@ -59,4 +59,4 @@ def noisy(n=3000, epsilon=1.0, delta=1e-6, seed=0, assumptions=None, loud=1.0):
 
 @pytest.fixture(scope="session")
 def tables():
-    return SimpleNamespace(study=study, noisy=noisy, truth=TRUTH)
+    return SimpleNamespace(a_study=a_study, noisy=noisy, truth=TRUTH)

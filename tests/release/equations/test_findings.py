@@ -1,27 +1,25 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.stats import chi2
 
-from dpselect.assume.lemmas.moment_layout import moment_layout
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
+from dpselect.assume.lemmas.moments import moment_layout
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
 from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
-from dpselect.release.coefficients.units import user_scale
-from dpselect.release.equations.findings import KNOWN_BETTER, findings, fit, scheffe
-from dpselect.release.equations.inversion import MOST, kept_sets
+from dpselect.release.equations.findings import KNOWN_BETTER, findings, fit, scheffe, unexplained
+from dpselect.release.equations.inversion import PRIOR_NORM_BOUND, kept_sets
 from dpselect.release.equations.problem import problem
-from dpselect.release.equations.residual import unexplained
+from dpselect.release.units import user_scale
 
 ALL = (0, 1, 2, 3, 4, 5)
 
 
-def found(tables, level=0.95, choice=None, columns=ALL, **kwargs):
+def found(tables, level=0.95, considered=None, columns=ALL, **kwargs):
     made, products = tables.noisy(**kwargs)
     solved = fit(problem(made, columns))
-    return solved, findings(solved, np.eye(len(columns)), level=level, choice=choice), products
+    return solved, findings(solved, np.eye(len(columns)), level=level, considered=considered), products
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
@@ -29,7 +27,7 @@ def found(tables, level=0.95, choice=None, columns=ALL, **kwargs):
 def test_without_noise_to_speak_of_it_is_least_squares_with_its_intervals(tables, neighbors, intercept):
     columns = ALL if intercept == "always" else ALL[:5]
     solved, got, products = found(
-        tables, epsilon=1e5, loud=0.0, columns=columns, assumptions=tables.study(neighbors, intercept=intercept), n=4000
+        tables, epsilon=1e5, loud=0.0, columns=columns, study=tables.a_study(neighbors, intercept=intercept), n=4000
     )
     width = len(columns)
     gram = products[:width, :width]
@@ -65,15 +63,19 @@ def test_what_is_determined_is_known_twice_as_well_as_before(tables):
             assert one.upper - one.lower <= 2 * before * KNOWN_BETTER
 
 
-def test_counting_the_choice_contains_the_plain_and_levels_nest(tables):
+def test_adjusted_intervals_contain_the_plain_and_levels_nest(tables):
     for epsilon in (0.2, 1.0, 10.0):
         _, plain, _ = found(tables, epsilon=epsilon)
-        _, wide, _ = found(tables, epsilon=epsilon, choice=12)
+        _, both, _ = found(tables, epsilon=epsilon, considered=12)
         _, narrow, _ = found(tables, epsilon=epsilon, level=0.8)
-        for one, outer, inner in zip(plain, wide, narrow, strict=True):
-            assert outer.lower <= one.lower and one.upper <= outer.upper
+        for one, two, inner in zip(plain, both, narrow, strict=True):
+            # One solve gives both: the plain ends are those of a model that was not selected, to the last bit.
+            assert (two.lower, two.upper, two.value, two.visible) == (one.lower, one.upper, one.value, one.visible)
+            assert (one.adjusted_lower, one.adjusted_upper) == (one.lower, one.upper)
+            assert two.adjusted_lower <= one.lower and one.upper <= two.adjusted_upper
             if one.determined and inner.determined:
                 assert one.lower < inner.lower < inner.upper < one.upper
+                assert two.adjusted_upper - two.adjusted_lower > one.upper - one.lower
 
 
 def test_the_same_release_reads_the_same(tables):
@@ -91,7 +93,7 @@ def test_a_test_keeps_what_a_search_over_a_grid_keeps(tables):
     values = solved.problem.within_bounds(solved.pivot, points, counted).values.reshape(601, 601).min(axis=0)
     paid = solved.problem.precision[0] * solved.top.unknowns[0, 0] ** 2
     kept = line[values <= 1.96**2 + paid]
-    wider = line[values <= 1.96**2 + MOST]
+    wider = line[values <= 1.96**2 + PRIOR_NORM_BOUND]
     assert wider[0] - 0.02 <= ends[0] <= kept[0] + 0.02 and kept[-1] - 0.02 <= ends[1] <= wider[-1] + 0.02
 
 
@@ -131,8 +133,8 @@ def test_an_intercept_is_as_open_as_the_slopes_that_carry_it(seed):
     generator = np.random.default_rng(seed)
     hip = generator.normal(100, 7, 250)
     rows = np.column_stack([hip, generator.normal(60, 5, 250), 19 + 0.7 * (hip - 100) + generator.normal(0, 6, 250)])
-    study = Assumptions(Numeric("fat", 0, 50), [Numeric("hip", 70, 150), Numeric("thigh", 40, 90)])
-    layout = moment_layout(study, (0, 1, 2))
+    a_study = Study(Numeric("fat", 0, 50), [Numeric("hip", 70, 150), Numeric("thigh", 40, 90)])
+    layout = moment_layout(a_study, (0, 1, 2))
     scaled = np.column_stack([np.ones(250), (rows - [110, 65, 25]) / [40, 25, 25]])
     noise = moment_noise(layout, 0.3, 0)
     empty = NoisyMoments(layout=layout, noise=noise, values=(0,) * len(layout.entries), known_rows=250)
@@ -140,5 +142,5 @@ def test_an_intercept_is_as_open_as_the_slopes_that_carry_it(seed):
     drawn = exact + generator.laplace(0, np.sqrt(0.5), exact.size) * empty.deviations
     values = tuple(map(int, np.round(drawn / (empty.deviations / noise.deviation))))
     solved = fit(problem(replace(empty, values=values), (0, 1, 2)))
-    got = findings(solved, user_scale(study, (0, 1, 2)).matrix, level=0.95)
+    got = findings(solved, user_scale(a_study, (0, 1, 2)).matrix, level=0.95)
     assert [(one.lower, one.upper, one.visible) for one in got] == [(-np.inf, np.inf, None)] * 3

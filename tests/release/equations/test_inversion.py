@@ -1,19 +1,17 @@
 """Large slopes on columns that lie on one side of their bounds: what a prior pulls towards zero, and a test does not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from dpselect.assume.lemmas.moment_layout import moment_layout
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
+from dpselect.assume.lemmas.moments import moment_layout
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
 from dpselect.randomize.moment_noise import moment_noise
 from dpselect.randomize.noisy_moments import NoisyMoments
-from dpselect.release.equations.findings import findings, fit
+from dpselect.release.equations.findings import findings, fit, unexplained
 from dpselect.release.equations.inversion import kept_sets, public_bounds
 from dpselect.release.equations.problem import problem
-from dpselect.release.equations.residual import unexplained
 
 MIDDLES, WIDTHS = np.array([-0.65, 0.5, -0.4, 0.2]), np.array([0.35, 0.45, 0.4, 0.5])
 
@@ -21,7 +19,7 @@ MIDDLES, WIDTHS = np.array([-0.65, 0.5, -0.4, 0.2]), np.array([0.35, 0.45, 0.4, 
 def one_sided(n, slopes, seed, epsilon=0.65):
     """Noisy moments of correlated columns around MIDDLES, a response of -1 or 1; the true coefficients and residual deviation."""
     generator, width = np.random.default_rng(seed), len(slopes)
-    study = Assumptions(Numeric("r", -1, 1), [Numeric(name, -1, 1) for name in "abcd"[:width]])
+    study = Study(Numeric("r", -1, 1), [Numeric(name, -1, 1) for name in "abcd"[:width]])
     truth = np.append(-0.1 - slopes @ MIDDLES[:width], slopes)
     shared, own = generator.uniform(-1, 1, (n, 1)), generator.uniform(-1, 1, (n, width))
     design = np.column_stack([np.ones(n), MIDDLES[:width] + WIDTHS[:width] * (0.6 * shared + 0.4 * own)])

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpselect.release.equations.descent import descend, orthogonal, positive
-from dpselect.release.equations.marginals import marginals
+from dpselect.release.equations.descent import descend, marginals, orthogonal, positive
 from dpselect.release.equations.pivot import Shape
 
 

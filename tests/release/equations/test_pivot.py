@@ -10,7 +10,7 @@ COLUMNS = (0, 1, 2, 3, 4, 5)
 
 
 def example(tables, residual, neighbors):
-    made, _ = tables.noisy(assumptions=tables.study(neighbors))
+    made, _ = tables.noisy(study=tables.a_study(neighbors))
     pivot = problem(made, COLUMNS).pivot
     size = len(COLUMNS) + residual
     return replace(pivot, sampling=0.05 * pivot.rows * np.eye(size), residual=residual)
@@ -60,10 +60,10 @@ def test_gradients_are_those_of_the_values(tables, residual, with_determinant, n
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
 def test_at_the_true_coefficients_it_is_noise_of_the_stated_size(tables, neighbors):
     """250 releases of one table: r'V^-1 r is chi-squared of 6 degrees, its mean within 6 of its own deviations, 1.3."""
-    assumptions = tables.study(neighbors)
+    study = tables.a_study(neighbors)
     values = []
     for seed in range(250):
-        made, products = tables.noisy(seed=seed, assumptions=assumptions)
+        made, products = tables.noisy(seed=seed, study=study)
         one = problem(made, COLUMNS)
         truth = np.linalg.solve(products[:6, :6], products[:6, 6])
         unknowns = np.linalg.solve(one.change, truth)[None]

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.errors import AssumptionError, BudgetExceeded
-from dpselect.release.ledger import accounting, concentrated
-from dpselect.release.ledger.accounting import RecordPrice, Total, price_of, total_price
-from dpselect.release.ledger.concentrated import convert, guess
+from dpselect.errors import BudgetExceeded, StudyError
+from dpselect.release.ledger import accounting
+from dpselect.release.ledger.accounting import RHO_UNIT, EntryPrice, Total, convert, guess, price_of, total_price
+from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT, Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.prices import DELTA_UNIT, EPSILON_UNIT, RHO_UNIT
-from dpselect.release.ledger.records import Charge
 
 MILLIONTH = DELTA_UNIT // 10**6
 
@@ -53,25 +51,25 @@ def test_the_total_never_falls_and_is_blind_to_order(acts, shuffler):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(charges, max_size=8), st.sampled_from(["0", "1e-6"]))
 def test_what_is_left_can_be_spent(acts, delta):
-    ledger = Ledger(epsilon=6, delta=delta)
+    ledger = Ledger(epsilon=6, delta=delta, composition="zcdp")
     for act in acts:
         try:
             ledger.charge(act)
         except BudgetExceeded:
             continue
-    left = ledger.left()
+    left = ledger.remaining()
     assert ledger.spent().epsilon + left.epsilon == 6
     ledger.charge(charge("permute-and-flip", left.epsilon * Decimal("0.999999"), left.delta))
-    ledger.charge(charge("exponential", ledger.left().epsilon * Decimal("0.999999")))
+    ledger.charge(charge("exponential", ledger.remaining().epsilon * Decimal("0.999999")))
     assert ledger.spent().epsilon <= 6
     assert ledger.spent().delta <= Decimal(delta)
 
 
 @given(charges, st.integers(1, 50))
 def test_a_count_is_so_many_records(act, count):
-    many = price_of(Charge(**(act.to_json() | {"count": count})))
+    many = price_of(Charge(**(act.to_dict() | {"count": count})))
     one = price_of(act)
-    assert many == RecordPrice(one.epsilon * count, one.delta * count, one.rho * count, one.delta_beside * count)
+    assert many == EntryPrice(one.epsilon * count, one.delta * count, one.rho * count, one.delta_beside * count)
     assert total_price([many], 0) == total_price([one] * count, 0)
 
 
@@ -97,7 +95,7 @@ def test_a_gaussian_is_taken_by_rho_where_its_own_delta_does_not_fit():
 @pytest.mark.parametrize("mechanism", ["laplace-moments", "laplace", "permute-and-flip", "something new"])
 def test_pure_mechanisms_and_unknown_ones_are_priced_as_plain(mechanism):
     half = EPSILON_UNIT // 2
-    assert price_of(charge(mechanism, "0.5", "1e-18")) == RecordPrice(half, 1, half**2 // 2, 1)
+    assert price_of(charge(mechanism, "0.5", "1e-18")) == EntryPrice(half, 1, half**2 // 2, 1)
 
 
 def test_the_exponential_mechanism_with_a_delta_is_priced_as_plain():
@@ -132,7 +130,7 @@ def test_pcpl_pays_for_its_two_parts_to_the_last_unit(mechanism, divisor, bound)
 
 @pytest.mark.parametrize("rho", ["much", -1, float("nan"), [1], "1e401", "1e-401"])
 def test_a_parameter_that_is_no_number_is_refused(rho):
-    with pytest.raises(AssumptionError, match=r"must be a number >= 0|plain finite values"):
+    with pytest.raises(StudyError, match=r"must be a number >= 0|plain finite values"):
         price_of(charge("gaussian", 1, "1e-6", parameters={"rho": rho}))
 
 
@@ -176,8 +174,8 @@ def test_an_infinite_conversion_is_no_price(monkeypatch):
         def epsilon(self, delta):
             return math.inf
 
-    gaussian, _, failure = concentrated._gaussian()
-    monkeypatch.setattr(concentrated, "_gaussian", lambda: (gaussian, Endless(), failure))
+    gaussian, _, failure = accounting._gaussian()
+    monkeypatch.setattr(accounting, "_gaussian", lambda: (gaussian, Endless(), failure))
     assert convert.__wrapped__(RHO_UNIT, MILLIONTH) is None
 
 
@@ -188,8 +186,8 @@ def test_the_distance_is_raised_until_it_covers_rho(monkeypatch):
         def map(self, distance):
             return distance**2 / 2 * (1 - 1e-15)
 
-    _, converted, failure = concentrated._gaussian()
-    monkeypatch.setattr(concentrated, "_gaussian", lambda: (Short(), converted, failure))
+    _, converted, failure = accounting._gaussian()
+    monkeypatch.setattr(accounting, "_gaussian", lambda: (Short(), converted, failure))
     assert convert.__wrapped__(RHO_UNIT, MILLIONTH) >= convert(RHO_UNIT, MILLIONTH)
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from dpselect.errors import LedgerError
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
-from dpselect.release.ledger.stores.sqlite import SqliteStore
+from dpselect.release.ledger.sqlite import SqliteStore
 
 SOURCE = Path(__file__).parents[3] / "src"
 
@@ -71,7 +71,7 @@ def test_a_damaged_file_is_refused(tmp_path):
         ledger.charge(choice(parameters={"long": "x" * 1000}))
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    for act in (ledger.left, lambda: ledger.charge(choice()), lambda: Ledger(path)):
+    for act in (ledger.remaining, lambda: ledger.charge(choice()), lambda: Ledger(path)):
         assert "is damaged: restore it from a backup" in refused(act)
 
 
@@ -79,7 +79,7 @@ def test_an_error_without_a_sentence_of_its_own_is_still_one_sentence(tmp_path, 
     path = tmp_path / "budget.db"
     ledger = Ledger(path, epsilon=1)
     tamper(path, "DROP TABLE head")
-    assert "cannot be used (SQLite error 1)" in refused(ledger.left)
+    assert "cannot be used (SQLite error 1)" in refused(ledger.remaining)
 
 
 def test_a_ledger_survives_what_a_crash_leaves_behind(tmp_path):
@@ -87,7 +87,7 @@ def test_a_ledger_survives_what_a_crash_leaves_behind(tmp_path):
     script = """
 import os, sys
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
+from dpselect.release.ledger.entries import Charge
 ledger = Ledger(sys.argv[1], epsilon=1)
 ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.25"))
 def crash(contents):
@@ -97,7 +97,7 @@ ledger._store.append(crash)
     run(script, path)
     assert path.with_name("budget.db-wal").exists()
     ledger = Ledger(path, epsilon=1)
-    assert str(ledger.left().epsilon) == "0.75"
+    assert str(ledger.remaining().epsilon) == "0.75"
     ledger.verify()
 
 
@@ -109,7 +109,7 @@ def test_an_older_copy_is_noticed_while_open_and_by_receipt(tmp_path):
     receipt = ledger.charge(choice())
     shutil.copy(copy, path)
     assert "replaced by an older or another one since it was opened" in refused(lambda: ledger.charge(choice()))
-    assert "does not hold the record of receipt 2" in refused(lambda: Ledger(path).verify(receipt))
+    assert "does not hold the entry of receipt 2" in refused(lambda: Ledger(path).verify(receipt))
 
 
 @contextmanager
@@ -139,11 +139,11 @@ def test_a_full_disk_refuses_and_nothing_is_charged(tmp_path):
         assert "full" in sentence
         assert "nothing was released" in sentence
         ballast.unlink()
-        charged = len(ledger.records())
+        charged = len(ledger.entries())
         assert charged == 1  # not one of the refused was written
         ledger.verify()
         ledger.charge(choice())
-        assert len(ledger.records()) == charged + 1
+        assert len(ledger.entries()) == charged + 1
 
 
 def test_a_file_that_may_not_grow_refuses_and_nothing_is_charged(tmp_path):
@@ -151,10 +151,10 @@ def test_a_file_that_may_not_grow_refuses_and_nothing_is_charged(tmp_path):
 import resource, signal, sys
 from dpselect.errors import LedgerError
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
+from dpselect.release.ledger.entries import Charge
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 ledger = Ledger(sys.argv[1], epsilon=100)
-before = len(ledger.records())
+before = len(ledger.entries())
 resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 receipts = []
 try:
@@ -170,7 +170,7 @@ print(len(receipts))
     assert "nothing was released" in sentence
     ledger = Ledger(tmp_path / "budget.db")
     ledger.verify()
-    assert len(ledger.records()) == int(charged)
+    assert len(ledger.entries()) == int(charged)
 
 
 def test_a_read_only_ledger_can_be_read_and_refuses_charges():
@@ -179,12 +179,12 @@ import os, sys
 from pathlib import Path
 from dpselect.errors import LedgerError
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
+from dpselect.release.ledger.entries import Charge
 if os.getuid() == 0:
     os.setuid(65534)  # root may write anywhere
 path = Path(sys.argv[1])
 for act in (
-    lambda: Ledger(path, epsilon=1).left(),
+    lambda: Ledger(path, epsilon=1).remaining(),
     lambda: Ledger(path).charge(Charge(what="select", mechanism="laplace", epsilon="0.1")).index,
     lambda: Ledger(path.with_name("new.db"), epsilon=1),
 ):
@@ -204,15 +204,15 @@ for act in (
             assert "cannot be written to: make the file and its folder writable; nothing was released" in charge
             assert ("cannot be opened" in new) == (folder_mode == 0o555)
         Path(folder).chmod(0o755)
-        assert len(Ledger(path).records()) == 1
+        assert len(Ledger(path).entries()) == 1
 
 
 def test_looking_for_other_ledgers_ignores_what_is_none(tmp_path):
     (tmp_path / "notes.db").write_text("x" * 5000)
     (tmp_path / "folder.db").mkdir()
     with closing(sqlite3.connect(tmp_path / "birds.db")) as connection, connection:
-        connection.execute("CREATE TABLE records (number, body)")
-        connection.execute("""INSERT INTO records VALUES (1, '"data":"prostate"')""")
+        connection.execute("CREATE TABLE entries (number, body)")
+        connection.execute("""INSERT INTO entries VALUES (1, '"data":"prostate"')""")
     before = sorted(tmp_path.iterdir())
     ledger = Ledger(tmp_path / "budget.db", epsilon=1)
     ledger.charge(choice(data="prostate"))  # a warning would be an error here
@@ -236,7 +236,7 @@ def test_two_that_create_at_once_make_one_ledger(tmp_path):
     for thread in threads:
         thread.join()
     assert errors == []
-    assert sorted(record.hash for record in Ledger(tmp_path / "budget.db").records()) == sorted(opened)
+    assert sorted(entry.hash for entry in Ledger(tmp_path / "budget.db").entries()) == sorted(opened)
 
 
 def test_a_commit_is_written_through_to_the_disk(tmp_path):

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from dpselect.errors import AssumptionError, LedgerError
+from dpselect.errors import LedgerError, StudyError
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
-from dpselect.release.ledger.stores.patience import Patience
-from dpselect.release.ledger.stores.postgres import PostgresStore
+from dpselect.release.ledger.postgres import PostgresStore
+from dpselect.release.ledger.store import Patience
 
 pytestmark = pytest.mark.postgres
 pytest.importorskip("psycopg", reason="psycopg is not installed")
@@ -42,7 +42,7 @@ def test_a_password_appears_nowhere(on_server):
         lambda: Ledger(url + "#", epsilon=1),
         lambda: Ledger(f"postgresql://postgres:{SECRET}@localhost/db#Bad Name"),
     ):
-        with pytest.raises((LedgerError, AssumptionError)) as caught:
+        with pytest.raises((LedgerError, StudyError)) as caught:
             act()
         shown += [str(caught.value), repr(caught.value.__cause__), repr(caught.value.__suppress_context__)]
         assert re.fullmatch(r"[^\n]*\w\.", str(caught.value))
@@ -52,7 +52,7 @@ def test_a_password_appears_nowhere(on_server):
 def test_a_url_without_password_pickles(on_server):
     ledger = Ledger(on_server, epsilon=1)
     ledger.charge(choice())
-    assert pickle.loads(pickle.dumps(ledger)).records() == ledger.records()
+    assert pickle.loads(pickle.dumps(ledger)).entries() == ledger.entries()
     plain = PostgresStore("postgresql://host/base", Patience())
     assert (plain.key(), plain.address()) == ("postgresql://host/base",) * 2
 
@@ -85,26 +85,27 @@ def test_an_analyst_with_the_documented_rights_can_charge_and_change_nothing(on_
         on_server,
         f"GRANT USAGE ON SCHEMA {schema} TO {account}",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {account}",
-        f"GRANT INSERT ON {schema}.records TO {account}",
+        f"GRANT INSERT ON {schema}.entries TO {account}",
         f"GRANT UPDATE ON {schema}.head TO {account}",
+        f"GRANT INSERT, UPDATE ON {schema}.outbox TO {account}",
         triggers=True,
     )
     as_analyst = with_account(on_server, account)
     analyst = Ledger(as_analyst)
     analyst.charge(choice())
     for statement in (
-        "UPDATE records SET body = ''",
-        "DELETE FROM records",
-        "TRUNCATE records",
+        "UPDATE entries SET body = ''",
+        "DELETE FROM entries",
+        "TRUNCATE entries",
         "UPDATE head SET count = 1",
-        "ALTER TABLE records DISABLE TRIGGER ALL",
-        "DROP TABLE records",
-        "INSERT INTO records VALUES (5, '{}', '')",
+        "ALTER TABLE entries DISABLE TRIGGER ALL",
+        "DROP TABLE entries",
+        "INSERT INTO entries VALUES (5, '{}', '')",
         "CREATE OR REPLACE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
     ):
         with pytest.raises(Exception, match=r"permission denied|must be owner|only follows|follows the last"):
             tamper(as_analyst, statement, triggers=True)
-    assert len(ledger.records()) == 1
+    assert len(ledger.entries()) == 1
 
 
 def test_an_account_without_rights_is_refused_and_nothing_is_charged(on_server, tamper, account):
@@ -119,10 +120,10 @@ def test_an_account_without_rights_is_refused_and_nothing_is_charged(on_server, 
         triggers=True,
     )
     visitor = Ledger(with_account(on_server, account))
-    assert visitor.left().epsilon == 1  # may look
+    assert visitor.remaining().epsilon == 1  # may look
     with pytest.raises(LedgerError, match="may not be used by this account"):
         visitor.charge(choice())
-    assert ledger.records() == ()
+    assert ledger.entries() == ()
 
 
 def test_a_server_that_only_reads_refuses(on_server):
@@ -136,19 +137,17 @@ def test_an_unknown_failure_is_still_one_sentence(on_server, tamper):
     ledger = Ledger(on_server, epsilon=1)
     tamper(on_server, "ALTER TABLE head RENAME COLUMN hash TO hush")
     with pytest.raises(LedgerError, match=r"cannot be used \(UndefinedColumn\): check the server"):
-        ledger.left()
+        ledger.remaining()
 
 
 def test_an_emptied_ledger_is_not_made_anew_behind_ones_back(on_server, tamper):
-    """The schema is there and no record is: only another hand leaves that behind."""
+    """The schema is there and no entry is: only another hand leaves that behind."""
     Ledger(on_server, epsilon=1)
-    tamper(
-        on_server,
-        "DROP TABLE records, head",
-        "DROP FUNCTION refuse, follow, only_follow",
-        "UPDATE version SET number = 0",
-    )
-    with pytest.raises(LedgerError, match="the opening record was removed"):
+    tamper(on_server, "DELETE FROM entries", "UPDATE head SET count = 0, hash = ''")
+    with pytest.raises(LedgerError, match="the opening entry was removed"):
+        Ledger(on_server, epsilon=2)
+    tamper(on_server, "DROP TABLE entries, head")
+    with pytest.raises(LedgerError, match="cannot be used"):
         Ledger(on_server, epsilon=2)
 
 

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 
 from dpselect.errors import BudgetExceeded
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
 
 SOURCE = Path(__file__).parents[3] / "src"
 ROOM = 100
@@ -21,7 +21,7 @@ RACE = """
 import os, random, signal, sys, time
 from dpselect.errors import BudgetExceeded
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Charge
+from dpselect.release.ledger.entries import Charge
 if sys.argv[1].startswith("postgresql:"):
     import psycopg  # once, before the forks
 
@@ -90,11 +90,11 @@ def test_processes_that_are_killed_at_random_never_overspend(shared, tmp_path):
     folder.mkdir()
     releases = race(shared, folder, seed=16)
     ledger.verify()
-    records = {str(record.index): record.hash for record in Ledger(shared).records()}
-    assert len(records) == ROOM  # all room was used, not a charge more
-    assert (ledger.spent().epsilon, ledger.left().epsilon) == (1, 0)
+    entries = {str(entry.index): entry.hash for entry in Ledger(shared).entries()}
+    assert len(entries) == ROOM  # all room was used, not a charge more
+    assert (ledger.spent().epsilon, ledger.remaining().epsilon) == (1, 0)
     assert len({index for index, _ in releases}) == len(releases)  # no charge paid for two releases
-    assert all(records[index] == hash_ for index, hash_ in releases)  # every release has its charge
+    assert all(entries[index] == hash_ for index, hash_ in releases)  # every release has its charge
     assert len(releases) <= ROOM  # a kill between charge and release leaves the charge
     if isinstance(shared, Path):
         with contextlib.closing(sqlite3.connect(shared)) as connection:
@@ -118,7 +118,7 @@ def test_threads_share_a_ledger(where):
     for thread in threads:
         thread.join()
     assert (len(receipts), len(refusals)) == (ROOM, 8)
-    assert {receipt.hash for receipt in receipts} == {record.hash for record in ledger.records()}
+    assert {receipt.hash for receipt in receipts} == {entry.hash for entry in ledger.entries()}
     for receipt in receipts:
         ledger.verify(receipt)
 

@@ -1,18 +1,19 @@
 """What a price could not show: a size is given where the stated bounds allow it, and nowhere else."""
 
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
 import dpselect
 from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
-from dpselect.release.coefficients.units import beyond_range
+from dpselect.release.units import beyond_range
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import coefficient_rows, estimate_remarks
 
-STUDY = dpselect.Assumptions(
+STUDY = dpselect.Study(
     dpselect.Numeric("weeks", 0, 52), [dpselect.Numeric("kids", 2, 10), dpselect.Categorical("town", ["a", "b"])]
 )
 
@@ -33,9 +34,9 @@ def analysis() -> dpselect.Analysis:
     """Forty rows at epsilon 0.01, whose noise happened to be zero: its law alone hides everything."""
     selection = dpselect.select(short_table(), STUDY, epsilon=1, candidates=[["kids", "town"]])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpselect.release.estimate.noisy_moments", undisturbed)
+        patch.setattr("dpselect.release.linear.noisy_moments", undisturbed)
         coefficients = dpselect.estimate(short_table(), selection, epsilon="0.01")
-    return dpselect.Analysis(selection=selection, coefficients=coefficients, budget=dpselect.Budget("1.01", 0))
+    return dpselect.Analysis(title="", made="", selection=selection, coefficients=coefficients)
 
 
 def test_no_size_is_said_to_be_visible_that_moves_the_response_beyond_its_range(analysis):
@@ -52,7 +53,7 @@ def test_no_size_is_said_to_be_visible_that_moves_the_response_beyond_its_range(
 
 
 def test_neither_the_page_nor_the_printed_text_gives_such_a_size(analysis):
-    page = report_page(analysis.document())
+    page = report_page(analysis)
     assert "no effect within the stated range of weeks" in page
     assert not re.search("visible from", page)
     assert "visible from" not in str(analysis.coefficients)
@@ -62,9 +63,10 @@ def test_the_whole_price_of_an_analysis_is_printed_first(analysis):
     assert str(analysis).splitlines()[0] == "epsilon=1.01, delta=0 in all"
 
 
-def test_a_delta_that_was_not_needed_is_no_part_of_the_price():
-    """Laplace noise takes none, whatever was offered for it."""
+def test_the_price_is_what_was_asked_whichever_noise_the_chosen_columns_call_for():
+    """Laplace noise takes no delta; but were it left out, the price would say something of the choice before it is paid for."""
     offered = dpselect.analyze(short_table(), STUDY, epsilon=1, delta="1e-6", candidates=[["kids"]])
-    assert offered.coefficients.guarantee.delta == 0
-    assert str(offered).splitlines()[0] == "epsilon=1, delta=0 in all"
-    assert offered.glance()[0]["delta"] == 0
+    assert offered.coefficients.released.noise.scale.noise == "laplace"
+    assert offered.coefficients.guarantee.delta == Decimal("1e-6")
+    assert str(offered).splitlines()[0] == "epsilon=1, delta=1e-6 in all"
+    assert offered.glance()[0]["delta"] == 1e-6

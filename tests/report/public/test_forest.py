@@ -7,7 +7,7 @@ from dpselect.report.public.forest import forest_plot, runs_out
 
 
 def effect(name: str, value: float | None, lower: float | None, upper: float | None) -> CoefficientFact:
-    fact = IntervalFact(value=value, lower=lower, upper=upper, wide_lower=lower, wide_upper=upper)
+    fact = IntervalFact(value=value, lower=lower, upper=upper, adjusted_lower=lower, adjusted_upper=upper)
     return CoefficientFact(name=name, coefficient=fact, effect=fact)
 
 
@@ -36,18 +36,18 @@ def test_an_interval_that_is_large_but_not_wild_is_shown_whole():
 def test_a_wild_interval_is_cut_with_an_arrowhead_at_each_end():
     wild = [*ASSETS, effect("noise", 1.0, -5000.0, 5000.0)]
     assert runs_out(wild)
-    assert slanted(forest_plot(wild, "assets", wide=False)) == 4
+    assert slanted(forest_plot(wild, "assets", adjusted=False)) == 4
 
 
 def test_an_open_end_has_an_arrowhead():
     half = [*ASSETS, effect("half", 5.0, None, 9.0)]
     assert runs_out(half)
-    assert slanted(forest_plot(half, "assets", wide=False)) == 2
-    assert slanted(forest_plot(half, "assets", wide=True)) == 4
+    assert slanted(forest_plot(half, "assets", adjusted=False)) == 2
+    assert slanted(forest_plot(half, "assets", adjusted=True)) == 4
 
 
 def test_an_interval_that_is_not_drawn_runs_out_of_nothing():
     fact = IntervalFact(value=1.0, lower=0.5, upper=1.5)
     narrow = [CoefficientFact(name="x", coefficient=fact, effect=fact)]
-    assert runs_out(narrow, wide=True)
-    assert not runs_out(narrow, wide=False)
+    assert runs_out(narrow, adjusted=True)
+    assert not runs_out(narrow, adjusted=False)

@@ -1,25 +1,25 @@
 """The two pages never mix: a private type that reaches the public template is an error, and so is one that says nothing."""
 
 import ast
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import dpselect
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
-from dpselect.gather.table import gather_table
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.gather.rows import gather
 from dpselect.rehearse.check.fit import TableFit, VariableFit
 from dpselect.report.custodian import page as custodian
 from dpselect.report.public import facts
 from dpselect.report.public.guard import require_public
 from dpselect.report.public.page import render_public
 
-ASSUMPTIONS = Assumptions(Numeric("y", -1, 1), [Numeric("x", -1, 1)])
-MOMENTS = gather_table((np.full((3, 1), 0.5), np.full(3, 0.25)), ASSUMPTIONS)
+STUDY_STATED = Study(Numeric("y", -1, 1), [Numeric("x", -1, 1)])
+MOMENTS = gather((np.full((3, 1), 0.5), np.full(3, 0.25)), STUDY_STATED)
 
 GUARANTEE = facts.GuaranteeFact(
     epsilon="1",
@@ -44,7 +44,7 @@ FACTS = facts.Facts(
     guarantee=GUARANTEE,
     charges=(),
     left="",
-    assumptions_hash="0" * 64,
+    study_hash="0" * 64,
     fingerprint="1" * 64,
     release="{}",
     made="2026-11-15",
@@ -59,14 +59,22 @@ class Silent:
     value: int = 1
 
 
+@dataclass(frozen=True)
+class Boasting:
+    """Public. Or so it says; python -OO would not even read that."""
+
+    value: int = 1
+
+
 PRIVATE = {
     "moments": MOMENTS,
     "fit": TableFit(3, (VariableFit("x", 1, 0, 0),)),
-    "the custodian's facts": custodian.PrivateFacts("y", "3", (), (), "", "", "", (), (), (), ()),
+    "the custodian's facts": custodian.PrivateFacts("y", "3", (), (), "", "", "", (), (), (), False, ()),
     "a curve": custodian.CurveFact("", "", (), (), ()),
     "an array": np.zeros(3),
     "a NumPy number": np.float64(0.5),
     "a class that says nothing": Silent(),
+    "a class that only says it is public": Boasting(),
     "a list": [1, 2],
     "a dictionary": {"rows": 3},
 }
@@ -77,7 +85,7 @@ PRIVATE = {
 def test_a_private_type_does_not_reach_the_public_template(value, field):
     inside = (value,) if field in ("charges", "settings") else value
     with pytest.raises(TypeError, match="may not reach a public page") as refused:
-        render_public(dataclasses.replace(FACTS, **{field: inside}))
+        render_public(replace(FACTS, **{field: inside}))
     assert "0.5" not in str(refused.value)
 
 

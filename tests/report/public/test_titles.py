@@ -3,20 +3,20 @@
 import numpy as np
 import pyarrow as pa
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Binary, Categorical, Numeric
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.titles import column_titles
 from dpselect.report.public.choice_facts import facts_of
-from dpselect.report.public.document import Document
 from dpselect.report.public.page import report_page
-from dpselect.report.public.titles import column_titles
 from dpselect.use.analyze import analyze
 
-STUDY = Assumptions(
+STUDY = Study(
     Numeric("rent", 0, 2000, label="Monthly rent", unit="euro", reason="the register's form"),
     [
         Numeric("size", 0, 150, label="Size of the flat", unit="m²"),
-        Categorical("district", ["c", "n"], level_labels=["Centre", "North"], label="District"),
-        Categorical("heat", [1, 2], level_labels=["gas", "oil"]),
+        Categorical("district", ["c", "n"], category_labels=["Centre", "North"], label="District"),
+        Categorical("heat", [1, 2], category_labels=["gas", "oil"]),
         Numeric("pets", 0, 3),
     ],
     terms=["size", "district", "heat", "pets", ["size", "district"], ["pets", "heat"]],
@@ -36,7 +36,7 @@ def test_columns_are_called_by_their_labels():
 
 
 def test_a_study_without_labels_is_called_by_its_names():
-    plain = Assumptions(Numeric("y", 0, 1), [Numeric("a", 0, 1), Categorical("c", ["u", "v"]), Binary("b", [0, 1])])
+    plain = Study(Numeric("y", 0, 1), [Numeric("a", 0, 1), Categorical("c", ["u", "v"]), Binary("b", [0, 1])])
     assert all(name == title for name, title in column_titles(plain).items())
 
 
@@ -53,7 +53,7 @@ def test_a_report_speaks_in_labels_and_gives_the_reasons():
         }
     )
     result = analyze(table, STUDY, epsilon=50)
-    document = Document(title="", made="2026-11-16", selection=result.selection, coefficients=result.coefficients)
+    document = AnalysisRecord(title="", made="2026-11-16", selection=result.selection, coefficients=result.coefficients)
     facts = facts_of(document)
     assert facts.title == "What explains Monthly rent?"
     assert facts.response.statement == "0 to 2000 euro"

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from dpselect.assume.models.budget import Guarantee
+from dpselect.assume.budget import Guarantee
 from dpselect.report.public.words import choice_note, factor_text, guarantee_sentence, guarantee_symbols, weaknesses
 
 

@@ -8,33 +8,36 @@ import re
 import pytest
 
 from dpselect.errors import DataError
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.checks import Check, overall
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.public.document import Document
 from dpselect.report.public.page import report_page
-from dpselect.report.verify.answers import Check, overall
-from dpselect.report.verify.form import plain_values, require_form, schema_text
-from dpselect.report.verify.verify import check_report, least_profile_range
+from dpselect.report.verify.form import read_report, report_schema
+from dpselect.report.verify.selections import least_profile_range
+from dpselect.report.verify.verify import check_report
 from dpselect.use import command_line
 from dpselect.use.analyze import analyze
 from dpselect.use.select import select
 
 
 @pytest.fixture(scope="module")
-def assumptions(document):
-    return document.selection.assumptions
+def study(document):
+    return document.selection.study
 
 
 @pytest.fixture(scope="module")
-def charged(table, assumptions):
+def charged(table, study):
     """Reports of every method and noise, and the ledger that all were charged to."""
     ledger = Ledger(epsilon=100, delta="1e-3")
     made = [
-        analyze(table, assumptions, epsilon=6, delta="1e-6", method=method, ledger=ledger)
+        analyze(table, study, epsilon=6, delta="1e-6", method=method, ledger=ledger)
         for method in ("votes", "pcls", "pcpl")
     ]
-    made.append(analyze(table, assumptions, epsilon=20, delta="1e-4", ledger=ledger, intervals="after-selection"))
-    reports = [Document(title="", made="", selection=m.selection, coefficients=m.coefficients) for m in made]
-    return [*reports, Document(title="", made="", selection=made[0].selection)], ledger
+    made.append(analyze(table, study, epsilon=20, delta="1e-4", ledger=ledger, level=0.9))
+    reports = [
+        AnalysisRecord(title="A title", made="", selection=m.selection, coefficients=m.coefficients) for m in made
+    ]
+    return [*reports, AnalysisRecord(title="", made="", selection=made[0].selection, coefficients=None)], ledger
 
 
 def answer(text, ledger=None):
@@ -62,7 +65,7 @@ def test_true_reports_have_the_published_form_and_verify(charged):
 
 def test_another_validator_agrees(charged):
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
-    schema = json.loads(schema_text())
+    schema = report_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     for report in charged[0]:
@@ -126,23 +129,23 @@ NO_REPORTS = {
 def test_what_is_no_report_is_one_sentence(text, tmp_path, capsys):
     path = tmp_path / "report.json"
     path.write_text(text)
-    assert command_line.run(["verify", str(path)]) == 2
+    assert command_line.run(["verify", str(path)]) == 4
     assert re.fullmatch(r"[^\n]*\.\n", capsys.readouterr().err)
-    assert command_line.run(["verify", str(path), "--json"]) == 2
+    assert command_line.run(["verify", str(path), "--json"]) == 4
     assert json.loads(capsys.readouterr().out)["answer"] == "no"
 
 
 def test_bytes_folders_and_what_is_not_there(tmp_path, capsys):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
-    for name in ("bytes", "nothing", "."):
-        assert command_line.run(["verify", str(tmp_path / name)]) == 2
+    for name, code in (("bytes", 4), ("nothing", 2), (".", 2)):
+        assert command_line.run(["verify", str(tmp_path / name)]) == code
         assert re.fullmatch(r"[^\n]*\.\n", capsys.readouterr().err)
     assert command_line.run(["verify"]) == 2
 
 
 def test_a_name_that_stands_twice_is_a_no(charged):
     text = charged[0][0].to_json()
-    twice = text.replace('"made": ""', '"made": "", "title": "forged"', 1)
+    twice = text.replace('"title": "A title"', '"title": "A title", "title": "forged"', 1)
     assert twice != text
     with pytest.raises(DataError, match="stands twice"):
         check_report(twice)
@@ -150,7 +153,7 @@ def test_a_name_that_stands_twice_is_a_no(charged):
 
 def test_the_schema_is_printed_and_shipped(capsys):
     assert command_line.run(["verify", "--schema"]) == 0
-    assert capsys.readouterr().out == schema_text()
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(report_schema()))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +171,7 @@ def test_a_forged_version_does_not_let_a_forged_page_pass(charged, forge, monkey
     report, ledger = charged[0][0], charged[1]
     values = report.to_dict()
     values["selection"]["version"] = values["coefficients"]["version"] = "9.9.9"
-    other = report_page(Document.from_dict(values))
+    other = report_page(AnalysisRecord.from_dict(values))
     page = forge(other)
     found = {check.what: check.answer for check in check_report(page)}
     if page != other:
@@ -197,8 +200,10 @@ def test_no_mark_before_a_forged_page_lets_it_pass(charged, before):
 def test_json_that_a_browser_would_show_as_a_page_is_refused(charged, tmp_path, capsys):
     """A release whose title draws a page over all else was true JSON, and verified, in a file named .html."""
     selection = charged[0][0].selection
-    report = Document(title='<h1 style="position: fixed">All effects are nil</h1>', made="", selection=selection)
-    for name, code in (("report.json", 0), ("report.html", 2), ("report.HTM", 2), ("report.svg", 2), ("report", 2)):
+    report = AnalysisRecord(
+        title='<h1 style="position: fixed">All effects are nil</h1>', made="", selection=selection, coefficients=None
+    )
+    for name, code in (("report.json", 0), ("report.html", 4), ("report.HTM", 4), ("report.svg", 4), ("report", 4)):
         (tmp_path / name).write_text(json.dumps(report.to_dict()))
         assert command_line.run(["verify", str(tmp_path / name)]) == code
         assert code == 0 or "JSON with the marks of a page in it" in capsys.readouterr().err
@@ -207,47 +212,48 @@ def test_json_that_a_browser_would_show_as_a_page_is_refused(charged, tmp_path, 
 def test_what_is_written_is_no_markup_wherever_it_is_shown(charged):
     selection = charged[0][0].selection
     for title in ("<script>", "</p>", "<!--", "<?x", "ages < 25", "<25", "a<b"):
-        text = Document(title=title, made="", selection=selection).to_json()
+        text = AnalysisRecord(title=title, made="", selection=selection, coefficients=None).to_json()
         assert json.loads(text)["title"] == title
         assert re.search("<[A-Za-z/!?]", text) is None
         assert ("<" in text) == (title in ("ages < 25", "<25"))
 
 
-def test_forged_notes_of_another_version_are_not_checked(charged):
+def test_notes_cannot_be_forged(charged):
+    """They follow from the terms, and have no place in the file."""
     report = charged[0][0]
     values = copy.deepcopy(report.to_dict())
     values["coefficients"]["caveats"] = ["Audited, and free of any doubt."]
-    assert answer(json.dumps(values)) == "no"
-    values["coefficients"]["version"] = "9.9.9"
-    assert answer(json.dumps(values)) == "not checked"
+    for version in (values["coefficients"]["version"], "9.9.9"):
+        values["coefficients"]["version"] = version
+        assert answer(json.dumps(values)) == "no"
 
 
 def test_an_edited_receipt_shows_in_the_ledger(charged):
     reports, ledger = charged
     for part in ("selection", "coefficients"):
         for name in ("epsilon", "delta"):
-            text = changed(reports[0], part, "receipt", "left", name, value="0.0001234")
+            text = changed(reports[0], part, "receipt", "remaining", name, value="0.0001234")
             found = [check.what for check in check_report(text, ledger) if check.holds is False]
             assert found == ["the receipt says what was left"]
 
 
 def test_what_was_left_under_another_versions_theorem_is_not_checked(charged, monkeypatch):
     reports, ledger = charged
-    text = changed(reports[0], "selection", "receipt", "left", "epsilon", value="1")
-    for module in ("verify", "estimates", "records"):
-        monkeypatch.setattr(f"dpselect.report.verify.{module}.software_version", lambda: "9.9.9")
+    text = changed(reports[0], "selection", "receipt", "remaining", "epsilon", value="1")
+    monkeypatch.setattr("dpselect.report.verify.verify.software_version", lambda: "9.9.9")
     checks = check_report(text, ledger)
     assert [check.what for check in checks if check.holds is None] == ["the receipt says what was left"]
     assert overall(checks) == "not checked"
 
 
-def test_the_range_of_pcpl_is_bounded_from_below(table, assumptions):
+def test_the_range_of_pcpl_is_bounded_from_below(table, study):
     """A range of almost nothing would mean that nothing was disturbed; 0.1.0 took any."""
     for epsilon in ("0.1", "1", "50"):
-        report = Document(
+        report = AnalysisRecord(
             title="",
             made="",
-            selection=select(table, assumptions, epsilon=epsilon, delta="1e-6", method="pcpl"),
+            selection=select(table, study, epsilon=epsilon, delta="1e-6", method="pcpl"),
+            coefficients=None,
         )
         least = least_profile_range(report.selection.recipe)
         assert 0 < least <= report.selection.range
@@ -267,7 +273,7 @@ def test_an_error_of_the_checker_itself_is_a_no(charged, monkeypatch):
     def fails(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("dpselect.report.verify.verify.required_range", fails)
+    monkeypatch.setattr("dpselect.report.verify.selections.required_range", fails)
     checks = check_report(charged[0][0].to_json())
     assert Check("what the report states can be computed anew", False, "it cannot (ZeroDivisionError)") in checks
 
@@ -279,8 +285,8 @@ def test_answers():
 
 def test_a_form_names_the_first_place():
     for text, where in (
-        ('{"format": "dpselect report 1"}', "report.title"),
-        ('{"format": "dpselect selection 1", "version": 3}', "selection.columns"),
+        ('{"format": "dpselect analysis 1"}', "missing required field `title`"),
+        ('{"format": "dpselect selection 1", "columns": [0, "x"]}', "Expected `int`, got `str` - at `$.columns[1]`"),
     ):
         with pytest.raises(DataError, match=re.escape(where)):
-            require_form(plain_values(text))
+            read_report(text)

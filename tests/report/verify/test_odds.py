@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpselect import Analysis, Assumptions, Binary, Categorical, Ledger, Numeric, analyze
-from dpselect.errors import AssumptionError, DataError
+from dpselect import Analysis, Binary, Categorical, Ledger, Numeric, Study, analyze
+from dpselect.errors import DataError, StudyError
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.checks import overall
 from dpselect.report.board.board import board_page
-from dpselect.report.public.document import Document
 from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.numbers import ratio_ticks
 from dpselect.report.public.page import report_page
 from dpselect.report.public.text import coefficient_columns, estimate_remarks
-from dpselect.report.verify.answers import overall
 from dpselect.report.verify.verify import check_report
 
-STUDY = Assumptions(
+STUDY = Study(
     Binary("died", ["no", "yes"], label="death within a year"),
     [Numeric("age", 0, 100), Categorical("town", ["a", "b"]), Numeric("luck", 0, 1)],
 )
@@ -35,14 +35,14 @@ def table(n=20_000):
 @pytest.fixture(scope="module")
 def paid():
     ledger = Ledger(epsilon=10, delta="1e-5")
-    asked = {"epsilon": 4, "delta": "1e-6", "scale": "odds", "split": (1, 1), "ledger": ledger}
+    asked = {"epsilon": 4, "delta": "1e-6", "family": "binomial", "split": (1, 1), "ledger": ledger}
     return analyze(table(), STUDY, **asked), ledger
 
 
 @pytest.fixture(scope="module")
 def document(paid):
     result = paid[0]
-    return Document(title="", made="2026-11-16", selection=result.selection, coefficients=result.coefficients)
+    return AnalysisRecord(title="", made="2026-11-16", selection=result.selection, coefficients=result.coefficients)
 
 
 def failed(text, ledger=None):
@@ -53,25 +53,34 @@ def test_a_true_report_holds_in_the_file_on_the_page_and_in_the_ledger(document,
     assert failed(document.to_json(), paid[1]) == []
     assert failed(report_page(document), paid[1]) == []
     assert overall(check_report(document.to_json())) == "yes"
-    assert Document.from_dict(json.loads(document.to_json())) == document
+    assert AnalysisRecord.from_dict(json.loads(document.to_json())) == document
 
 
 EDITS = {
     "an odds ratio": (("terms", 1, "value"), lambda value: value * 1.01, "follow"),
     "an interval made narrower": (("terms", 1, "lower"), lambda value: value + 0.003, "follow"),
+    "an adjusted interval made narrower": (("terms", 1, "adjusted_upper"), lambda value: value - 0.003, "follow"),
     "a term less": (("terms",), lambda value: value[:-1], "follow"),
-    "a noisy sum of the last round": (("rounds", 2, "gradient", "values", 1), lambda value: value + 2**40, "follow"),
-    "a noisy sum of the first round": (("rounds", 0, "gram", "values", 1), lambda value: value + 2**40, "starts"),
-    "the base rate": (("counts", "values", 0), lambda value: value + 4000, "starts"),
-    "a center": (("rounds", 1, "center", 1), lambda value: value + 100, "starts"),
-    "less noise than the price buys": (("rounds", 2, "gram", "spread"), lambda value: value / 2, "noise"),
-    "a lower sensitivity": (("counts", "sensitivity"), lambda value: 1, "noise"),
-    "a lower rho": (("rounds", 2, "gradient", "rho"), lambda value: value / 2, "noise"),
+    "a noisy sum of the last round": (
+        ("released", "rounds", 2, "gradient", "values", 1),
+        lambda value: value + 2**40,
+        "follow",
+    ),
+    "a noisy sum of the first round": (
+        ("released", "rounds", 0, "gram", "values", 1),
+        lambda value: value + 2**40,
+        "starts",
+    ),
+    "the base rate": (("released", "counts", "values", 0), lambda value: value + 4000, "starts"),
+    "a center": (("released", "rounds", 1, "center", 1), lambda value: value + 100, "starts"),
+    "less noise than the price buys": (("released", "rounds", 2, "gram", "spread"), lambda value: value / 2, "noise"),
+    "a lower sensitivity": (("released", "counts", "sensitivity"), lambda value: 1, "noise"),
+    "a lower rho": (("released", "rounds", 2, "gradient", "rho"), lambda value: value / 2, "noise"),
     "a lower price": (("guarantee", "epsilon"), lambda value: "1", "noise"),
     "no delta": (("guarantee", "delta"), lambda value: "0", "noise"),
     "another model": (("columns",), lambda value: [0, 1, 3], "belong"),
-    "a round less": (("rounds",), lambda value: value[1:], "as many"),
-    "a sum less": (("rounds", 0, "gram", "values"), lambda value: value[1:], "as many"),
+    "a round less": (("released", "rounds"), lambda value: value[1:], "as many"),
+    "a sum less": (("released", "rounds", 0, "gram", "values"), lambda value: value[1:], "as many"),
     "a choice that is denied": (("selected",), lambda value: False, "chosen"),
 }
 
@@ -95,7 +104,7 @@ def test_what_the_ledger_was_not_told_does_not_verify(document):
 def test_an_unknown_part_is_no_report(document):
     values = document.to_dict()
     values["coefficients"] = values["coefficients"] | {"secret": 1}
-    with pytest.raises(DataError, match="not as its published form"):
+    with pytest.raises(DataError, match=r"unknown field `secret` - at `\$\.coefficients`"):
         check_report(json.dumps(values))
 
 
@@ -113,7 +122,7 @@ def test_facts_are_ratios_and_effects_are_ratios_from_bound_to_bound(document):
     age = next(each for each in facts.coefficients if each.name == "age")
     assert age.coefficient.value == pytest.approx(np.exp(odds["age"].value))
     assert age.effect.value == pytest.approx(np.exp(100 * odds["age"].value))
-    assert age.effect.wide_lower <= age.effect.lower < age.effect.upper <= age.effect.wide_upper
+    assert age.effect.adjusted_lower <= age.effect.lower < age.effect.upper <= age.effect.adjusted_upper
     assert coefficient_columns(facts)[1] == "odds ratio" and "Odds of death" in estimate_remarks(facts)[0]
 
 
@@ -126,45 +135,45 @@ def test_ticks_of_ratios_are_round_and_few():
 def test_an_analysis_is_read_back_from_either_file_and_tells_its_terms(paid, tmp_path):
     result = paid[0]
     assert Analysis.from_json(result.to_json()) == result
-    page = result.report(tmp_path / "report.html", board=tmp_path / "board.html")
+    page = result.to_html(tmp_path / "report.html", board=tmp_path / "board.html")
     again = Analysis.from_json(page.with_suffix(".json").read_text(encoding="utf-8"))
     assert again == result and "ethics board" in (tmp_path / "board.html").read_text(encoding="utf-8")
-    with pytest.raises(AssumptionError, match=r"board\.html is there already"):
-        result.report(tmp_path / "other.html", board=tmp_path / "board.html")
+    with pytest.raises(StudyError, match=r"board\.html is there already"):
+        result.to_html(tmp_path / "other.html", board=tmp_path / "board.html")
     assert {row["term"] for row in result.tidy()} >= {"intercept", "age", "town[b]"}
     (row,) = result.glance()
     assert row["epsilon"] == 4 and row["determined"] == row["terms"] and row["nobs"] == pytest.approx(20_000, abs=500)
-    assert "chosen from the same rows" in str(result) and "odds of died" in result._repr_html_()
+    assert "adjusted from" in str(result) and "odds of died" in result._repr_html_()
+    assert repr(result) == "<Analysis died: 2 of 3 selected, epsilon 4>"
 
 
-def test_other_intervals_cost_nothing_and_contain_the_plain_ones(paid):
+def test_other_levels_cost_nothing_and_adjusted_intervals_contain_the_plain_ones(paid):
     odds = paid[0].coefficients
-    wide = odds.with_intervals(intervals="after-selection")
-    assert wide.rounds == odds.rounds and "chosen from the same rows" not in str(wide)
-    for plain, outer in zip(odds.terms, wide.terms, strict=True):
-        assert outer.lower <= plain.lower < plain.upper <= outer.upper
+    for term in odds.terms:
+        assert term.adjusted_lower <= term.lower < term.upper <= term.adjusted_upper
     narrow = odds.with_intervals(level=0.8)
-    assert narrow["age"].upper < odds["age"].upper
+    assert narrow.released == odds.released
+    assert narrow["age"].upper < odds["age"].upper and narrow["age"].adjusted_upper < odds["age"].adjusted_upper
 
 
 REFUSED = {
-    "another response": ({"assumptions": Assumptions(Numeric("died", 0, 1), STUDY.predictors)}, "Binary"),
+    "another response": ({"study": Study(Numeric("died", 0, 1), STUDY.predictors)}, "Binary"),
     "no delta": ({"delta": 0}, "need a delta above 0"),
     "no intercept": (
-        {"assumptions": Assumptions(STUDY.response, STUDY.predictors, intercept="none")},
+        {"study": Study(STUDY.response, STUDY.predictors, intercept="none")},
         "intercept in every",
     ),
-    "another scale": ({"scale": "logit"}, "'response' or 'odds'"),
+    "another family": ({"family": "logit"}, "'gaussian', 'binomial'"),
 }
 
 
 @pytest.mark.parametrize(("more", "says"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_had_is_refused_before_anything_is_charged(more, says):
     ledger = Ledger(epsilon=9, delta="1e-5")
-    asked = {"epsilon": 1, "delta": "1e-6", "scale": "odds", "assumptions": STUDY, "ledger": ledger} | more
-    with pytest.raises(AssumptionError, match=says):
+    asked = {"epsilon": 1, "delta": "1e-6", "family": "binomial", "study": STUDY, "ledger": ledger} | more
+    with pytest.raises(StudyError, match=says):
         analyze(table(50), **asked)
-    assert ledger.records() == ()
+    assert ledger.entries() == ()
 
 
 def test_moments_have_no_rows_to_read_again():
@@ -173,5 +182,5 @@ def test_moments_have_no_rows_to_read_again():
     ledger = Ledger(epsilon=9, delta="1e-5")
     moments = dpselect.gather(table(50), STUDY)
     with pytest.raises(DataError, match="read the rows again"):
-        analyze(moments, STUDY, epsilon=1, delta="1e-6", scale="odds", method="pcls", ledger=ledger)
-    assert ledger.records() == ()
+        analyze(moments, STUDY, epsilon=1, delta="1e-6", family="binomial", method="pcls", ledger=ledger)
+    assert ledger.entries() == ()

@@ -2,16 +2,22 @@
 
 import copy
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
+from dpselect.assume.candidates import Subsets
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
+from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.public.document import Document
+from dpselect.release.selection import Selection
 from dpselect.report.public.page import report_page
-from dpselect.report.verify.verify import check_report, read_report, required_range
-from dpselect.report.verify.votes import rule_check
+from dpselect.report.verify.form import read_report
+from dpselect.report.verify.selections import directions_check, required_range, rule_check
+from dpselect.report.verify.verify import check_report
 from dpselect.use.analyze import analyze
 
 
@@ -24,7 +30,7 @@ def edited(document, *path, value):
     inner = values
     for key in path[:-1]:
         inner = inner[key]
-    assert inner[path[-1]] != value
+    assert inner.get(path[-1], "nothing") != value
     inner[path[-1]] = value
     return json.dumps(values)
 
@@ -36,14 +42,20 @@ def test_a_true_report_holds(document):
 
 
 EDITS = {
-    "a wider bound": (("selection", "recipe", "assumptions", "response", "upper"), 200.0, "hash"),
-    "another radius": (("selection", "recipe", "assumptions", "radius"), 1.0, "hash"),
+    "a wider bound": (("selection", "recipe", "study", "response", "upper"), 200.0, "hash"),
+    "another radius": (("selection", "recipe", "study", "radius"), 1.0, "hash"),
     "a smaller range": (("selection", "range"), 1.0, "range"),
     "another model": (("selection", "columns"), [0, 3], "candidates"),
     "a column that is none": (("selection", "columns"), [0, 9], "candidates"),
-    "another formula": (("selection", "formula"), "income ~ 1", "nothing is added"),
+    "other names": (("selection", "variables"), ["intercept"], "candidates"),
+    "a formula that is added": (("selection", "formula"), "income ~ 1", "unknown field `formula`"),
     "a price that does not add up": (("selection", "recipe", "bound_epsilon"), "6", "price"),
     "a receipt that is too small": (("selection", "receipt", "epsilon"), "1", "receipt"),
+    "a direction that is not told": (("selection", "directions", "age"), None, "directions"),
+    "a direction of nothing": (("selection", "directions", "shoe size"), "up", "directions"),
+    "a direction that is none": (("selection", "directions", "age"), "sideways", "not a dpselect report"),
+    "no directions": (("selection", "directions"), {}, "directions"),
+    "a rule without directions": (("selection", "recipe", "directions"), False, "directions"),
 }
 
 
@@ -67,11 +79,11 @@ def test_a_smaller_epsilon_shows(document):
 def whole(table, document):
     """A report with coefficients, and the ledger that both were charged to."""
     ledger = Ledger(epsilon=10, delta="1e-5")
-    result = analyze(table, document.selection.assumptions, epsilon=6, delta="1e-6", ledger=ledger)
-    return Document(title="", made="", selection=result.selection, coefficients=result.coefficients), ledger
+    result = analyze(table, document.selection.study, epsilon=6, delta="1e-6", ledger=ledger)
+    return AnalysisRecord(title="", made="", selection=result.selection, coefficients=result.coefficients), ledger
 
 
-RECIPE, MOMENTS = ("selection", "recipe"), ("coefficients", "noisy_moments")
+RECIPE, MOMENTS = ("selection", "recipe"), ("coefficients", "released")
 LIES = {
     "a lower price and receipt for the choice": [
         ((*RECIPE, "guarantee", "epsilon"), "0.1"),
@@ -90,7 +102,8 @@ LIES = {
     "a lower price of the noise": [((*MOMENTS, "noise", "epsilon"), 0.1)],
     "a lower concentrated price": [((*MOMENTS, "noise", "rho"), 0.001)],
     "a model that was not chosen": [(("coefficients", "selected"), False)],
-    "no caveats": [(("coefficients", "caveats"), [])],
+    "a shorter adjusted interval": [(("coefficients", "terms", 0, "adjusted_lower"), 0.0)],
+    "a layout that counts less": [((*MOMENTS, "layout", "constant_is_known"), False)],
     "a smaller standard error": [(("coefficients", "terms", 0, "error"), 1e-3)],
     "less noise": [(("coefficients", "terms", 0, "privacy_share"), 0.5)],
     "a better fit": [(("coefficients", "residual_deviation", "value"), 0.1)],
@@ -126,7 +139,7 @@ def test_a_lie_does_not_verify_even_with_the_true_ledger(whole, lies):
         inner = values
         for key in path[:-1]:
             inner = inner[key]
-        assert inner[path[-1]] != value
+        assert (inner.get(path[-1]) if isinstance(inner, dict) else inner[path[-1]]) != value
         inner[path[-1]] = value
     try:
         assert failed(json.dumps(values), ledger) != []
@@ -152,7 +165,7 @@ def test_a_page_whose_visible_formula_was_edited_does_not_verify(document):
 def test_the_fingerprint_does_not_depend_on_white_space_or_order(document):
     values = document.to_dict()
     turned = json.dumps(dict(reversed(list(values.items()))))
-    assert read_report(turned)[0].fingerprint == document.fingerprint
+    assert read_report(turned)[0].hash == document.hash
     assert failed(turned) == []
 
 
@@ -166,7 +179,7 @@ def test_the_range_is_computed_anew(document):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", "null", '{"format": "dpselect report 1"}', "<html></html>", "a,b\n1,2\n"]
+    "text", ["", "{}", "[]", "null", '{"format": "dpselect analysis 1"}', "<html></html>", "a,b\n1,2\n"]
 )
 def test_what_is_no_report_is_one_sentence(text):
     with pytest.raises(DataError, match=r"not a dpselect|neither the JSON"):
@@ -174,7 +187,7 @@ def test_what_is_no_report_is_one_sentence(text):
 
 
 def test_a_document_survives_its_file(document):
-    assert Document.from_dict(json.loads(document.to_json())) == document
+    assert AnalysisRecord.from_dict(json.loads(document.to_json())) == document
 
 
 def test_another_statistic_is_not_vouched_for(document):
@@ -184,3 +197,53 @@ def test_another_statistic_is_not_vouched_for(document):
     assert rule_check(replace(recipe, votes=rule)).answer == "not checked"
     assert rule_check(replace(recipe, votes=replace(recipe.votes, threshold=1))).answer == "no"
     assert rule_check(recipe).answer == "yes"
+
+
+NEVER = Study(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v", "w"]), Numeric("b")])
+
+
+def chosen(columns, directions, *, told=True, subsets=None):
+    recipe = make_recipe(NEVER, Choice("votes", candidates=subsets), rows=5000, epsilon=5)
+    assert recipe.directions
+    names = tuple(NEVER.columns[j].name for j in columns)
+    return Selection(
+        columns=columns,
+        variables=names,
+        directions=directions,
+        range=1.0,
+        recipe=replace(recipe, directions=told),
+        receipt=None,
+        version="",
+    )
+
+
+def test_each_chosen_term_has_one_direction_and_no_other():
+    """Columns: the intercept, a, c[v], c[w], b."""
+    right = {"a": "up", "c": None, "c[w]": "down"}
+    assert directions_check(chosen((0, 1, 2, 3), right)).answer == "yes"
+    assert directions_check(chosen((0,), {})).answer == "yes"
+    for wrong in (
+        {"a": "up", "c": None},
+        {"a": None, "c": None, "c[w]": "down"},
+        {"a": "up", "c": "up", "c[w]": "down"},
+        {"a": "up", "c": None, "c[v]": "up", "c[w]": "down"},
+        {"a": "up", "c": None, "c[w]": "down", "b": "up"},
+        {"a": "up", "c": None, "c[w]": "down", "b": None},
+        {"c": None, "c[w]": "down"},
+    ):
+        assert directions_check(chosen((0, 1, 2, 3), wrong)).answer == "no", wrong
+    assert directions_check(chosen((0, 1), {"a": None}, told=False)).answer == "no"  # the rule tells them
+
+
+def test_what_is_always_in_has_no_direction():
+    subsets = Subsets(always=("b",))
+    assert directions_check(chosen((0, 1, 4), {"a": "up", "b": None}, subsets=subsets)).answer == "yes"
+    assert directions_check(chosen((0, 1, 4), {"a": "up", "b": "up"}, subsets=subsets)).answer == "no"
+
+
+def test_where_directions_are_not_told_all_are_unknown():
+    recipe = make_recipe(NEVER, Choice("votes"), rows=200, epsilon="0.1")
+    assert not recipe.directions
+    short = replace(chosen((0, 1), {"a": None}), recipe=recipe)
+    assert directions_check(short).answer == "yes"
+    assert directions_check(replace(short, directions={"a": "up"})).answer == "no"

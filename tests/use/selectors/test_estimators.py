@@ -29,7 +29,7 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer, Standar
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 import dpselect
-from dpselect.errors import AssumptionError
+from dpselect.errors import StudyError
 from dpselect.use.selectors.estimators import check_fits, check_fresh, unfitted
 
 RNG = np.random.default_rng(4)
@@ -90,8 +90,8 @@ REMEMBERING = {
 def test_an_estimator_whose_clone_remembers_is_refused_before_the_charge(kind):
     """One record decided by a frozen estimator, fitted on all rows, what every block said."""
     ledger = dpselect.Ledger(epsilon=3)
-    with pytest.raises(AssumptionError, match="remembers what it was fitted on"):
-        dpselect.VotesSelector(REMEMBERING[kind], ledger=ledger).fit(X, Y)
+    with pytest.raises(StudyError, match="remembers what it was fitted on"):
+        dpselect.PrivateSelector(REMEMBERING[kind], ledger=ledger).fit(X, Y)
     assert ledger.spent().epsilon == 0
 
 
@@ -152,15 +152,15 @@ def test_what_can_fit_a_block_is_let_in(estimator, width, capfd):
 def test_what_no_block_can_fit_is_refused_before_the_charge(estimator, response):
     """Each was charged, and chose the empty model without a word."""
     ledger = dpselect.Ledger(epsilon=3)
-    with pytest.raises(AssumptionError, match=r"^The estimator (fails on|finds) [^\n]*\.$"):
-        dpselect.VotesSelector(estimator, ledger=ledger).fit(X, response)
+    with pytest.raises(StudyError, match=r"^The estimator (fails on|finds) [^\n]*\.$"):
+        dpselect.PrivateSelector(estimator, ledger=ledger).fit(X, response)
     assert ledger.spent().epsilon == 0
 
 
 def test_a_pipeline_votes():
     model = Scaled([("first", StandardScaler()), ("last", LogisticRegression())])
     assert unfitted(model).verbose is False
-    selector = dpselect.VotesSelector(model, epsilon=1e6).fit(X, LABELS)
+    selector = dpselect.PrivateSelector(model, epsilon=1e6).fit(X, LABELS)
     assert selector.get_support().tolist() == [True, False, False]
 
 
@@ -178,7 +178,7 @@ class Sees(BaseEstimator):
 
 def first_seen(table, response):
     SEEN.clear()
-    dpselect.VotesSelector(Sees(), epsilon=1, ledger=dpselect.Ledger(epsilon=1)).fit(table, response)
+    dpselect.PrivateSelector(Sees(), epsilon=1, ledger=dpselect.Ledger(epsilon=1)).fit(table, response)
     return SEEN[0]
 
 
@@ -190,7 +190,7 @@ def test_the_trial_knows_the_number_of_columns_and_whether_the_response_is_text(
 
 
 def test_labels_are_numbers_too_so_no_cell_decides_whether_a_classifier_is_refused():
-    selector = dpselect.VotesSelector(LogisticRegression(), epsilon=1e6)
+    selector = dpselect.PrivateSelector(LogisticRegression(), epsilon=1e6)
     assert not selector.fit(X, Y).get_support().any()  # every block abstains, as the documents say
     selector.fit(X, np.where(np.arange(300) == 7, 0.5, LABELS))
 
@@ -231,7 +231,7 @@ class Penalized(BaseEstimator):
 @pytest.mark.parametrize("kind", [HidesItsFit, ShowsItsCoefficients])
 def test_a_fit_under_any_name_is_refused_once_it_is_one(kind):
     check_fresh(kind())
-    with pytest.raises(AssumptionError):
+    with pytest.raises(StudyError):
         check_fresh(kind().fit(X, Y))
 
 

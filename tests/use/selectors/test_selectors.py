@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpselect
-from dpselect.errors import AssumptionError, BudgetExceeded, DataError
+from dpselect.errors import BudgetExceeded, DataError, ManyFitsWarning, StudyError
 
 # What a private estimator cannot promise, with the reason. Checks that scikit-learn itself leaves out for an estimator
 # with the tag `non_deterministic` are listed by it as skipped.
@@ -31,7 +31,7 @@ EXPECTED = {
         dpselect.PCLSSelector(),
         dpselect.PCPLSelector(),
         dpselect.PCLSSelector(neighbors="add-remove-one", fit_intercept=False),
-        dpselect.VotesSelector(),
+        dpselect.PrivateSelector(),
     ],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
@@ -68,10 +68,11 @@ def test_bounds_may_be_given_per_column_and_are_never_learnt():
     before = dict(selector.get_params())
     selector.fit(X, Y)
     assert all(selector.get_params()[name] is value for name, value in before.items())
-    with pytest.raises(AssumptionError, match="2 bounds for 10 columns"):
+    with pytest.raises(StudyError, match="2 bounds for 10 columns"):
         dpselect.PCLSSelector(epsilon=1, X_lower=[0, 0]).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore::dpselect.errors.ManyFitsWarning")
 def test_a_clone_pays_from_the_same_ledger_so_cross_validation_cannot_dodge_it():
     ledger = dpselect.Ledger(None, epsilon=3)
     model = make_pipeline(dpselect.PCLSSelector(epsilon=1, penalty=0.0, ledger=ledger, **BOUNDS), LinearRegression())
@@ -97,7 +98,7 @@ def some_rows(n=3000, seed=5):
 
 def test_votes_need_no_bounds_and_no_scale():
     table, response = some_rows()
-    selector = dpselect.VotesSelector(epsilon=1).fit(table, response)
+    selector = dpselect.PrivateSelector(epsilon=1).fit(table, response)
     assert selector.get_support().tolist() == [True, True, False, False, False]
     assert selector.selection_.guarantee.epsilon == 1
 
@@ -107,7 +108,7 @@ def test_any_estimator_with_coefficients_may_vote(estimator):
     table, response = some_rows(700)
     scaled = (table - table.mean(axis=0)) / table.std(axis=0)
     answer = response if estimator.__class__.__name__ == "HuberRegressor" else np.where(response > 0, "yes", "no")
-    selector = dpselect.VotesSelector(estimator, epsilon=20).fit(scaled, answer)
+    selector = dpselect.PrivateSelector(estimator, epsilon=20).fit(scaled, answer)
     assert selector.get_support().tolist() == [True, True, False, False, False]
 
 
@@ -119,22 +120,23 @@ def test_an_estimator_that_fails_abstains_and_tells_nothing():
             return super().fit(X, y)
 
     table, response = some_rows(400)
-    selector = dpselect.VotesSelector(Failing(), epsilon=1000).fit(table, response)
+    selector = dpselect.PrivateSelector(Failing(), epsilon=1000).fit(table, response)
     assert not selector.get_support().any()
 
 
 def test_an_empty_choice_does_not_break_a_pipeline():
     table, _ = some_rows(300)
     idle = np.random.default_rng(0).normal(size=300)
-    model = make_pipeline(dpselect.VotesSelector(epsilon=1e6, max_size=0), LinearRegression()).fit(table, idle)
+    model = make_pipeline(dpselect.PrivateSelector(epsilon=1e6, max_size=0), LinearRegression()).fit(table, idle)
     assert model.predict(table) == pytest.approx(np.full(300, idle.mean()))
     assert list(model[0].get_feature_names_out()) == ["nothing"]
 
 
+@pytest.mark.filterwarnings("ignore::dpselect.errors.ManyFitsWarning")
 def test_a_ledger_pays_for_every_fold():
     table, response = some_rows(300)
     ledger = dpselect.Ledger(epsilon=2)
-    model = make_pipeline(dpselect.VotesSelector(epsilon=1, ledger=ledger), LinearRegression())
+    model = make_pipeline(dpselect.PrivateSelector(epsilon=1, ledger=ledger), LinearRegression())
     with pytest.raises(BudgetExceeded):
         cross_val_score(model, table, response, cv=3, error_score="raise")
     assert ledger.spent().epsilon == 2
@@ -150,8 +152,8 @@ class NoParameters:
 @pytest.mark.parametrize("estimator", [NoParameters(), "lasso", LinearRegression, 7])
 def test_an_estimator_that_no_block_could_fit_is_refused_before_the_charge(estimator):
     ledger = dpselect.Ledger(epsilon=3)
-    with pytest.raises(AssumptionError, match="cannot be cloned and fitted"):
-        dpselect.VotesSelector(estimator, ledger=ledger).fit(X, Y)
+    with pytest.raises(StudyError, match="cannot be cloned and fitted"):
+        dpselect.PrivateSelector(estimator, ledger=ledger).fit(X, Y)
     assert ledger.spent().epsilon == 0
 
 
@@ -160,7 +162,7 @@ def test_a_cell_that_is_no_number_at_all_is_not_described():
     cells = np.array(X, dtype=object)
     cells[3, 4] = {"secret": 1}
     with pytest.raises(TypeError, match="must be a string or a real number") as refused:
-        dpselect.VotesSelector().fit(cells, Y)
+        dpselect.PrivateSelector().fit(cells, Y)
     assert isinstance(refused.value, DataError)
     assert refused.value.__context__ is None
     assert "dict" not in str(refused.value)
@@ -168,10 +170,10 @@ def test_a_cell_that_is_no_number_at_all_is_not_described():
 
 def test_a_sparse_table_is_refused_in_a_sentence():
     with pytest.raises(DataError, match=r"give X.toarray\(\)"):
-        dpselect.VotesSelector().fit(csr_array(np.array(X)), Y)
+        dpselect.PrivateSelector().fit(csr_array(np.array(X)), Y)
 
 
-@pytest.mark.parametrize("selector", [dpselect.PCLSSelector, dpselect.VotesSelector])
+@pytest.mark.parametrize("selector", [dpselect.PCLSSelector, dpselect.PrivateSelector])
 @pytest.mark.parametrize("intercept", [True, 1, 2, 0.5, "yes", np.True_])
 def test_whatever_is_true_is_an_intercept(selector, intercept):
     """2 shifted the columns by two and chose a wrong one; "yes" was charged, and then failed."""
@@ -185,7 +187,7 @@ def test_whatever_is_true_is_an_intercept(selector, intercept):
 @pytest.mark.parametrize("estimator", [None, LinearRegression()])
 def test_a_refused_fit_leaves_a_selector_as_it_was(estimator):
     table, response = some_rows(300)
-    selector = dpselect.VotesSelector(estimator, epsilon=1, ledger=dpselect.Ledger(epsilon="0.5"))
+    selector = dpselect.PrivateSelector(estimator, epsilon=1, ledger=dpselect.Ledger(epsilon="0.5"))
     with pytest.raises(BudgetExceeded):
         selector.fit(table, response)
     for ask in (selector.get_support, selector.get_feature_names_out, lambda: selector.transform(table)):
@@ -201,7 +203,7 @@ def test_a_refused_fit_leaves_a_selector_as_it_was(estimator):
 
 def test_an_interrupt_after_the_charge_takes_no_choice_away(monkeypatch):
     table, response = some_rows(300)
-    selector = dpselect.VotesSelector(epsilon=1, ledger=dpselect.Ledger(epsilon=1))
+    selector = dpselect.PrivateSelector(epsilon=1, ledger=dpselect.Ledger(epsilon=1))
     drawn = type(selector)._select
 
     def interrupted(*_, **__):
@@ -209,7 +211,7 @@ def test_an_interrupt_after_the_charge_takes_no_choice_away(monkeypatch):
 
     def draw(*given):
         released.append(drawn(*given))
-        monkeypatch.setattr("dpselect.use.selectors.base.np.zeros", interrupted)
+        monkeypatch.setattr("dpselect.use.selectors.selectors.np.zeros", interrupted)
         return released[0]
 
     released = []
@@ -226,5 +228,24 @@ def test_a_response_of_unequal_tables_is_not_described():
     table, _ = some_rows(60)
     unequal = [np.zeros((2, 2))] * 30 + [np.zeros((2, 3))] * 30
     with pytest.raises(DataError, match="cannot be read as tables of numbers") as refused:
-        dpselect.VotesSelector(LinearRegression()).fit(table, unequal)
+        dpselect.PrivateSelector(LinearRegression()).fit(table, unequal)
     assert refused.value.__context__ is None
+
+
+def test_a_search_is_told_what_it_costs_in_all_once(monkeypatch):
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+
+    from dpselect.use.selectors import selectors
+
+    monkeypatch.setattr(selectors, "_warned", [])
+    generator = np.random.default_rng(3)
+    X = generator.uniform(-1, 1, (120, 3))
+    ledger = dpselect.Ledger(epsilon=10)
+    pipeline = make_pipeline(dpselect.PrivateSelector(epsilon=0.5, ledger=ledger), LinearRegression())
+    search = GridSearchCV(pipeline, {"linearregression__fit_intercept": [True, False]}, cv=3)
+    with pytest.warns(ManyFitsWarning, match="epsilon 3.5 in all, for 7 fits") as told:
+        search.fit(X, X[:, 0])
+    assert len([each for each in told if each.category is ManyFitsWarning]) == 1
+    assert len(ledger.entries()) == 7

@@ -1,5 +1,6 @@
 """`--show-code`: what is printed runs, and does what the command does."""
 
+import ast
 import json
 from pathlib import Path
 
@@ -23,7 +24,7 @@ upper = 90
 
 [[predictors]]
 name = "region"
-levels = ["north", "south"]
+categories = ["north", "south"]
 """
 
 
@@ -52,15 +53,15 @@ SELECT = ["select", "study.toml", "people.csv", "--delimiter", ";", "--epsilon",
 
 
 def test_select_charges_the_same_ledger_for_the_same_recipe(place, capsys):
-    run(capsys, *SELECT, "-o", "code.json")
-    assert command_line.run([*SELECT, "-o", "command.json"]) == 0
+    run(capsys, *SELECT, "--total-epsilon", "10", "-o", "code.json")
+    assert command_line.run([*SELECT, "-o", "command.json", "--yes"]) == 0
     one, other = (
         dpselect.Selection.from_json(Path(name).read_text(encoding="utf-8")) for name in ("code.json", "command.json")
     )
     assert one.recipe == other.recipe
-    first, second = dpselect.Ledger("study.budget.db").records()
+    first, second = dpselect.Ledger("people.budget.db").entries()
     assert (first.epsilon, first.data, first.what) == (second.epsilon, second.data, second.what)
-    assert dpselect.Ledger("study.budget.db").epsilon == 10
+    assert dpselect.Ledger("people.budget.db").epsilon == 10
 
 
 def test_unusual_options_are_kept(place, capsys):
@@ -102,9 +103,9 @@ def test_analyze_writes_the_report_that_verifies(place, capsys):
     ]
     _, names = run(capsys, "analyze", "study.toml", "people.csv", "--delimiter", ";", *options)
     assert names["analysis"].coefficients.level == 0.9
-    out, _ = run(capsys, "verify", "page.html", "--ledger", "study.budget.db")
-    assert "False" not in out and out.count("True") > 5
-    out, _ = run(capsys, "budget", "study.toml")
+    out, _ = run(capsys, "verify", "page.html", "--ledger", "people.budget.db")
+    assert "no:" not in out and out.count("yes:") > 5
+    out, _ = run(capsys, "budget", "people.csv")
     assert out.count("\n") == 3
     assert json.loads(Path("page.json").read_text(encoding="utf-8"))["title"] == "Why?"
     assert "ethics board" in Path("board.html").read_text(encoding="utf-8")
@@ -116,9 +117,12 @@ def test_a_ledger_is_opened(place, capsys):
 
 
 def test_what_reads_no_rows_or_shows_them_to_the_custodian(place, capsys):
-    assert "income number" in run(capsys, "init", "people.csv", "--delimiter", ";")[0]
-    out, _ = run(capsys, "check", "study.toml", "people.csv", "--delimiter", ";", "--epsilon", "1")
-    assert out.splitlines()[0] == "income 0 0 0"
+    run(capsys, "init", "people.csv", "--delimiter", ";", "--response", "income", "-o", "new.toml")
+    assert 'name = "age"' in Path("new.toml").read_text(encoding="utf-8")
+    out, names = run(capsys, "check", "study.toml", "people.csv", "--delimiter", ";", "--epsilon", "1")
+    assert "not for release" in out and names["checked"].preview.inclusion[0] > 0.5
+    out, names = run(capsys, "plan", "study.toml", "--rows", "500", "--epsilon", "1")
+    assert names["plan"].verdict in out
     out, _ = run(capsys, "sql", "study.toml", "--dialect", "duckdb", "--table", "people", "--boolean", "region")
     assert "SELECT" in out
 
@@ -157,3 +161,34 @@ def test_a_long_call_is_broken_into_lines(place, capsys):
 def test_code_without_rows_is_a_mistake(place, capsys):
     assert command_line.run(["select", "study.toml", "--epsilon", "1", "--show-code"]) == 2
     assert "Give DATA" in capsys.readouterr().err
+
+
+EVERY = {
+    "init": ["init", "people.csv", "--delimiter", ";"],
+    "check": ["check", "people.csv", "--study", "study.toml", "--epsilon", "1", "--run", "select", "-o", "page.html"],
+    "plan": ["plan", "--study", "study.toml", "--rows", "500", "--epsilon", "1"],
+    "plan by pcls": ["plan", "study.toml", "--rows", "500", "--epsilon", "1", "--method", "pcls", "--effects", "1,0"],
+    "select": [*SELECT, "-o", "out.json"],
+    "analyze": ["analyze", "people.csv", "--study", "study.toml", "--epsilon", "1", "--family", "binomial"],
+    "budget": ["budget", "people.csv"],
+    "resume": ["resume", "people.csv"],
+    "verify": ["verify", "report.html", "--ledger", "people.budget.db"],
+    "sql": ["sql", "study.toml", "--dialect", "duckdb", "--table", "people"],
+}
+
+
+@pytest.mark.parametrize("arguments", EVERY.values(), ids=EVERY)
+def test_only_public_names_are_printed(place, capsys, arguments):
+    code = ast.parse(shown(capsys, *arguments))
+    imports = [ast.unparse(node) for node in ast.walk(code) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert imports == ["import dpselect"]
+    names = {
+        node.attr
+        for node in ast.walk(code)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "dpselect"
+    }
+    assert names and names <= set(dpselect.__all__)
+
+
+def test_every_command_that_does_something_with_a_study_has_its_python():
+    assert {each.split()[0] for each in EVERY} == set(command_line.COMMANDS) - {"demo", "studio", "completion"}

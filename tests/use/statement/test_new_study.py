@@ -9,14 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.assume.study.study_file import read_assumptions
-from dpselect.errors import AssumptionError
+from dpselect.assume.study import Study
+from dpselect.errors import StudyError
 from dpselect.gather.sources.open import ColumnType
 from dpselect.use import command_line
-from dpselect.use.statement.codebook import read_codebook
-from dpselect.use.statement.new_study import new_study
+from dpselect.use.init import new_study, read_codebook
 
-BOOK = """name,lower,upper,levels,label,unit,reason
+BOOK = """name,lower,upper,categories,label,unit,reason
 income,0,100,,Yearly income,thousand euro,the tax form
 age,18,90,,Age,years,
 sex,,,1=male; 2=female,Sex,,the form
@@ -47,8 +46,9 @@ def test_a_code_book_fills_a_study_file(place, capsys):
     assert "1 open places" in out
     text = (place / "study.toml").read_text().replace('["?"]', '["a", "b"]')
     (place / "study.toml").write_text(text)
-    study = read_assumptions("study.toml")
+    study = Study.read("study.toml")
     assert study.response.to_dict() == {
+        "kind": "number",
         "name": "income",
         "lower": 0,
         "upper": 100,
@@ -58,9 +58,9 @@ def test_a_code_book_fills_a_study_file(place, capsys):
     }
     age, sex, region, note = study.predictors
     assert (age.lower, age.upper, age.label) == (18, 90, "Age")
-    assert (sex.levels, sex.level_labels, sex.reason) == ((1, 2), ("male", "female"), "the form")
-    assert (region.levels, region.level_labels) == (("north", "south"), ())
-    assert note.levels == ("a", "b")
+    assert (sex.categories, sex.category_labels, sex.reason) == ((1, 2), ("male", "female"), "the form")
+    assert (region.categories, region.category_labels) == (("north", "south"), ())
+    assert note.categories == ("a", "b")
 
 
 def test_a_response_with_two_levels_is_binary(place, capsys):
@@ -80,7 +80,7 @@ def test_a_files_own_dictionary_gives_labels_and_levels_and_asks_for_a_reason(pl
     assert init(capsys, "people.sav", "--response", "income")[0] == 0
     tables = {table["name"]: table for table in tomllib.loads((place / "study.toml").read_text())["predictors"]}
     assert tables["age"] == {"name": "age", "label": "Age in years", "lower": "?", "upper": "?"}
-    assert tables["sex"] == {"name": "sex", "levels": [1, 2], "level_labels": ["male", "female"], "reason": "?"}
+    assert tables["sex"] == {"name": "sex", "categories": [1, 2], "category_labels": ["male", "female"], "reason": "?"}
     assert command_line.run(["check", "study.toml", "people.sav"]) == 2
     assert "reason of 'sex'" in capsys.readouterr().err
 
@@ -104,18 +104,18 @@ def test_the_schema_is_printed(capsys):
 )
 def test_a_code_book_that_cannot_be_used_is_one_sentence(place, book, words):
     (place / "bad.csv").write_text(book)
-    with pytest.raises(AssumptionError, match=words):
+    with pytest.raises(StudyError, match=words):
         read_codebook("bad.csv")
 
 
 def test_a_code_book_from_excel_in_german(place):
-    book = "name;lower;upper;levels;label\nalter;0,5;99;;Größe\nart;;;a|b;\n"
+    book = "name;lower;upper;categories;label\nalter;0,5;99;;Größe\nart;;;a|b;\n"
     (place / "book.csv").write_bytes(book.encode("latin-1"))
     assert read_codebook("book.csv") == {
         "alter": {"label": "Größe", "lower": 0.5, "upper": 99},
-        "art": {"levels": ["a", "b"]},
+        "art": {"categories": ["a", "b"]},
     }
-    with pytest.raises(AssumptionError, match="no code book"):
+    with pytest.raises(StudyError, match="no code book"):
         read_codebook("none.csv")
 
 
@@ -162,7 +162,7 @@ def test_whatever_a_name_holds_it_writes_nothing_into_the_study_file_but_itself(
 def test_a_response_of_words_is_no_or_yes_and_one_of_numbers_may_be():
     words, numbers = ColumnType("died", "text", "string"), ColumnType("ill", "number", "int64")
     study = tomllib.loads(new_study([words, numbers], "died"))
-    assert study["response"] == {"name": "died", "kind": "binary", "levels": ["?", "?"]}
+    assert study["response"] == {"name": "died", "kind": "binary", "categories": ["?", "?"]}
     text = new_study([words, numbers], "ill")
-    assert 'kind = "binary" and levels = [0, 1]' in text
+    assert 'kind = "binary" and categories = [0, 1]' in text
     assert tomllib.loads(text)["response"] == {"name": "ill", "lower": "?", "upper": "?"}

@@ -29,7 +29,7 @@ FIELDS = {
     "age": {"use": "predictor", "lower": "18", "upper": "90"},
     "education": {"use": "predictor", "lower": "0", "upper": "25"},
     "hours": {"use": "predictor", "lower": "0", "upper": "80"},
-    "region": {"use": "predictor", "levels": "north\nsouth\nwest"},
+    "region": {"use": "predictor", "categories": "north\nsouth\nwest"},
     "income": {"use": "response", "lower": "0", "upper": "30000"},
     "id": {"use": "none"},
 }

@@ -33,7 +33,7 @@ def state(visitor):
     visitor.variable("age", lower="18", upper="90", unit="years", reason="Adults; the register ends at 90.")
     visitor.variable("education", lower="25", upper="0")
     visitor.variable("hours", lower="0", upper="80")
-    visitor.variable("region", levels="north\nsouth\nwest")
+    visitor.variable("region", categories="north\nsouth\nwest")
     visitor.variable("income", use="response", lower="0", upper="30000")
     visitor.press("Save as study.toml")
     shoot(page, "variables", 1350)

@@ -14,7 +14,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def spent(studio):
-    return Ledger(studio.folder / "study.budget.db").records()
+    return Ledger(studio.folder / "people.budget.db").entries()
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_foreign_origin_is_refused(shared, origin):
     fields = {"epsilon": "3", "delta": "0"}
     status, _, _ = shared.post("budget", fields, {"Origin": origin} if origin else {"Origin": ""})
     assert status == 403
-    assert not (shared.folder / "study.budget.db").exists()
+    assert not (shared.folder / "people.budget.db").exists()
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -77,7 +77,7 @@ def test_a_form_without_its_token_is_refused(shared, token):
     status, _, text = shared.post("budget", {"epsilon": "3", "delta": "0", "form_token": token})
     assert status == 403
     assert "nothing was done" in text
-    assert not (shared.folder / "study.budget.db").exists()
+    assert not (shared.folder / "people.budget.db").exists()
 
 
 def test_the_cookie_is_kept_from_scripts_other_sites_and_other_ports(shared):

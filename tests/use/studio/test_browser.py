@@ -75,8 +75,8 @@ def visit(browser, start):
 
 
 def records(visitor):
-    path = visitor.studio.folder / "study.budget.db"
-    return len(Ledger(path).records()) if path.exists() else 0
+    path = visitor.studio.folder / "people.budget.db"
+    return len(Ledger(path).entries()) if path.exists() else 0
 
 
 def state(visitor):
@@ -100,7 +100,7 @@ def state(visitor):
     visitor.variable("age", lower="18", upper="90")
     visitor.variable("education", lower="25", upper="0")
     visitor.variable("hours", lower="0", upper="80")
-    visitor.variable("region", levels="north\nsouth\nwest")
+    visitor.variable("region", categories="north\nsouth\nwest")
     visitor.variable("income", use="response", lower="0", upper="30000")
     visitor.press("Save as study.toml")
     beside = page.locator("fieldset.variable").filter(has=page.locator('input[value="education"]')).locator(".problem")
@@ -230,7 +230,7 @@ def read_and_verify(visitor):
     page = visitor.page
     page.goto(page.url.rsplit("/", 1)[0] + "/report-1")
     visitor.look()
-    assert "dpselect analyze study.toml people.csv --epsilon 2" in page.locator("main").inner_text()
+    assert "dpselect analyze people.csv --study study.toml --epsilon 2" in page.locator("main").inner_text()
     visitor.press("Verify it")
     assert "Report 1 verifies." in page.locator("main").inner_text()
     visitor.look()
@@ -274,8 +274,8 @@ def test_an_exhausted_budget_is_refused_before_anything_is_read(visit):
 
 def test_reload_while_releasing_joins_the_same_release(visit, start):
     slow = (
-        "import time\nfrom dpselect.use.studio import work\nhonest = work._draw\n"
-        "def slowly(*a, **k):\n    time.sleep(3)\n    return honest(*a, **k)\nwork._draw = slowly\n"
+        "import time\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"
+        "def slowly(*a, **k):\n    time.sleep(3)\n    return honest(*a, **k)\nspend.draw_selection = slowly\n"
     )
     from .conftest import START
 

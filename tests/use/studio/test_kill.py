@@ -1,58 +1,75 @@
-"""A studio that dies between charge and draw: the charge stands, nothing is released, and the next studio says so."""
+"""A studio that is killed after the commit: nothing is lost, and the next studio hands the release over at no cost."""
 
 import re
 
-from dpselect.assume.models.budget import plain
+import pytest
+
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.use import command_line
 
 from .conftest import START
 
-KILLED = (
-    """
+DIE = """
 import os, signal
-from dpselect.assume.models.budget import plain
-from dpselect.release.ledger.ledger import Ledger
-charge = Ledger.charge
-def charge_and_die(self, record):
-    charge(self, record)
+{setup}
+def die(*arguments, **more):
+    {first}
     os.kill(os.getpid(), signal.SIGKILL)
-Ledger.charge = charge_and_die
+{name} = die
 """
-    + START
+AFTER_COMMIT = DIE.format(
+    setup="from dpselect.release.ledger.ledger import Ledger; commit = Ledger.commit",
+    first="commit(*arguments, **more)",
+    name="Ledger.commit",
+)
+BEFORE_COMMIT = DIE.format(
+    setup="from dpselect.release.ledger.ledger import Ledger", first="pass", name="Ledger.commit"
 )
 
 
-def test_a_charge_without_a_release_is_said_to_stand(start):
-    dying = start(start=KILLED)
+def killed(start, where):
+    dying = start(start=where + START)
     dying.state().ask()
     try:
         dying.post("confirm", {"nonce": dying.nonce(), "amount": "1"})
     except OSError:
         pass  # it may die before it answers
     assert dying.process.wait(30) == -9
-    (record,) = Ledger(dying.folder / "study.budget.db").records()
     assert list(dying.folder.glob("*report*")) == []
+    return dying.folder
 
+
+def test_what_was_paid_for_is_handed_over_by_the_next_studio(start):
+    folder = killed(start, AFTER_COMMIT)
+    ledger = Ledger(folder / "people.budget.db")
+    assert len(ledger.entries()) == 2 and len(ledger.undelivered()) == 1
     studio = start()
-    for screen in ("budget", "release"):
-        text = re.sub(r"\s+", " ", studio.get(screen)[2])
-        assert "A charge stands without a release." in text
-        assert f"record 1 ({record.what}, epsilon {plain(record.epsilon)}," in text
-    assert f"epsilon {plain(3 - record.epsilon)} of 3 left" in studio.get("study")[2]
     assert studio.post("study", {"address": "people.csv"})[0] == 303
-    studio.ask()
-    assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303
-    assert "Read the report" in studio.get("progress")[2]
-    text = studio.get("budget")[2]
-    assert "A charge stands" in text  # still the first one, and that one alone
-    assert text.count("no report here") == 1
-    assert text.count("study.report-1.json") == 2
+    for screen in ("budget", "release"):
+        assert "A release was paid for and did not arrive" in re.sub(r"\\s+|<[^>]+>", " ", studio.get(screen)[2])
+    assert studio.post("hand-over", {})[0] == 303
+    assert len(ledger.entries()) == 2 and ledger.undelivered() == ()
+    assert "did not arrive" not in studio.get("release")[2]
+    assert "study.report-1.json" in studio.get("budget")[2]
+    assert studio.get("report-1")[0] == 200
 
 
-def test_a_finished_release_leaves_no_such_sentence(studio):
+def test_before_the_commit_nothing_is_spent(start):
+    folder = killed(start, BEFORE_COMMIT)
+    ledger = Ledger(folder / "people.budget.db")
+    assert ledger.entries() == () and ledger.undelivered() == ()
+
+
+def test_the_command_hands_over_what_a_studio_left(start, monkeypatch):
+    folder = killed(start, AFTER_COMMIT)
+    monkeypatch.chdir(folder)
+    assert command_line.run(["resume", "people.csv"]) == 0
+    assert command_line.run(["verify", "report.html", "--ledger", "people.budget.db"]) == 0
+
+
+@pytest.mark.parametrize("screen", ["budget", "release"])
+def test_a_finished_release_leaves_no_such_sentence(studio, screen):
     studio.state().ask()
     assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303
     assert "Read the report" in studio.get("progress")[2]
-    assert "stands without" not in studio.get("budget")[2]
-    (studio.folder / "study.report-1.json").unlink()
-    assert "Charges stand without a release." in studio.get("budget")[2]
+    assert "did not arrive" not in studio.get(screen)[2]

@@ -6,7 +6,6 @@ from .conftest import START
 
 UNEVEN = """
 import time
-from dpselect.use.studio import work
 def release(order, tell):
     for pause in (0.05, 0.6, 0.05, 1.3):
         time.sleep(pause)

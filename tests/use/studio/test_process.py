@@ -130,8 +130,8 @@ def test_the_browser_gets_the_address_by_a_file_of_its_owner(tmp_path):
 
 def test_a_release_under_way_is_written_before_it_ends(start):
     slow = (
-        "import time\nfrom dpselect.use.studio import work\nhonest = work._draw\n"
-        "def slowly(*a, **k):\n    time.sleep(2)\n    return honest(*a, **k)\nwork._draw = slowly\n"
+        "import time\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"
+        "def slowly(*a, **k):\n    time.sleep(2)\n    return honest(*a, **k)\nspend.draw_selection = slowly\n"
     )
     studio = start(start=slow + START)
     studio.state().ask()

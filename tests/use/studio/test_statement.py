@@ -2,18 +2,19 @@
 
 import pytest
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.study_file import read_assumptions
+from dpselect.assume.study import Study
 from dpselect.gather.sources.open import ColumnType
-from dpselect.use.studio.statement import (
+from dpselect.use.studio.forms import (
     EMPTY,
     Entry,
     entries_of_form,
     entries_of_study,
+    holds_already,
+    save_study,
+    study_values,
     values_of_entries,
     values_of_settings,
 )
-from dpselect.use.studio.study import holds_already, save_study, study_values
 
 COLUMNS = [
     ColumnType("age", "number", "int64"),
@@ -44,15 +45,20 @@ def test_a_new_table_offers_what_can_be_used():
 def test_a_study_comes_back_as_it_was_saved(tmp_path):
     study = tmp_path / "study.toml"
     region = Entry(
-        name="region", kind="text", use="predictor", levels="north\nsouth, east\nwest", label="Where", reason="The map."
+        name="region",
+        kind="text",
+        use="predictor",
+        categories="north\nsouth, east\nwest",
+        label="Where",
+        reason="The map.",
     )
     age = Entry(name="age", kind="number", use="predictor", lower="18", upper="90", unit="years")
     values, problems = values_of_entries([age, region, INCOME], {})
     assert problems == {}
     save_study(values, study)
     assert holds_already(values, study)
-    stated = read_assumptions(study)
-    assert stated.predictors[1].levels == ("north", "south, east", "west")
+    stated = Study.read(study)
+    assert stated.predictors[1].categories == ("north", "south, east", "west")
     assert (stated.predictors[1].label, stated.predictors[0].unit) == ("Where", "years")
     again = entries_of_study(study_values(study), COLUMNS)
     assert {each.name: each.use for each in again} == {
@@ -62,19 +68,20 @@ def test_a_study_comes_back_as_it_was_saved(tmp_path):
         "seen": "none",
         "income": "response",
     }
-    assert values_of_entries(again, study_values(study)) == (study_values(study), {})
+    values, problems = values_of_entries(again, study_values(study))
+    assert (Study.from_dict(values), problems) == (stated, {})
 
 
 def test_what_the_form_does_not_show_is_kept(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
         'intercept = "candidate"\nneighbors = "add-remove-one"\n[response]\nname = "income"\nlower = 0\nupper = 10\n'
-        '[[predictors]]\nname = "region"\nlevels = ["a", "b", "c"]\nreference = "b"\nlevel_labels = ["A", "B", "C"]\n'
+        '[[predictors]]\nname = "region"\ncategories = ["a", "b", "c"]\nreference = "b"\ncategory_labels = ["A", "B", "C"]\n'
     )
     before = study_values(study)
     values, problems = values_of_entries(entries_of_study(before, COLUMNS), before)
     assert problems == {}
-    assert Assumptions.from_dict(values) == read_assumptions(study)
+    assert Study.from_dict(values) == Study.read(study)
 
 
 def test_the_default_radius_follows_the_bounds(tmp_path):
@@ -83,7 +90,7 @@ def test_the_default_radius_follows_the_bounds(tmp_path):
     assert "radius = 50000.0" in study.read_text()
     wider = Entry(name="income", kind="number", use="response", lower="0", upper="2e5")
     save_study(values_of_entries([AGE, wider], study_values(study))[0], study)
-    assert read_assumptions(study).radius == 1e5
+    assert Study.read(study).radius == 1e5
     study.write_text(study.read_text().replace("radius = 100000.0", "radius = 7.0"))
     assert study_values(study)["radius"] == 7
 
@@ -92,27 +99,27 @@ def test_bounds_may_stay_open():
     age = Entry(name="age", kind="number", use="predictor")
     values, problems = values_of_entries([age, INCOME], {})
     assert problems == {}
-    assert Assumptions.from_dict(values).unbounded == ("age",)
+    assert Study.from_dict(values).unbounded == ("age",)
 
 
 def test_a_response_with_two_levels_is_no_or_yes():
-    died = Entry(name="died", kind="text", use="response", levels="no, yes")
+    died = Entry(name="died", kind="text", use="response", categories="no, yes")
     values, problems = values_of_entries([AGE, died], {})
     assert problems == {}
-    assert type(Assumptions.from_dict(values).response).__name__ == "Binary"
+    assert type(Study.from_dict(values).response).__name__ == "Binary"
 
 
 def test_codes_are_whole_numbers_and_their_labels_come_from_the_code_book():
-    column = ColumnType("sex", "number", "int8", label="Sex", levels=((1, "man"), (2, "woman")))
+    column = ColumnType("sex", "number", "int8", label="Sex", categories=((1, "man"), (2, "woman")))
     (entry,) = entries_of_study({}, [column])
-    assert (entry.label, entry.levels) == ("Sex", "1\n2")
+    assert (entry.label, entry.categories) == ("Sex", "1\n2")
     values, problems = values_of_entries([entry, INCOME], {}, [column])
     assert problems == {}
     assert values["predictors"][0] == {
         "name": "sex",
         "label": "Sex",
-        "levels": [1, 2],
-        "level_labels": ["man", "woman"],
+        "categories": [1, 2],
+        "category_labels": ["man", "woman"],
     }
 
 
@@ -124,10 +131,10 @@ def test_codes_are_whole_numbers_and_their_labels_come_from_the_code_book():
         ({"lower": "0", "upper": "1,5"}, "upper.0", "without separators"),
         ({"lower": "0", "upper": "nan"}, "upper.0", "must be finite"),
         ({"lower": "0"}, "upper.0", "one bound"),
-        ({"lower": "0", "upper": "1", "levels": "1\n2"}, "levels.0", "both levels and bounds"),
-        ({"levels": "1"}, "levels.0", "at least two"),
+        ({"lower": "0", "upper": "1", "categories": "1\n2"}, "categories.0", "both levels and bounds"),
+        ({"categories": "1"}, "categories.0", "at least two"),
         ({"lower": "0", "upper": "1", "label": "x" * 999}, "label.0", "one line"),
-        ({"kind": "text"}, "levels.0", EMPTY),
+        ({"kind": "text"}, "categories.0", EMPTY),
     ],
 )
 def test_what_is_wrong_is_said_beside_its_field(entry, where, said):
@@ -165,7 +172,7 @@ def test_settings():
     }
     values, problems = values_of_settings(form, before)
     assert problems == {}
-    stated = Assumptions.from_dict(values)
+    stated = Study.from_dict(values)
     assert (stated.neighbors, stated.missing, stated.person, stated.max_rows_per_person, stated.rows) == (
         "add-remove-one",
         "midpoint",

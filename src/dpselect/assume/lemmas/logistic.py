@@ -1,9 +1,4 @@
-"""Public. A round of Newton's method for odds ratios on whole numbers, and how far one record can move its sums.
-
-At public coefficients b (whole numbers of 2^-20) a row x (whole numbers of 2^-20, each |x_i| <= 1) has the exact eta = x.b. It is
-rounded to a step of 2^-10, where a public table has the chance p of a yes in whole numbers of 2^-20 and the weight w = p(1-p).
-So every row gives the same whole numbers wherever it was read.
-"""
+"""Public. How far one record can move the sums of a round of Newton's method for odds."""
 
 from __future__ import annotations
 
@@ -15,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.budget import Neighbors
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
-from dpselect.assume.study.columns import Column
-from dpselect.assume.study.neighbors import Neighbors
-from dpselect.assume.study.variables import GRID
-from dpselect.errors import AssumptionError
+from dpselect.assume.terms import Column
+from dpselect.assume.variables import GRID
+from dpselect.errors import StudyError
 
 STEP_BITS = 10
 GRID_BITS = 20
@@ -48,7 +43,7 @@ def links(center: Sequence[int]) -> Links:
     """The table for coefficients in whole numbers of 2^-20."""
     reach = sum(abs(each) for each in center)
     if not reach <= FARTHEST * GRID:
-        raise AssumptionError(f"A round may be evaluated where the sum of |coefficients| is at most {FARTHEST}.")
+        raise StudyError(f"A round may be evaluated where the sum of |coefficients| is at most {FARTHEST}.")
     # |eta| is at most reach, in units of 2^-20; a step is 2^10 of them.
     steps = (reach >> (GRID_BITS - STEP_BITS)) + 1
     eta = np.arange(-steps, steps + 1) / 2**STEP_BITS
@@ -127,3 +122,82 @@ def count_sensitivity(neighbors: Neighbors, rows_per_person: int = 1) -> int:
     one; a row that only one version has moves them by 2. Tested: tests/claims/test_logistic_sensitivity.py
     """
     return rows_per_person * (3 if neighbors == "replace-one" else 2)
+
+
+Floats = NDArray[np.float64]
+
+NARROWEST, MOST_CELLS = 16, 400
+"""The range of eta is cut into cells of at least so many steps, and into about so many at most."""
+
+
+def gradient_residual(center: Sequence[int], constant: int | None, extent: Extent, neighbors: Neighbors) -> int:
+    """The residual that `gradient_sensitivity` needs at a center: of a record that is added the largest |y - p|, else `paired`."""
+    table = links(center)
+    return table.residual if neighbors == "add-remove-one" else paired(table, center, constant, extent.terms)
+
+
+def paired(table: Links, center: Sequence[int], constant: int | None, terms: int) -> int:
+    """Half the length of (y - p) x - (y' - p') x' over the root of the number of terms, at most, in whole numbers of 2^-21.
+
+    Let u = |y - p| and v = |y' - p'|, b the slopes (the center without the intercept's c), T the number of terms. Then
+
+        |(y - p) x - (y' - p') x'|^2 <= (u + v)^2 T - u v |z|^2,
+
+    z being x - x' if the signs of y - p and y' - p' differ, and x + x' if not: the left side is
+    u^2 |x|^2 + v^2 |x'|^2 + u v (|x|^2 + |x'|^2 - |z|^2), and |x|^2 <= T. By Cauchy and Schwarz |z| >= |eta - eta'| / |b| in the
+    first case, where the intercept cancels; in the second |z|^2 >= 4 + (eta + eta' - 2c)^2 / b'b, the intercept adding 2 (without
+    one: no 4 and no c). So it is at most the largest, over eta and eta' in c +- sum |b|, of
+
+        (p + 1 - p')^2 T - p (1 - p') (eta - eta')^2 / b'b              a no at eta, a yes at eta';
+        (u + v)^2 T - u v (4 + (eta + eta' - 2c)^2 / b'b)               two of one kind: u = p and v = p', or 1 - p and 1 - p'.
+
+    A y of 1/2 lies between: the length is convex in y. A row of zeros adds nothing, and what is left, u^2 |x|^2 <= T, is less than
+    the first at eta = eta'. The largest is taken over cells of eta and eta': in each, what is added is the most and what is taken
+    away the least that the table has there, one step more to each side because eta is rounded to a step.
+
+    Source: ours. Tested: tests/claims/test_logistic_pairs.py
+    """
+    slopes = [each for place, each in enumerate(center) if place != constant]
+    middle = 0 if constant is None else center[constant]
+    edges = _edges(middle, sum(map(abs, slopes)))
+    most, least = _extremes(table, edges)
+    low, high = (part.astype(np.float64) * 2.0 ** (GRID_BITS - STEP_BITS) for part in (edges[:-1], edges[1:]))
+    length, alone = float(max(sum(each * each for each in slopes), 1)), 0.0 if constant is None else 4.0
+    apart = _least_square(low[:, None] - high, high[:, None] - low) / length
+    together = alone + _least_square(low[:, None] + low - 2 * middle, high[:, None] + high - 2 * middle) / length
+    yes, no = (GRID - least, GRID - most), (most, least)  # the most and the least that each answer surprises
+    largest = max(
+        float(((first[0][:, None] + second[0]) ** 2 * terms - first[1][:, None] * second[1] * away).max())
+        for first, second, away in ((no, yes, apart), (no, no, together), (yes, yes, together))
+    )
+    return _half_root(largest, terms)
+
+
+def _half_root(largest: float, terms: int) -> int:
+    """Half the root of largest / terms in 2^-21, which is its root in 2^-20, rounded up; what doubles lost is added.
+
+    `largest` is in whole numbers of 2^-40, and off by some 2^-50 of itself.
+    """
+    square = math.ceil(largest * (1 + 2.0**-40)) + 1
+    return math.isqrt(-(-square // terms)) + 1
+
+
+def _edges(middle: int, reach: int) -> NDArray[np.int64]:
+    """The ends of cells, in steps, that hold every eta in middle +- reach."""
+    lowest, highest = (middle - reach) >> (GRID_BITS - STEP_BITS), -((-middle - reach) >> (GRID_BITS - STEP_BITS))
+    steps = max(highest - lowest, 1)
+    width = max(NARROWEST, -(-steps // MOST_CELLS))
+    return np.arange(lowest, lowest + steps + width, width, dtype=np.int64)
+
+
+def _extremes(table: Links, edges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The largest and the least chance of a yes in each cell; the table rises."""
+    places = [np.clip(part, -table.steps, table.steps) + table.steps for part in (edges[1:] + 1, edges[:-1] - 1)]
+    rising = np.maximum.accumulate(table.chances), np.minimum.accumulate(table.chances[::-1])[::-1]
+    most, least = (part[place].astype(np.float64) for part, place in zip(rising, places, strict=True))
+    return most, least
+
+
+def _least_square(low: Floats, high: Floats) -> Floats:
+    """The least square of a number between low and high."""
+    return np.asarray(np.maximum(np.maximum(low, -high), 0.0) ** 2)

@@ -1,18 +1,10 @@
-"""Public. How far one record can move what is computed from the table: each lemma once, with its proof.
-
-The setting of every lemma: a record is x in [-1,1]^d and y in [-r,r]; a candidate's loss is
-
-    loss(M) = min { sum_i (y_i - x_i.b)^2 :  b = 0 outside M,  ||b||_1 <= R }.
-
-Neighbouring tables differ by replacing one record ("replace-one") or by adding or removing one ("add-remove-one").
-All results are rounded up, so that no formula is short by its last bit.
-"""
+"""Public. How far one record can move a loss, a score or a vote, and the range that a choice must pay for."""
 
 from __future__ import annotations
 
 import math
 
-from dpselect.assume.study.neighbors import Neighbors
+from dpselect.assume.budget import Neighbors
 
 MAXIMUM_ROWS = 2**32
 """No table may have more rows; rounding errors below are bounded with it where n is private."""
@@ -142,3 +134,91 @@ def profile_shift(delta: float) -> float:
     """
     # Not log(1/(2 delta)): rounding the quotient would eat the digits of a t near 0.
     return round_up(-math.log(2 * delta))
+
+
+WHOLE_VOTE = 64
+"""A block's vote on a column is a whole number of 64ths from -WHOLE_VOTE to WHOLE_VOTE; so are leads, thresholds and scores."""
+
+
+def margin_range(partitions: int) -> int:
+    """The range of the change of the scores over candidates: 4T whole votes, 256 T 64ths; replace-one and add-remove-one alike.
+
+    Setting: in each of T partitions every row goes to one of m blocks, by a chance that has nothing to do with the table's
+    contents or with the row's place in it. What a block says (for each column a vote between -u and u, u = `WHOLE_VOTE`) is a
+    function of the set of its own rows and of public numbers. The lead L_c of a column is the sum of its votes over all blocks
+    and partitions. The agreement on a term is the largest lead among its columns, A = max |L_c|, and with a public whole number t
+
+        score(M) = min( min over terms in M of A - t,   t - max over terms not in M of A ),
+
+    terms that every candidate has being left out of both. With directions a candidate takes one option of each term: "out", worth
+    t - A; "in, and column c goes up", worth L_c - t; or "in, and column c goes down", worth -L_c - t, for a column c of the term.
+    Without directions there is one option "in", worth A - t. The score is the least of the values of the options taken. Terms that
+    must be in are excused from the threshold: in candidates that have no more terms than the fewest allowed, and in groups of
+    which exactly one term is in, "in" is worth t more than nothing, A + t or L_c + t or -L_c + t.
+
+    Claim: given the assignment, |score(M; D') - score(M; D)| <= 2Tu for every candidate M and all neighbouring tables D and D',
+    so that the changes of any two candidates differ by at most 4Tu, with directions and without.
+
+    Why: couple the assignments of D and D' so that the rows they share go to the same blocks; the row that differs is in one
+    block of each partition at most (of D, of D', or replaced in one and the same: let the new row take the old one's chance).
+    Only that block's votes can change, each between -u and u, so in each partition L_c moves by at most 2u, and over all
+    by at most 2Tu. The value of every option is one lead with a sign, or minus a largest |lead|, or a minimum of such, plus a
+    public constant: sign, absolute value, maximum and minimum are 1-Lipschitz in the largest change of their arguments. The score
+    is a minimum of values, hence moves by at most 2Tu. How many options there are does not matter, nor which candidate takes
+    which. Nothing was assumed of the row: no bound, no norm, no type. A person whose rows all go to the same block is covered by
+    the same words: one block of each partition changes, however many of its rows do.
+
+    Why |v| <= 1: the vote is (clip - mu)/(1 + |mu|) with clip between -1 and 1 and any number mu, so its size is at most
+    (1 + |mu|)/(1 + |mu|) = 1, or it is a sign. Rounding to the nearest 64th keeps that, for 1 is one of them; and what the
+    program rounds to a number beyond 64 64ths, or to none, counts as 0 (`minimize.votes_numpy`). clip and mu follow from sums of
+    products and cubes of the block's rows alone, which are exact, so that neither their order nor another block can enter.
+
+    What is added to the scores must be public and the same for both tables: a price for each term, a limit of size.
+    The choice is drawn from the scores given the assignment, and the assignment is never released; a guarantee that holds
+    for every assignment holds for their average.
+
+    Attained: one row can flip the votes of its blocks for every column at once, which moves a model that has a term on the
+    threshold by 2Tu one way and one that lacks it by 2Tu the other way; so do, with directions, "up" and "down" for one column.
+
+    Source: ours; subsample and aggregate (Nissim, Raskhodnikova and Smith 2007) with a score for sets of terms.
+    Tested: tests/claims/test_margin_range.py, tests/claims/test_directions.py, tests/claims/test_votes_audit.py
+    """
+    return 4 * partitions * WHOLE_VOTE
+
+
+def edge_range(partitions: int) -> int:
+    """The range of the change of the scores of edge votes: 4T whole votes, 256 T 64ths, as that of whole-model votes.
+
+    Setting: terms 1..p. For each k = 0 .. top there is a family of T dealings of the rows into blocks, as in `margin_range`, or
+    into equal blocks by a random permutation of places where the number of rows is public. For every set S of k terms and every
+    column c outside it, a block of family k votes v in [-1, 1], a function of the set of the block's own rows and of public
+    numbers. L_c(S) is the sum of v over the blocks of all T dealings of family |S|, A_j(S) = max |L_c(S)| over the columns of term
+    j; with public whole numbers t_k of 64ths
+
+        score(M) = min( A_j(M without j) - t_(|M|-1) over j in M,   t_|M| - A_j(M) over j not in M ),    |M| <= top,
+
+    and with directions a candidate names for each of its terms a column c of it and a sign s, and s L_c(M without j) stands for
+    A_j(M without j). A model beyond `top` has a public number for a score.
+
+    Claim: given the dealings of all families, |score(D') - score(D)| <= 2T votes for every candidate and all neighbouring tables,
+    so that the changes of any two candidates differ by at most 4T votes.
+
+    Why: a lead is made of the T dealings of one family. Couple the dealings of D and D' as in `margin_range`: of each dealing one
+    block at most differs, and its vote on c beside S lies between -1 and 1 before and after. So each L_c(S) moves by at most 2T,
+    whatever S and c are, and however many regressions were run in the block. Absolute value, sign, maximum and minimum are
+    1-Lipschitz in the largest change of their arguments, and thresholds are public; hence each score moves by at most 2T. That a
+    score looks at leads of two families, |M|-1 and |M|, adds nothing: a minimum moves by the largest change of its arguments, not
+    by their sum.
+
+    Why equal blocks are covered (replace-one): the table of labels is a uniformly random permutation, drawn before and without a
+    look at the rows, and the row that arrives i-th takes label i. Whatever the order o of arrival is, it does not know the
+    permutation; so which block a row goes to has the law of a random equal dealing of the set of rows. D and D' have as many
+    rows: let the new row stand where the old one stood, pi(o(i)) be its label in both (if o' is the order of D', pi o o'^-1 is as
+    random as pi), and all other rows go to the same blocks.
+
+    Attained: one row can turn the votes of its blocks from 1 to -1 on every column beside every set.
+
+    Source: ours.
+    Tested: tests/claims/test_edge_range.py
+    """
+    return margin_range(partitions)

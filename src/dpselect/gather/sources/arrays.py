@@ -9,12 +9,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Binary, Categorical, Numeric, Variable
-from dpselect.errors import AssumptionError, DataError
-from dpselect.gather.intact.text_numbers import number_in
-from dpselect.gather.sources.stream import BATCH
-from dpselect.gather.sums.grid import Cells
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric, Variable
+from dpselect.errors import DataError, StudyError
+from dpselect.gather.grid import Cells
+from dpselect.gather.sources.arrow import level_places, zeros_and_ones
+from dpselect.gather.sources.stream import BATCH_ROWS
+from dpselect.gather.sources.text_numbers import number_in
 
 
 def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArray[np.float64], list[str]]:
@@ -29,38 +30,38 @@ def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArra
     if names is None:
         names = [f"x{j}" for j in range(matrix.shape[1])]
     if len(names) != matrix.shape[1]:
-        raise AssumptionError(f"There are {len(names)} names and another number of columns in X; give one a column.")
+        raise StudyError(f"There are {len(names)} names and another number of columns in X; give one a column.")
     return matrix, [str(name) for name in names]
 
 
-def array_cells(predictors: Any, response: Any, assumptions: Assumptions) -> Cells:
+def array_cells(predictors: Any, response: Any, study: Study) -> Cells:
     """Cells of a matrix whose columns are the predictors as stated, and of a vector, the response."""
-    if assumptions.person is not None:
-        raise DataError(f"Arrays have no column of persons {assumptions.person!r}: use a data frame.")
-    tolerant = assumptions.missing != "error"
+    if study.person is not None:
+        raise DataError(f"Arrays have no column of persons {study.person!r}: use a data frame.")
+    tolerant = study.missing != "error"
     matrix = numeric_array(predictors, "The predictors", tolerant=tolerant)
     vector = numeric_array(response, "The response", tolerant=tolerant)
     if matrix.ndim != 2:
         raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
     if vector.ndim != 1:
         raise DataError(f"The response has {vector.ndim} dimension(s); give one number a record.")
-    if matrix.shape[1] != len(assumptions.predictors):
+    if matrix.shape[1] != len(study.predictors):
         raise DataError(
-            f"The table has another number of columns than the {len(assumptions.predictors)} predictors that are stated: "
+            f"The table has another number of columns than the {len(study.predictors)} predictors that are stated: "
             "give one row a record, and state each column."
         )
     if len(matrix) != len(vector):
         raise DataError("The predictors and the response have different numbers of rows; give one response a record.")
-    cells = {variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(assumptions.predictors)}
-    cells[assumptions.response.name] = _cells(vector, assumptions.response)
+    cells = {variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(study.predictors)}
+    cells[study.response.name] = _cells(vector, study.response)
     return cells
 
 
 def pieces(cells: Cells) -> Iterator[Cells]:
     """The same cells, some rows at a time; nothing is copied."""
     rows = max(map(len, cells.values()))
-    for start in range(0, rows, BATCH):
-        yield {name: values[start : start + BATCH] for name, values in cells.items()}
+    for start in range(0, rows, BATCH_ROWS):
+        yield {name: values[start : start + BATCH_ROWS] for name, values in cells.items()}
 
 
 def numeric_array(values: Any, what: str, *, tolerant: bool = False) -> NDArray[np.float64]:
@@ -125,18 +126,3 @@ def _cells(values: NDArray[np.float64], variable: Variable) -> NDArray[Any]:
         return values
     places = level_places(values, variable)
     return zeros_and_ones(places) if isinstance(variable, Binary) else places
-
-
-def zeros_and_ones(places: NDArray[np.int64]) -> NDArray[np.float64]:
-    """A binary variable as numbers: 0 for no, 1 for yes, NaN where it is neither."""
-    return np.where(places < 0, np.nan, places)
-
-
-def level_places(values: NDArray[np.float64], variable: Categorical | Binary) -> NDArray[np.int64]:
-    """The place of each number among levels that are whole numbers, -1 where it is none of them."""
-    places = np.full(len(values), -1)
-    for place, level in enumerate(variable.levels):
-        if isinstance(level, str):
-            raise DataError(f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame.")
-        places[values == level] = place
-    return places

@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Binary, Categorical, Numeric, Variable
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Categorical, Numeric, Variable
 from dpselect.errors import DataError
-from dpselect.gather.intact.damage import as_bytes
-from dpselect.gather.intact.text_numbers import is_utf8
-from dpselect.gather.sources.arrays import level_places, zeros_and_ones
+from dpselect.gather.grid import Cells, needed_names
+from dpselect.gather.intact import as_bytes
 from dpselect.gather.sources.stream import NUMBERS, TEXTS, Kinds
-from dpselect.gather.sums.grid import Cells
+from dpselect.gather.sources.text_numbers import is_utf8
 
 EXACT_DIGITS = 15
 """A decimal of so many digits is a whole double over a power of ten, so that one division rounds it correctly."""
 
 
-def needed_names(assumptions: Assumptions) -> list[str]:
-    """The columns to read, and no others."""
-    person = [] if assumptions.person is None else [assumptions.person]
-    return [*(variable.name for variable in assumptions.predictors), assumptions.response.name, *person]
-
-
-def kinds_of(assumptions: Assumptions) -> Kinds:
+def kinds_of(study: Study) -> Kinds:
     """What each needed column holds; with the policies that refuse no cell, wherever it holds such a thing."""
-    variables = (*assumptions.predictors, assumptions.response)
-    texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.levels[0], str)}
-    number, text = (NUMBERS[1], TEXTS[1]) if assumptions.missing != "error" else (NUMBERS[0], TEXTS[0])
-    kinds = {name: text if name in texts else number for name in needed_names(assumptions)}
+    variables = (*study.predictors, study.response)
+    texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.categories[0], str)}
+    number, text = (NUMBERS[1], TEXTS[1]) if study.missing != "error" else (NUMBERS[0], TEXTS[0])
+    kinds = {name: text if name in texts else number for name in needed_names(study)}
     # A row without a person cannot be bounded, so a person's cell is never allowed to be missing.
-    return kinds if assumptions.person is None else {**kinds, assumptions.person: TEXTS[0]}
+    return kinds if study.person is None else {**kinds, study.person: TEXTS[0]}
 
 
-def check_schema(schema: Any, assumptions: Assumptions) -> None:
-    """Refuse missing, doubled and mistyped columns by the schema alone, before a row is looked at."""
-    for name in needed_names(assumptions):
+def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) -> None:
+    """Refuse missing, doubled and mistyped columns by the schema alone, before a row is looked at; all needed, or those named."""
+    needed = needed_names(study) if names is None else names
+    for name in needed:
         found = schema.names.count(name)
         if found != 1:
             reason = "is not in the table" if found == 0 else "is in the table more than once"
             raise DataError(f"The column {name!r} {reason}: correct the assumptions or the table.")
-    for variable in (*assumptions.predictors, assumptions.response):
-        _check_type(schema.field(variable.name).type, variable)
-    if assumptions.person is not None:
-        _check_person(schema.field(assumptions.person).type, assumptions.person)
+    for variable in (*study.predictors, study.response):
+        if variable.name in needed:
+            _check_type(schema.field(variable.name).type, variable)
+    if study.person is not None and study.person in needed:
+        _check_person(schema.field(study.person).type, study.person)
 
 
 def _check_person(kind: Any, name: str) -> None:
@@ -69,7 +65,7 @@ def _check_type(kind: Any, variable: Variable) -> None:
         return
     wanted = "a number"
     if not isinstance(variable, Numeric):
-        as_text = isinstance(variable.levels[0], str)
+        as_text = isinstance(variable.categories[0], str)
         if is_text(kind) if as_text else is_number(kind):
             return
         wanted = "text, as its levels are" if as_text else "a whole number, as its levels are"
@@ -101,21 +97,32 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def batch_cells(batch: Any, assumptions: Assumptions) -> Cells:
-    """Cells of a record batch whose schema was checked."""
-    cells = {
-        variable.name: _cells(batch.column(variable.name), variable)
-        for variable in (*assumptions.predictors, assumptions.response)
-    }
-    if assumptions.person is not None:
-        cells[assumptions.person] = _persons(batch.column(assumptions.person), assumptions.person)
-    return cells
+def checked_cells(batches: Iterable[Any], study: Study, names: Sequence[str]) -> Iterator[Cells]:
+    """Cells of record batches; their types are checked again where they change, as they may from file to file."""
+    variables = {variable.name: variable for variable in (*study.predictors, study.response)}
+    checked = None
+    try:
+        for batch in batches:
+            if batch.schema != checked:
+                checked = batch.schema
+                check_schema(checked, study, names)
+            if batch.num_rows == 0:
+                continue  # no rows are nothing, whoever adds up
+            yield {
+                name: _cells(batch.column(name), variables[name])
+                if name in variables
+                else _persons(batch.column(name), name)
+                for name in names
+            }
+    finally:
+        if isinstance(batches, Generator):
+            batches.close()  # let go of the file behind it at once, not when memory is tidied up
 
 
 def _cells(array: Any, variable: Variable) -> NDArray[Any]:
     if isinstance(variable, Numeric):
         return _doubles(array)
-    as_text = isinstance(variable.levels[0], str)
+    as_text = isinstance(variable.categories[0], str)
     places = _text_places(array, variable) if as_text else level_places(_doubles(array), variable)
     return zeros_and_ones(places) if isinstance(variable, Binary) else places
 
@@ -192,7 +199,22 @@ def _text_places(array: Any, variable: Categorical | Binary) -> NDArray[np.int64
     if pa.types.is_null(array.type):
         return np.full(len(array), -1)
     # Bytes against bytes: a cell that is not UTF-8 is no level, and refuses nothing.
-    levels = pa.array([str(level).encode() for level in variable.levels], pa.large_binary())
+    levels = pa.array([str(level).encode() for level in variable.categories], pa.large_binary())
     found = pc.index_in(as_bytes(pc.cast(array, pa.large_string())), value_set=levels)
     places = pc.cast(pc.fill_null(found, -1), pa.int64()).to_numpy(zero_copy_only=False)
+    return places
+
+
+def zeros_and_ones(places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """A binary variable as numbers: 0 for no, 1 for yes, NaN where it is neither."""
+    return np.where(places < 0, np.nan, places)
+
+
+def level_places(values: NDArray[np.float64], variable: Categorical | Binary) -> NDArray[np.int64]:
+    """The place of each number among levels that are whole numbers, -1 where it is none of them."""
+    places = np.full(len(values), -1)
+    for place, level in enumerate(variable.categories):
+        if isinstance(level, str):
+            raise DataError(f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame.")
+        places[values == level] = place
     return places

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpselect.errors import DataError
 from dpselect.gather.sources.source import Database
-from dpselect.gather.sources.stream import BATCH, TEXTS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence
 
 
 def quoted(name: str) -> str:
@@ -52,7 +52,7 @@ def duckdb_stream(source: Database) -> Stream:
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         with one_sentence(f"DuckDB stopped while the rows of {_asked(source)} were read"):
-            yield from relation.project(", ".join(map(quoted, names))).to_arrow_reader(BATCH)
+            yield from relation.project(", ".join(map(quoted, names))).to_arrow_reader(BATCH_ROWS)
 
     return Stream(schema, read, connection.close)
 

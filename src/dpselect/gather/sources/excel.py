@@ -1,26 +1,158 @@
-"""Private. Sheets of Excel and OpenDocument workbooks, through python-calamine: the first row has the names."""
+"""Private. Sheets of Excel and OpenDocument workbooks, through python-calamine: the first row has the names.
+
+The reader keeps a sheet as one rectangle, and ends the whole process where there is no memory for it: a single cell in the last
+row and column asks for seventeen thousand million. And it waits for ever for the end of an OpenDocument table that has none. So
+workbooks that it would not survive are found before it sees them.
+"""
 
 from __future__ import annotations
 
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
+from xml.etree import ElementTree
+from xml.parsers.expat import ExpatError, ParserCreate
 
 from dpselect.errors import DataError
-from dpselect.gather.intact.text_numbers import number_in
-from dpselect.gather.intact.watch import require_same, states_of
-from dpselect.gather.intact.workbooks import require_readable
-from dpselect.gather.sources.statistics_files import written
-from dpselect.gather.sources.stream import BATCH, TEXTS, Kinds, Stream, one_sentence
+from dpselect.gather.intact import require_same, states_of
+from dpselect.gather.sources.statistics import written
+from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.text_numbers import number_in
 
-SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-_ADDRESS = re.compile(r"(.+(?:" + "|".join(map(re.escape, SUFFIXES)) + r"))\?sheet=(.+)", re.IGNORECASE | re.DOTALL)
+MAX_SPARSE_CELLS = 1 << 24
+"""Cells of a rectangle that is mostly empty; a full one may have as many as a sheet has."""
+CHUNK_BYTES = 1 << 20
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml", re.IGNORECASE)
+_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")
+_PLACE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
+
+
+def require_readable(file: str) -> None:
+    """Refuse a workbook that its reader would not survive; what is no workbook at all is left to the reader to say."""
+    try:
+        with zipfile.ZipFile(file) as packed:
+            wide = any(
+                _is_too_wide(_packed_chunks(packed, name)) for name in packed.namelist() if _SHEET.fullmatch(name)
+            )
+            sound = "content.xml" not in packed.namelist() or _is_xml(_packed_chunks(packed, "content.xml"))
+    except (OSError, ValueError, RuntimeError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error):
+        return
+    if wide:
+        raise DataError(
+            f"A sheet of {file!r} has a cell far away from all others, and a sheet is held as one rectangle: delete what stands "
+            "beside or below the table, or save the sheet as CSV."
+        )
+    if not sound:
+        raise DataError(f"{file!r} cannot be read as a workbook: it is damaged; save it again, or as CSV.")
+
+
+def stored_rows(file: str, sheet: str | None) -> int | None:
+    """The number of the last row that a sheet stores, with or without cells; None where the format does not say.
+
+    A workbook's reader ends a sheet at its last cell, so that a last record with nothing in it would be no row, and the number of
+    rows, which is public, would say so. Files of Excel since 2007 store rows one by one, empty ones too.
+    """
+    try:
+        with zipfile.ZipFile(file) as packed:
+            part = _sheet_part(packed, sheet)
+            return None if part is None else _last_row(_packed_chunks(packed, part))
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        ElementTree.ParseError,
+    ):
+        return None
+
+
+def _sheet_part(packed: zipfile.ZipFile, sheet: str | None) -> str | None:
+    """The part of a packed workbook that holds a sheet, or the first one."""
+    if "xl/workbook.xml" not in packed.namelist():
+        return None
+    book = ElementTree.fromstring(packed.read("xl/workbook.xml"))
+    links = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
+    targets = {link.get("Id"): str(link.get("Target")) for link in links}
+    for listed in book.iter():
+        if listed.tag.rpartition("}")[2] == "sheet" and sheet in (None, listed.get("name")):
+            key = next(value for name, value in listed.items() if name.rpartition("}")[2] == "id")
+            target = targets[key]
+            return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    return None
+
+
+def _last_row(chunks: Iterator[bytes]) -> int:
+    last, rest = 0, b""
+    for chunk in chunks:
+        whole, mark, rest = (rest[-CHUNK_BYTES:] + chunk).rpartition(b">")
+        for found in _ROW.finditer(whole + mark):
+            place = _PLACE.search(found[0])
+            last = int(place[2]) if place is not None else last + 1
+    return last
+
+
+def _packed_chunks(packed: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    with packed.open(name) as part:
+        while chunk := part.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _is_too_wide(chunks: Iterator[bytes]) -> bool:
+    """Whether a rectangle around all cells is large and nearly empty."""
+    rows, columns, cells, rest = 1, 1, 0, b""
+    for chunk in chunks:
+        whole, mark, rest = (rest[-CHUNK_BYTES:] + chunk).rpartition(b">")
+        found = _PLACE.findall(whole + mark)
+        cells += len(found)
+        rows = max(rows, *(int(number[:10]) for _, number in found), 1)
+        columns = max(columns, *map(_column, {letters for letters, _ in found}), 1)
+    return rows * columns > max(MAX_SPARSE_CELLS, 10 * cells)
+
+
+def _column(letters: bytes) -> int:
+    """The place of a column: A is 1, Z 26, AA 27."""
+    place = 0
+    for letter in letters.upper()[:8]:
+        place = 26 * place + letter - 64
+    return place
+
+
+def _is_xml(chunks: Iterator[bytes]) -> bool:
+    parser = ParserCreate()
+    try:
+        for chunk in chunks:
+            parser.Parse(chunk, False)
+        parser.Parse(b"", True)
+    except ExpatError:
+        return False
+    return True
+
+
+WORKBOOK_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_ADDRESS = re.compile(
+    r"(.+(?:" + "|".join(map(re.escape, WORKBOOK_SUFFIXES)) + r"))\?sheet=(.+)", re.IGNORECASE | re.DOTALL
+)
 
 
 def split_sheet(path: str) -> tuple[str, str | None]:
     """A path and the sheet that it names: "people.xlsx?sheet=2020"; without one, the first sheet is meant."""
     found = _ADDRESS.fullmatch(path)
     return (path, None) if found is None else (found[1], found[2])
+
+
+def is_workbook(path: str) -> bool:
+    """Whether a path names a workbook, with a sheet or without."""
+    return split_sheet(path)[0].lower().endswith(WORKBOOK_SUFFIXES)
+
+
+def tells_its_rows(path: str) -> bool:
+    """Whether a workbook stores rows that have no cells: of the others nobody can tell how many rows they were meant to have."""
+    return split_sheet(path)[0].lower().endswith((".xlsx", ".xlsm"))
 
 
 def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
@@ -35,14 +167,14 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
         table = pa.table([arrays[names.index(name)] for name in wanted], names=list(wanted))
-        yield from table.to_batches(max_chunksize=BATCH)
+        yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
     # A column that nobody asked for is not looked at, so its type is not known and need not be.
     return Stream(pa.schema([(name, types.get(place, pa.null())) for place, name in enumerate(names)]), read)
 
 
 def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
-    """The names and the rows of a sheet; rows without any cell, which stand below many tables, are left out."""
+    """The names and the rows of a sheet. A row without any cell is a row: no record decides how many there are."""
     try:
         import python_calamine
     except ImportError:
@@ -59,11 +191,12 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
                     f"{file!r} has no sheet {sheet!r}: give one of its sheets, such as '?sheet={sheets[0]}'."
                 )
             cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python()
+        stored = stored_rows(file, sheet)
         require_same([file], before)
-    while cells and set(cells[-1]) == {""}:
-        cells.pop()
     if not cells:
         raise DataError(f"The sheet of {file!r} is empty: its first row must have the names of the columns.")
+    width = len(cells[0])
+    cells += [[""] * width for _ in range((stored or 0) - len(cells))]
     return [written(name) or "" for name in cells[0]], cells[1:]
 
 

@@ -12,12 +12,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from dpselect.errors import DataError
-from dpselect.gather.intact.damage import is_whole
-from dpselect.gather.intact.text_numbers import number_of
-from dpselect.gather.intact.watch import Watch
-from dpselect.gather.sources.excel import SUFFIXES
-from dpselect.gather.sources.statistics_files import READERS
-from dpselect.gather.sources.stream import NUMBERS, PART, Kinds, Stream, batch_rows, one_sentence
+from dpselect.gather.intact import Watch, is_whole
+from dpselect.gather.sources.excel import WORKBOOK_SUFFIXES as SUFFIXES
+from dpselect.gather.sources.statistics import READERS
+from dpselect.gather.sources.stream import MIN_PART_ROWS, NUMBERS, Kinds, Stream, batch_rows, one_sentence
+from dpselect.gather.sources.text_numbers import number_of
 
 FORMATS = {
     ".parquet": "parquet",
@@ -33,9 +32,9 @@ FORMATS = {
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-SHORT = 1 << 24
+MAX_WHOLE_BYTES = 1 << 24
 """Bytes of a row group that are read whole."""
-BUFFER = 1 << 18
+READ_BYTES = 1 << 18
 """Bytes of each column that are read from the disk at a time."""
 
 
@@ -112,7 +111,7 @@ def _row_groups(file: str, kind: str) -> Iterator[tuple[_Content, Sequence[int] 
     for group in range(metadata.num_row_groups):
         together.append(group)
         rows += metadata.row_group(group).num_rows
-        if rows >= PART:
+        if rows >= MIN_PART_ROWS:
             yield content, together
             together, rows = [], 0
     if together or not metadata.num_row_groups:  # its columns are checked even if it has no rows
@@ -178,7 +177,7 @@ def _reader(file: str, kind: str, content: _Content) -> Any:
             metadata=content.metadata,
             pre_buffer=False,
             # Columns of short row groups are read whole: through a buffer, a damaged page could claim gigabytes.
-            buffer_size=BUFFER if content.longest_group() > SHORT else 0,
+            buffer_size=READ_BYTES if content.longest_group() > MAX_WHOLE_BYTES else 0,
             page_checksum_verification=True,
         )
 

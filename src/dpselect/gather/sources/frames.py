@@ -9,10 +9,10 @@ from typing import Any
 import narwhals as nw
 
 from dpselect.errors import DataError
-from dpselect.gather.intact.damage import require_whole
-from dpselect.gather.intact.text_numbers import number_in
+from dpselect.gather.intact import require_whole
 from dpselect.gather.sources.arrow import is_number, is_text
-from dpselect.gather.sources.stream import BATCH, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH_ROWS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.text_numbers import number_in
 
 _MIXED = "The column {!r} cannot be turned into an Arrow column: give all its cells one type"
 
@@ -121,7 +121,9 @@ def _lazy_stream(source: Any) -> Stream:
         with one_sentence("The polars LazyFrame stopped while it was run: collect it yourself to see why"):
             asked = source.select(list(names))
             # Older versions of polars give it whole.
-            frames = asked.collect_batches(chunk_size=BATCH) if hasattr(asked, "collect_batches") else [asked.collect()]
+            frames = (
+                asked.collect_batches(chunk_size=BATCH_ROWS) if hasattr(asked, "collect_batches") else [asked.collect()]
+            )
             for frame in frames:
                 yield from frame.to_arrow().to_batches()
 

@@ -8,25 +8,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dpselect.assume.source_form import SourceForm
 from dpselect.errors import DataError
-from dpselect.gather.intact.damage import require_whole
-from dpselect.gather.intact.listed_files import listed_files
-from dpselect.gather.intact.same_files import dataset_files, refuse_managed, refuse_twice, refuse_twins
-from dpselect.gather.intact.watch import require_same, states_of
+from dpselect.gather.intact import require_same, require_whole, states_of
+from dpselect.gather.listed import dataset_files, listed_files, refuse_managed, refuse_twice, refuse_twins
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
 from dpselect.gather.sources.excel import excel_stream, split_sheet
 from dpselect.gather.sources.files import file_stream, format_of
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.source import Csv, Database, is_path, parse_address
-from dpselect.gather.sources.statistics_files import statistics_stream
-from dpselect.gather.sources.stream import BATCH, LABEL, LEVELS, Kinds, Stream, one_sentence
-from dpselect.gather.sources.text_files import csv_stream
+from dpselect.gather.sources.statistics import statistics_stream
+from dpselect.gather.sources.stream import BATCH_ROWS, LABEL, LEVELS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.text import csv_stream
 
 
-def open_stream(source: Any, kinds: Kinds | None = None) -> Stream:
-    """Open a table without reading a row. `kinds` says what columns hold where the source itself only looks like it."""
-    stream = _opened(source, kinds or {})
+def open_stream(source: Any, kinds: Kinds | None = None, form: SourceForm | None = None) -> Stream:
+    """Open a table without reading a row. `kinds` says what columns hold where the source itself only looks like it.
+
+    `form` is how the study says that the file is written; a plain path without one is UTF-8, commas and decimal points.
+    """
+    stream = _opened(source, kinds or {}, form)
     try:
         with one_sentence("The name of a column is not UTF-8 text: rename it"):
             _ = stream.schema.names
@@ -36,20 +38,30 @@ def open_stream(source: Any, kinds: Kinds | None = None) -> Stream:
     return stream
 
 
-def _opened(source: Any, kinds: Kinds) -> Stream:
+def _opened(source: Any, kinds: Kinds, form: SourceForm | None) -> Stream:
     if isinstance(source, str) and (address := parse_address(source)) is not None:
         source = address
     if isinstance(source, Database):
         return duckdb_stream(source) if source.engine == "duckdb" else postgres_stream(source, kinds)
     if isinstance(source, Csv):
+        if form is not None and source != _csv(source.path, form):
+            raise DataError("The study states another form of the file ([source]): state it once, in the study.")
         return csv_stream(listed_files([source.path]), source, kinds)
     if is_path(source):
-        return _path_stream(source if isinstance(source, list) else [source], kinds)
+        return _path_stream(source if isinstance(source, list) else [source], kinds, form)
     return _memory_stream(source, kinds)
 
 
-def _path_stream(paths: Sequence[str | os.PathLike[str]], kinds: Kinds) -> Stream:
+def _csv(path: str | os.PathLike[str], form: SourceForm) -> Csv:
+    return Csv(path, delimiter=form.delimiter, encoding=form.encoding, decimal=form.decimal)
+
+
+def _path_stream(paths: Sequence[str | os.PathLike[str]], kinds: Kinds, form: SourceForm | None) -> Stream:
     path, sheet = split_sheet(os.fspath(paths[0]))
+    if form is not None and form.sheet is not None:
+        if sheet not in (None, form.sheet):
+            raise DataError("The study states another sheet of the workbook ([source]): state it once, in the study.")
+        sheet = form.sheet
     files = listed_files([path] if sheet is not None and len(paths) == 1 else paths)
     kind = format_of(files)
     if kind == "excel":
@@ -59,7 +71,7 @@ def _path_stream(paths: Sequence[str | os.PathLike[str]], kinds: Kinds) -> Strea
     if kind == "statistics":
         return statistics_stream(files, kinds)
     if kind == "csv":
-        return csv_stream(files, plain_form(files[0]), kinds)
+        return csv_stream(files, plain_form(files[0]) if form is None else _csv(files[0], form), kinds)
     root = os.fspath(paths[0]) if len(paths) == 1 and os.path.isdir(paths[0]) else None
     return file_stream(files, root, kinds)
 
@@ -100,7 +112,7 @@ def _dataset_stream(dataset: Any) -> Stream:
     def scan(names: Sequence[str]) -> Iterator[Any]:
         before = states_of(files)
         with one_sentence("The Arrow dataset cannot be read to its end: a file may be damaged"):
-            for batch in dataset.scanner(columns=list(names), batch_size=BATCH).to_batches():
+            for batch in dataset.scanner(columns=list(names), batch_size=BATCH_ROWS).to_batches():
                 yield require_whole(batch, "The Arrow dataset")
             require_same(files, before)
 
@@ -126,7 +138,7 @@ class ColumnType:
     kind: Literal["number", "text", "boolean", "date", "other"]
     type: str
     label: str = ""
-    levels: tuple[tuple[str | int, str], ...] = ()
+    categories: tuple[tuple[str | int, str], ...] = ()
 
 
 def read_schema(source: Any) -> tuple[ColumnType, ...]:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from dpselect.errors import DataError, DpselectError
 
-BATCH = 65_536
+BATCH_ROWS = 65_536
 """Rows read at a time: large enough for speed, small enough that a few of them in flight need little memory."""
-CELLS = 2**22
+MAX_BATCH_CELLS = 2**22
 """Cells of a batch of a file, at most: narrow tables are read in longer batches, wide ones in shorter."""
-PART = 524_288
+MIN_PART_ROWS = 524_288
 """Rows of a part, at least: beginning it must not count."""
 
 LABEL, LEVELS = "dpselect:label", "dpselect:levels"
@@ -68,7 +68,7 @@ def _plain(code: Any) -> Any:
 
 def batch_rows(columns: int) -> int:
     """Rows of a file to read at a time: a power of two, from 8,192 to 131,072."""
-    fitting = max(CELLS // max(columns, 1), 1)
+    fitting = max(MAX_BATCH_CELLS // max(columns, 1), 1)
     return int(min(max(1 << fitting.bit_length() - 1, 2**13), 2**17))
 
 

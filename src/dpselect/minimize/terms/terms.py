@@ -24,8 +24,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.candidates import SubsetRule, columns_of
-from dpselect.errors import AssumptionError
+from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.errors import StudyError
 from dpselect.minimize.lattice_certificate import PIVOT, SLACK, norm_factor, rounding_shares
 from dpselect.minimize.terms import terms_numpy
 
@@ -76,7 +76,7 @@ def term_losses(
     Tested: tests/minimize/terms/test_terms.py
     """
     if backend == "c" and not is_available():
-        raise AssumptionError('backend is "c", but the compiled solver was not built here; use "auto" or "numpy".')
+        raise StudyError('backend is "c", but the compiled solver was not built here; use "auto" or "numpy".')
     # Smaller terms first: the first ones come and go most often.
     order = sorted(range(len(rule.terms)), key=lambda t: rule.terms[t].bit_count())
     terms = [columns_of(rule.terms[t]) for t in order] + [columns_of(rule.always)]
@@ -109,11 +109,8 @@ def _solve_compiled(
 
 def _places(rule: SubsetRule, order: list[int]) -> NDArray[np.int64]:
     """Where each candidate of the rule is among the sets of terms in their new order."""
-    place = {term: bit for bit, term in enumerate(order)}
-    found, sizes = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    most = rule.width if rule.max_size is None else rule.max_size
-    for t, term in enumerate(rule.terms):
-        fits = sizes + term.bit_count() <= most
-        found = np.concatenate([found, found[fits] | 1 << place[t]])
-        sizes = np.concatenate([sizes, sizes[fits] + term.bit_count()])
-    return found[-rule.count :]
+    masks = rule.masks()
+    found = np.zeros(masks.size, np.int64)
+    for bit, t in enumerate(order):
+        found |= (masks & np.uint64(rule.terms[t]) != 0).astype(np.int64) << bit
+    return found

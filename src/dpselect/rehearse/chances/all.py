@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.choice import MECHANISMS, Mechanism
-from dpselect.errors import AssumptionError
+from dpselect.assume.recipe import MECHANISMS, Mechanism
+from dpselect.errors import StudyError
 from dpselect.rehearse.chances.laplace import laplace_log_chances
 from dpselect.rehearse.chances.survival import survival_integrals
 
@@ -39,9 +39,9 @@ def log_selection_probabilities(
 ) -> Floats:
     """The logarithm of every candidate's chance, to an absolute 1e-9, also where the chance itself underflows."""
     if mechanism not in MECHANISMS:
-        raise AssumptionError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
+        raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
     if not epsilon > 0:
-        raise AssumptionError(f"epsilon={epsilon!r} is not a price: state a positive number.")
+        raise StudyError(f"epsilon={epsilon!r} is not a price: state a positive number.")
     return _LOG_CHANCES[mechanism](_distances(values, range, epsilon))
 
 

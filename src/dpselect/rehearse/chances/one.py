@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.choice import MECHANISMS, Mechanism
-from dpselect.errors import AssumptionError
+from dpselect.assume.recipe import MECHANISMS, Mechanism
+from dpselect.errors import StudyError
 from dpselect.rehearse.chances.survival import unit_rule
 
 Floats = NDArray[np.float64]
@@ -28,9 +28,9 @@ def chance_of(
     Tested: tests/rehearse/chances/test_one.py
     """
     if mechanism not in MECHANISMS:
-        raise AssumptionError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
+        raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
     if not epsilon > 0:
-        raise AssumptionError(f"epsilon={epsilon!r} is not a price: state a positive number.")
+        raise StudyError(f"epsilon={epsilon!r} is not a price: state a positive number.")
     rows = values.reshape(-1, values.shape[-1])
     scales = np.broadcast_to(np.asarray(range, np.float64) / epsilon, values.shape[:-1]).reshape(-1)
     chances = np.empty(len(rows))

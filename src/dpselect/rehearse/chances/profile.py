@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import profile_shift
-from dpselect.assume.models.choice import Mechanism
+from dpselect.assume.recipe import Mechanism
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.survival import unit_rule
 

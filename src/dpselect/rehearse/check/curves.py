@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dpselect.assume.models.budget import Budget, Guarantee, Price, exact_epsilon
-from dpselect.assume.models.recipe import Recipe
-from dpselect.errors import AssumptionError
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.budget import Budget, Guarantee, Price, exact_epsilon
+from dpselect.assume.recipe import Recipe
+from dpselect.errors import StudyError
+from dpselect.gather.moments import Moments
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.check.probabilities import recipe_probabilities, score_probabilities
@@ -20,7 +20,7 @@ from dpselect.rehearse.check.probabilities import recipe_probabilities, score_pr
 def by_penalty(moments: Moments, recipe: Recipe, penalties: Sequence[float]) -> NDArray[np.float64]:
     """The probabilities of all candidates, one row a penalty (the same for every column). Private."""
     if not all(penalty >= 0 for penalty in penalties):
-        raise AssumptionError("Each penalty must be at least 0.")
+        raise StudyError("Each penalty must be at least 0.")
     losses = minimize(moments, recipe)
     each = [with_penalty(recipe, penalty) for penalty in penalties]
     return np.array([score_probabilities(penalize(losses, one), one) for one in each])

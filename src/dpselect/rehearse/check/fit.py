@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric, Variable
-from dpselect.gather.sums.grid import Cells
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric, Variable
+from dpselect.gather.grid import Chunk
+from dpselect.gather.moments import Moments
+from dpselect.gather.summary import Summary
 
 NEARLY = 0.99
 """Columns that correlate by more than this are nearly the same."""
@@ -49,25 +51,93 @@ class TableFit:
         return "TableFit(values=<private>)"
 
 
-@dataclass(slots=True, repr=False)
-class _Tally:
-    """Private. What has been counted of one variable so far."""
+class FitSummary(Summary[TableFit]):
+    """Private. Counts, cell by cell and before anything is clipped or refused, how well rows fit."""
 
-    variable: Variable
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))  # below, above, missing
-    least: float = np.inf
-    most: float = -np.inf
-    levels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._tallies = [_Tally(variable) for variable in (study.response, *study.predictors)]
+        self._rows = 0
+
+    def __repr__(self) -> str:
+        return "FitSummary(values=<private>)"
+
+    def empty(self) -> FitSummary:
+        """One of no rows."""
+        return FitSummary(self._study)
+
+    def add(self, chunk: Chunk) -> None:
+        """Count some rows."""
+        self._rows += chunk.count
+        for tally in self._tallies:
+            tally.add(chunk.cells[tally.variable.name])
+
+    def merge(self, other: FitSummary) -> FitSummary:
+        """The counts of the rows of both."""
+        self._rows += other._rows
+        for mine, others in zip(self._tallies, other._tallies, strict=True):
+            mine.merge(others)
+        return self
+
+    def to_bytes(self) -> Iterator[bytes]:
+        """All counts as one text."""
+        yield json.dumps([self._rows, [tally.state() for tally in self._tallies]]).encode()
+
+    def from_bytes(self, pieces: Iterable[bytes]) -> FitSummary:
+        """The counts of all workers."""
+        whole = self.empty()
+        for piece in pieces:
+            rows, states = json.loads(piece)
+            whole._rows += rows
+            for mine, state in zip(whole._tallies, states, strict=True):
+                mine.merge(_Tally(mine.variable, *state))
+        return whole
+
+    @property
+    def max_bytes(self) -> int:
+        """Of the counts as text: three a variable, its ends, and one a category."""
+        return sum(200 + 20 * len(tally.levels) for tally in self._tallies)
+
+    def result(self) -> TableFit:
+        """What was found, the response first."""
+        return TableFit(self._rows, tuple(tally.fit() for tally in self._tallies))
+
+
+class _Tally:
+    """Private. What has been counted of one variable so far: cells below, above and missing, the ends, and each level."""
+
+    def __init__(
+        self,
+        variable: Variable,
+        counts: Sequence[int] = (0, 0, 0),
+        least: float = np.inf,
+        most: float = -np.inf,
+        levels: Sequence[int] | None = None,
+    ) -> None:
+        self.variable = variable
+        self.counts = np.array(counts, np.int64)
+        self.least, self.most = least, most
+        known = 0 if isinstance(variable, Numeric) else len(variable.categories)
+        self.levels = np.zeros(known, np.int64) if levels is None else np.array(levels, np.int64)
+
+    def state(self) -> tuple[list[int], float, float, list[int]]:
+        """All of it but the variable."""
+        return self.counts.tolist(), self.least, self.most, self.levels.tolist()
+
+    def merge(self, other: _Tally) -> None:
+        """Count what another has counted too."""
+        self.counts = self.counts + other.counts
+        self.least, self.most = min(self.least, other.least), max(self.most, other.most)
+        self.levels = self.levels + other.levels
 
     def add(self, values: NDArray[Any]) -> None:
-        """Count a batch of cells."""
+        """Count some cells."""
         if isinstance(self.variable, Numeric):
             self._add_numbers(np.asarray(values, np.float64))
             return
         usable = values[values >= 0].astype(np.int64)
         self.counts[2] += len(values) - len(usable)
-        seen = np.bincount(usable, minlength=len(self.variable.levels))
-        self.levels = seen if not self.levels.size else self.levels + seen
+        self.levels = self.levels + np.bincount(usable, minlength=len(self.levels))
 
     def _add_numbers(self, values: NDArray[np.float64]) -> None:
         usable = values[np.isfinite(values)]
@@ -85,28 +155,16 @@ class _Tally:
         below, above, missing = map(int, self.counts)
         if isinstance(self.variable, Numeric):
             return VariableFit(self.variable.name, below, above, missing, constant=not self.least < self.most)
-        unused = [str(level) for level, seen in zip(self.variable.levels, self.levels, strict=False) if not seen]
-        few = len(self.variable.levels) - len(unused) < 2
+        unused = [str(level) for level, seen in zip(self.variable.categories, self.levels, strict=True) if not seen]
+        few = len(self.variable.categories) - len(unused) < 2
         return VariableFit(self.variable.name, below, above, missing, constant=few, unused=tuple(unused))
 
 
-def measure_fit(batches: Iterable[Cells], assumptions: Assumptions) -> TableFit:
-    """Count in one pass over the cells of a table."""
-    variables: tuple[Variable, ...] = (assumptions.response, *assumptions.predictors)
-    tallies = [_Tally(variable) for variable in variables]
-    rows = 0
-    for cells in batches:
-        rows += len(cells[assumptions.response.name])
-        for tally in tallies:
-            tally.add(cells[tally.variable.name])
-    return TableFit(rows, tuple(tally.fit() for tally in tallies))
-
-
-def near_twins(moments: Moments, assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
+def near_twins(moments: Moments, study: Study) -> tuple[tuple[str, str], ...]:
     """Pairs of columns of different terms, or of a column and the response, that are nearly the same."""
     products = moments.scaled()
-    columns = assumptions.columns
-    names = [*(column.name for column in columns), assumptions.response.name]
+    columns = study.columns
+    names = [*(column.name for column in columns), study.response.name]
     terms = [*(column.term for column in columns), -1]
     start = int(bool(columns) and not columns[0].factors)
     if start and products[0, 0] > 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from dpselect.assume.models.recipe import Recipe
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.recipe import Recipe
+from dpselect.gather.moments import Moments
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.check.probabilities import score_probabilities
@@ -31,7 +31,7 @@ class Listed:
         self._recipes = recipes
         recipe = recipes(epsilon)
         self._losses = minimize(moments, recipe)
-        self.r2: Explained | None = explained(moments, recipe.candidates, recipe.assumptions)
+        self.r2: Explained | None = explained(moments, recipe.candidates, recipe.study)
         self.factors = factors_for(recipe)
 
     def at(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Rehearsal:

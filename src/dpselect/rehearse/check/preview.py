@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
-from dpselect.assume.models.budget import EXACT
-from dpselect.assume.models.candidates import columns_of
-from dpselect.assume.models.recipe import Recipe
-from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.budget import EXACT
+from dpselect.assume.candidates import columns_of
+from dpselect.assume.recipe import Recipe
+from dpselect.assume.study import Study
 from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, terms_of
 
 LEADING = 5
@@ -47,13 +47,14 @@ class Curve:
 class Preview:
     """Private. The models most likely to be chosen, the terms, the models asked for, with their chances; and a curve.
 
-    `best` is the best model by BIC with its R^2, None where that was not computed.
+    `best` is the best model by BIC with its R^2, None where that was not computed; `directions` are as in `Rehearsal`.
     """
 
     models: tuple[tuple[str, ...], ...]
     chances: tuple[float, ...]
     terms: tuple[str, ...]
     inclusion: tuple[float, ...]
+    directions: dict[str, tuple[float, float]]
     asked: tuple[tuple[tuple[str, ...], float], ...]
     share: float | None
     best: tuple[tuple[str, ...], float] | None
@@ -80,15 +81,16 @@ def preview(
     """
     step("chances")
     now = rehearsed.at(epsilon, leading=leading, asked=asked)
-    assumptions, r2 = now.recipe.assumptions, rehearsed.r2
+    study, r2 = now.recipe.study, rehearsed.r2
     return Preview(
-        models=tuple(names_of(mask, assumptions) for mask in now.models),
+        models=tuple(names_of(mask, study) for mask in now.models),
         chances=now.chances,
-        terms=tuple(terms_of(assumptions)),
+        terms=tuple(terms_of(study)),
         inclusion=now.inclusion,
-        asked=tuple((names_of(mask, assumptions), chance) for mask, chance in zip(asked, now.asked, strict=True)),
+        directions=now.directions,
+        asked=tuple((names_of(mask, study), chance) for mask, chance in zip(asked, now.asked, strict=True)),
         share=now.share,
-        best=None if r2 is None else (names_of(r2.model, assumptions), r2.best),
+        best=None if r2 is None else (names_of(r2.model, study), r2.best),
         curves=_curves(rehearsed, now, epsilon, step),
         how=rehearsed.how,
         epsilon=epsilon,
@@ -109,9 +111,9 @@ def _curves(rehearsed: Rehearsed, now: Rehearsal, epsilon: Decimal, step: Step) 
     return (Curve("epsilon", tuple(map(float, prices)), chances, inclusion, tuple(each.share for each in found)),)
 
 
-def names_of(mask: int, assumptions: Assumptions) -> tuple[str, ...]:
+def names_of(mask: int, study: Study) -> tuple[str, ...]:
     """A model by the names of its terms; of a term that is in by half, the columns."""
-    columns, terms = assumptions.columns, terms_of(assumptions)
+    columns, terms = study.columns, terms_of(study)
     names = [columns[0].name] if mask & 1 and columns[0].name not in terms and not columns[0].factors else []
     for name, term in terms.items():
         inside = mask & term

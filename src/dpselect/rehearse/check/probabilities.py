@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.budget import Price, float_below
-from dpselect.assume.models.candidates import Candidates, SubsetRule
-from dpselect.assume.models.choice import Choice, Mechanism, Method
-from dpselect.assume.models.penalty import Penalty
-from dpselect.assume.models.recipe import Recipe, make_recipe
-from dpselect.assume.models.subsets import Model, Subsets, candidates_for
-from dpselect.assume.study.neighbors import Neighbors
-from dpselect.assume.study.paper_setting import plain_assumptions
+from dpselect.assume.budget import Neighbors, Price, float_below
+from dpselect.assume.candidates import Candidates, Model, SubsetRule, Subsets, candidates_for
+from dpselect.assume.penalty import Penalty
+from dpselect.assume.recipe import Choice, Mechanism, Method, Recipe, make_recipe
+from dpselect.assume.study import plain_study
 from dpselect.errors import DataError
+from dpselect.gather.moments import Moments
+from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrays import named_matrix, numeric_array
-from dpselect.gather.sums.moments import Moments
-from dpselect.gather.table import gather_table
 from dpselect.minimize.l1_ball import list_losses
 from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
@@ -52,10 +49,10 @@ def losses(
     matrix, names = named_matrix(X)
     if not (np.isfinite(matrix).all() and np.isfinite(vector).all() and vector.shape == matrix.shape[:1]):
         raise DataError("X and y must be finite numbers, with one response a record.")
-    assumptions = plain_assumptions(names, r=half, R=R)
-    models = candidates_for(assumptions, candidates)
+    study = plain_study(names, r=half, R=R)
+    models = candidates_for(study, candidates)
     table = np.column_stack([np.clip(matrix, -1, 1), np.clip(vector / half, -1, 1)])
-    return _loss_values(table.T @ table, models, assumptions.rho) * half**2
+    return _loss_values(table.T @ table, models, study.rho) * half**2
 
 
 def _loss_values(products: NDArray[np.float64], models: Candidates, rho: float) -> NDArray[np.float64]:
@@ -86,11 +83,11 @@ def probabilities(
     drawn and nothing is spent; the result depends on the rows without noise and is for the custodian's eyes only.
     """
     matrix, names = named_matrix(X)
-    assumptions = plain_assumptions(names, r=r, R=R, neighbors=neighbors)
-    moments = gather_table((matrix, y), assumptions)
+    study = plain_study(names, r=r, R=R, neighbors=neighbors)
+    moments = gather((matrix, y), study)
     choice = Choice(method, mechanism, candidates, phi, as_printed)
-    rows, slack = assumptions.public_rows(moments.n), 0 if delta is None else delta
-    recipe = make_recipe(assumptions, choice, rows=rows, epsilon=epsilon, delta=slack)
+    rows, slack = study.public_rows(moments.n), 0 if delta is None else delta
+    recipe = make_recipe(study, choice, rows=rows, epsilon=epsilon, delta=slack)
     return recipe_probabilities(moments, recipe)
 
 

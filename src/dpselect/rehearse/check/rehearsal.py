@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.candidates import Candidates
-from dpselect.assume.models.recipe import Recipe
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.columns import INTERCEPT
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.candidates import Candidates
+from dpselect.assume.recipe import Recipe
+from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT
+from dpselect.gather.moments import Moments
 from dpselect.minimize.minimize import minimize_all
 
 Floats = NDArray[np.float64]
@@ -28,6 +28,7 @@ class Rehearsal:
     """Private. The likeliest models with their chances, the chance of each term, and of models that were asked for.
 
     `share` is the R^2 to be expected of what is chosen over that of the best model by BIC, None where that explains nothing.
+    `directions` are the chances of columns to be told to go up, and down, by their names; none where directions are not told.
     """
 
     models: tuple[int, ...]
@@ -36,16 +37,17 @@ class Rehearsal:
     asked: tuple[float, ...]
     share: float | None
     recipe: Recipe
+    directions: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "Rehearsal(values=<private>)"
 
 
-def terms_of(assumptions: Assumptions) -> dict[str, int]:
+def terms_of(study: Study) -> dict[str, int]:
     """The terms that compete or are always in, by name, each with its columns as a mask; the intercept only if it competes."""
     found: dict[str, int] = {}
-    for place, column in enumerate(assumptions.columns):
-        if column.name == INTERCEPT and assumptions.intercept == "always":
+    for place, column in enumerate(study.columns):
+        if column.name == INTERCEPT and study.intercept == "always":
             continue
         name = ":".join(factor.variable for factor in column.factors) or INTERCEPT
         found[name] = found.get(name, 0) | 1 << place
@@ -70,11 +72,11 @@ class Explained:
         return min(float(chances @ self.each) / self.best, 1.0)
 
 
-def explained(moments: Moments, candidates: Candidates, assumptions: Assumptions) -> Explained:
+def explained(moments: Moments, candidates: Candidates, study: Study) -> Explained:
     """The R^2 of every candidate: over the response's spread about its mean if there is an intercept, else about the middle."""
     products = moments.scaled()
     whole = float(products[-1, -1])
-    if assumptions.columns[0].name == INTERCEPT and products[0, 0] > 0:
+    if study.columns[0].name == INTERCEPT and products[0, 0] > 0:
         whole -= float(products[0, -1] ** 2 / products[0, 0])
     losses = minimize_all(moments, candidates, FAR).values
     with np.errstate(all="ignore"):
@@ -94,7 +96,7 @@ def rehearsal_of(
     return Rehearsal(
         models=tuple(leading),
         chances=tuple(float(chances[recipe.candidates.index(mask)]) for mask in leading),
-        inclusion=tuple(_inclusion(chances, masks, mask) for mask in terms_of(recipe.assumptions).values()),
+        inclusion=tuple(_inclusion(chances, masks, mask) for mask in terms_of(recipe.study).values()),
         asked=tuple(float(chances[recipe.candidates.index(mask)]) for mask in asked),
         share=None if r2 is None else r2.share(chances),
         recipe=recipe,

@@ -6,70 +6,81 @@ averaged over a few dealings; none of them is that of a release.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from time import process_time
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpselect.assume.models.budget import float_below
-from dpselect.assume.models.candidates import SubsetRule
-from dpselect.assume.models.recipe import Recipe
-from dpselect.gather.block_table import gather_blocks
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.budget import float_below
+from dpselect.assume.candidates import SubsetRule, columns_of, mask_of, vote_units
+from dpselect.assume.recipe import Recipe
+from dpselect.gather.block_sums import BlockSums
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.moments import Moments
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
-from dpselect.rehearse.chances.votes import VoteChances, vote_chances
+from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.check.listed import FACTORS, Recipes
 from dpselect.rehearse.check.probabilities import score_probabilities
 from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, explained, rehearsal_of, terms_of
 
 LISTED = 2**14
-"""Candidates up to which votes are rehearsed as a list; beyond, by levels."""
+"""Candidates up to which all are listed, for the share of R^2 to be expected."""
 SOME = 64
 """Models by which the expected share of R^2 is computed where they cannot all be listed."""
 QUICK, SLOW = 4e6, 4e7
-"""Cells of a table that is read in a moment, and in seconds: it is read once for each dealing."""
+"""Cells of a table that is added up in a moment, and in seconds: it is added up once for each dealing."""
 MOST = 32
 """Dealings after which the averages are good enough: a chance is off by less than a tenth."""
 SECONDS, BESIDE = 0.8, 0.2
 """Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
 
+AddUp = Callable[[BlockSummary], BlockSums]
+
 
 class Voted:
-    """Private. Every look reads the rows again, and deals them into as many blocks as the rule asks for at that price."""
+    """Private. Every look adds the rows up again, dealt into as many blocks as the rule asks for at that price.
+
+    `again` gives what a summary of all rows comes to: from memory where they are kept, else by another reading of their source.
+    """
 
     def __init__(
-        self, source: Any, recipes: Recipes, epsilon: Decimal, rows: int, moments: Moments | None, dealings: int | None
+        self, again: AddUp, recipes: Recipes, epsilon: Decimal, rows: int, moments: Moments | None, dealings: int | None
     ) -> None:
         recipe = recipes(epsilon)
-        cells = rows * len(recipe.assumptions.columns)
-        self._source, self._recipes, self._epsilon = source, recipes, epsilon
+        cells = rows * len(recipe.study.columns)
+        self._again, self._recipes, self._epsilon = again, recipes, epsilon
         self._stated, self._least = dealings, 4 if cells <= QUICK else 2 if cells <= SLOW else 1
         self.factors: tuple[str, ...] = FACTORS if cells <= QUICK else FACTORS[1:-1] if cells <= SLOW else ()
         self.how = ""
-        self._listed = recipe.candidates.count <= LISTED
+        self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64
         self.r2: Explained | None = None
         if moments is not None and self._listed:
-            self.r2 = explained(moments, recipe.candidates, recipe.assumptions)
+            self.r2 = explained(moments, recipe.candidates, recipe.study)
 
     def at(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Rehearsal:
         """What would be chosen at a whole price."""
         recipe = self._recipes(price)
         here = price == self._epsilon
         dealt = self._dealings(recipe, here)
-        if self._listed or not isinstance(recipe.candidates, SubsetRule):
+        if not isinstance(recipe.candidates, SubsetRule):
             looks = [score_probabilities(each, recipe) for each in dealt]
             self._tell(len(looks), here)
-            chances: NDArray[np.float64] = np.mean(looks, axis=0)
-            return rehearsal_of(chances, recipe, self.r2, leading=leading, asked=asked)
-        epsilon = float_below(recipe.choice_epsilon)
-        found = [vote_chances(each, epsilon, recipe.mechanism) for each in dealt]
+            return rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)
+        found: list[VoteChances] = []
+        looks = []
+        for each in dealt:  # computed here, so that the time for more dealings counts it
+            found.append(VoteChances(each, float_below(recipe.choice_epsilon), recipe.mechanism))
+            looks.append(found[-1].listed() if self._listed else found[-1].inclusion)
         self._tell(len(found), here)
-        return _by_levels(found, recipe, leading, asked)
+        if self._listed:
+            rehearsal = rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)
+        else:
+            rehearsal = _by_levels(found, recipe, leading, asked)
+        return replace(rehearsal, directions=_directions(found, recipe))
 
     def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Margins]:
         """As many as were stated; else a few, and more while there is time.
@@ -93,7 +104,7 @@ class Voted:
     def _deal(self, recipe: Recipe) -> Margins:
         assert recipe.votes is not None
         rule = recipe.votes
-        sums, _ = gather_blocks(self._source, recipe.assumptions, rule.blocks, rule.partitions)
+        sums = self._again(BlockSummary(recipe.study, rule.blocks, rule.partitions))
         scores = penalize(minimize(sums, recipe), recipe)
         assert isinstance(scores, Margins)
         return scores
@@ -116,11 +127,21 @@ def _by_levels(
     return Rehearsal(
         models=tuple(leading),
         chances=tuple(map(chance, leading)),
-        inclusion=tuple(_of_term(mask, inside, rule) for mask in terms_of(recipe.assumptions).values()),
+        inclusion=tuple(_of_term(mask, inside, rule) for mask in terms_of(recipe.study).values()),
         asked=tuple(map(chance, asked)),
         share=None,
         recipe=recipe,
     )
+
+
+def _directions(found: Sequence[VoteChances], recipe: Recipe) -> dict[str, tuple[float, float]]:
+    """The chances of up and down for each column that competes, where directions are told."""
+    if not recipe.directions:
+        return {}
+    up, down = np.mean([each.directions for each in found], axis=0).tolist()
+    columns = enumerate(recipe.study.columns)
+    competing = mask_of([place for term in vote_units(recipe.candidates) for place in columns_of(term)])
+    return {column.name: (up[j], down[j]) for j, column in columns if competing >> j & 1}
 
 
 def _of_term(term: int, inside: dict[int, float], rule: SubsetRule) -> float:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.budget import Neighbors
 from dpselect.assume.lemmas.sensitivity import loss_range, loss_sensitivity, profile_change, profile_shift
-from dpselect.assume.models.choice import Mechanism
-from dpselect.assume.models.penalty import loss_penalty
-from dpselect.assume.study.neighbors import Neighbors
-from dpselect.errors import AssumptionError
+from dpselect.assume.penalty import loss_penalty
+from dpselect.assume.recipe import Mechanism
+from dpselect.errors import StudyError
 from dpselect.minimize.lattice import batch_losses
 from dpselect.rehearse.chances.one import chance_of
 from dpselect.rehearse.planning.supposed import Drawn
-from dpselect.rehearse.simulate.tables import sizes_of
+from dpselect.rehearse.simulate import sizes_of
 
 Floats = NDArray[np.float64]
 
@@ -35,9 +35,7 @@ class Public:
 
     def __post_init__(self) -> None:
         if not (2 <= self.rows <= 2**32 and self.epsilon > 0 and self.r > 0 and 0 < self.delta < 0.5):
-            raise AssumptionError(
-                "A plan needs from 2 to 2^32 rows, and epsilon, the response's range and delta above 0."
-            )
+            raise StudyError("A plan needs from 2 to 2^32 rows, and epsilon, the response's range and delta above 0.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,26 @@
 The mean vote of a column comes from blocks of the rule's size drawn from the world (or, where a block has some times as many rows
 as columns, from the normal law of least squares). Around it the sample and the assignment blur: with mean vote v and normal
 quantile q of (1 + |v|)/2, by the variance 4 phi(q)^2 B/(B + D)/m for the sample and what is left of 1 - v^2 over m T for the
-assignment. Given the agreements, the chances of all sets of terms are known by levels (`planning.levels`).
+assignment. Given the agreements, the chances of all sets of terms are those of a release (`chances.votes`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.vote_rule import VoteRule
-from dpselect.rehearse.planning.levels import Chances, level_chances
+from dpselect.assume.candidates import SubsetRule
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, margin_range
+from dpselect.assume.vote_rule import VoteRule, clear_directions
+from dpselect.penalize.margins import Margins
+from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.planning.worlds import World
 
 Floats = NDArray[np.float64]
@@ -71,15 +77,16 @@ def forecast(world: World, held: Held) -> Forecast:
     rng = np.random.default_rng(7)
     means, spreads = blur(mean_votes(world, held, rng), world, held)
     bic = bic_model(world, held.rows)
-    worth = Worth(world)
-    best = worth(bic)
+    worth, terms = Worth(world), _terms(world.layout.widths).terms
+    best, right = worth(bic), sum(term for term, taken in zip(terms, bic, strict=True) if taken)
     marks = np.zeros(4)
     for noise in _noises(rng, means.size):
-        chances = agreements_to_chances(means + spreads * noise, world, held)
-        kept = float(np.mean([worth(taken) for taken in chances.models(rng, MODELS)])) / best
+        chances = votes_to_chances(means + spreads * noise, world, held)
+        models = [np.array([mask & term > 0 for term in terms]) for mask in chances.simulate(rng, MODELS)]
+        kept = float(np.mean([worth(taken) for taken in models])) / best
         inside = chances.inclusion
         others = inside[~bic].mean() if (~bic).any() else 0.0
-        marks += np.array([chances.chance_of(bic), min(kept, 1.0), inside[bic].mean(), others])
+        marks += np.array([chances.chance_of(right), min(kept, 1.0), inside[bic].mean(), others])
     return Forecast(*map(float, marks / DRAWS))
 
 
@@ -89,14 +96,21 @@ def mean_forecast(forecasts: list[Forecast]) -> Forecast:
     return Forecast(*map(float, each.mean(axis=0)))
 
 
-def agreements_to_chances(votes: Floats, world: World, held: Held) -> Chances:
+def votes_to_chances(votes: Floats, world: World, held: Held) -> VoteChances:
     """The chances of all sets of terms, from the mean votes of the columns."""
-    rule, terms = held.rule, len(world.layout.widths)
-    agreement = np.zeros(terms)
-    np.maximum.at(agreement, world.layout.first, np.abs(votes))
-    whole = rule.blocks * rule.partitions
-    scale = held.epsilon / (4 * rule.partitions)
-    return level_chances(np.rint(agreement * whole), rule.threshold, scale, rule.price)
+    rule, epsilon, widths = held.rule, held.epsilon, world.layout.widths
+    leads = np.rint(votes * (rule.blocks * rule.partitions * WHOLE_VOTE)).astype(np.int64)
+    range = margin_range(rule.partitions)
+    step, directions = Fraction(rule.price * range / epsilon), clear_directions(rule, widths, epsilon)
+    return VoteChances(Margins(leads, rule.threshold, step, _terms(widths), range, directions), epsilon)
+
+
+@lru_cache(maxsize=16)
+def _terms(widths: tuple[int, ...]) -> SubsetRule:
+    """All sets of terms with so many columns each."""
+    starts = accumulate(widths, initial=0)
+    masks = tuple(((1 << width) - 1) << start for start, width in zip(starts, widths, strict=False))
+    return SubsetRule(sum(widths), masks, empty=True)
 
 
 def _noises(rng: np.random.Generator, width: int) -> Floats:

@@ -7,44 +7,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from dpselect.assume.models.choice import MECHANISMS, Mechanism
-from dpselect.assume.models.penalty import profile_penalty
-from dpselect.assume.models.tuning import DEFAULT_TUNING, tuning_share
+from dpselect.assume.penalty import profile_penalty
+from dpselect.assume.recipe import MECHANISMS, Mechanism
 from dpselect.rehearse.planning.bench import Bench, Public, bench
 from dpselect.rehearse.planning.supposed import Drawn, Supposed, draw_supposed, three_digits
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 RADII = (0.5, 1.0, 1.5, 2.0)
 MULTIPLES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0)
-BOUGHT = "bought"
-STATED = "stated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """Public. One way to run the selection, and the chance that it finds the right model if what is supposed is so.
 
-    Bounds, radius and penalty are in units of the response, the bounds about the middle of the stated ones. With `bounds`
-    "bought", a share of epsilon buys the quartiles of the response, and the bounds shown are only what to expect of them.
+    Bounds, radius and penalty are in units of the response, the bounds about the middle of the stated ones.
     """
 
     method: str
     mechanism: Mechanism
-    bounds: str
     lower: float
     upper: float
     radius: float
     penalty: float
     multiple: float | None
-    share: float
     chance: float
 
     def __str__(self) -> str:
-        clip = (
-            f"quartiles, for {self.share:.0%} of epsilon"
-            if self.bounds == BOUGHT
-            else f"{three_digits(self.lower)} to {three_digits(self.upper)}"
-        )
+        clip = f"{three_digits(self.lower)} to {three_digits(self.upper)}"
         penalty = "default" if self.multiple is None else three_digits(self.penalty)
         how = f"{self.method} {self.mechanism:16}  clip {clip}, radius {three_digits(self.radius)}, penalty {penalty}"
         return f"{self.chance:5.2f}  {how}"
@@ -66,44 +56,27 @@ class Search:
         for k, clip in enumerate(CLIPS):
             bounds = (-clip * facts.r, clip * facts.r)
             for each in bench(drawn, facts, *bounds, RADII):
-                found += self._penalties(each, bounds, STATED)
+                found += self._penalties(each, bounds)
             tell(0.7 * (k + 1) / (len(CLIPS) + 1))
-        bought = self._bought(drawn)
-        (each,) = bench(drawn, facts, *bought, (DEFAULT_TUNING.radius,))
-        found += self._penalties(each, bought, BOUGHT)
         yield from found
         yield from self._variants(max(found, key=lambda option: option.chance), drawn)
         tell(0.7)
 
-    def _bought(self, drawn: Drawn) -> tuple[float, float]:
-        low, high = drawn.quantiles(DEFAULT_TUNING.outside)
-        return max(low, -self._facts.r), min(high, self._facts.r)
-
-    def _share(self, bounds: str, rows: int, epsilon: float) -> float:
-        public = rows if self._facts.neighbors == "replace-one" else None
-        return tuning_share(public, epsilon) if bounds == BOUGHT else 0.0
-
-    def _penalties(self, each: Bench, bounds: tuple[float, float], how: str) -> list[Option]:
+    def _penalties(self, each: Bench, bounds: tuple[float, float]) -> list[Option]:
         """The option with the default penalty, and the one with the best multiple of the noise."""
-        share = self._share(how, self._facts.rows, self._facts.epsilon)
-        epsilon = (1 - share) * self._facts.epsilon
-        best = max(MULTIPLES, key=lambda multiple: each.pcls(epsilon, multiple))
-        return [self._option(each, bounds, how, epsilon, multiple) for multiple in (None, best)]
+        best = max(MULTIPLES, key=lambda multiple: each.pcls(self._facts.epsilon, multiple))
+        return [self._option(each, bounds, multiple) for multiple in (None, best)]
 
-    def _option(
-        self, each: Bench, bounds: tuple[float, float], how: str, epsilon: float, multiple: float | None
-    ) -> Option:
-        half = (bounds[1] - bounds[0]) / 2
+    def _option(self, each: Bench, bounds: tuple[float, float], multiple: float | None) -> Option:
+        epsilon, half = self._facts.epsilon, (bounds[1] - bounds[0]) / 2
         return Option(
             method="pcls",
             mechanism="permute-and-flip",
-            bounds=how,
             lower=bounds[0],
             upper=bounds[1],
             radius=each.rho * half,
             penalty=each.penalty(epsilon, multiple) * half**2,
             multiple=multiple,
-            share=1 - epsilon / self._facts.epsilon,
             chance=each.pcls(epsilon, multiple),
         )
 
@@ -111,15 +84,15 @@ class Search:
         """The best option with the other mechanisms, and with Algorithm 2."""
         half = (best.upper - best.lower) / 2
         (each,) = bench(drawn, self._facts, best.lower, best.upper, (best.radius / half,))
-        epsilon = (1 - best.share) * self._facts.epsilon
         for mechanism in MECHANISMS:
             if mechanism != best.mechanism:
-                yield replace(best, mechanism=mechanism, chance=each.pcls(epsilon, best.multiple, mechanism))
+                chance = each.pcls(self._facts.epsilon, best.multiple, mechanism)
+                yield replace(best, mechanism=mechanism, chance=chance)
         if self._facts.neighbors == "replace-one":
             yield from self._profiles(best, drawn)
 
     def _profiles(self, best: Option, drawn: Drawn) -> Iterator[Option]:
-        n, delta, epsilon = self._facts.rows, self._facts.delta, (1 - best.share) * self._facts.epsilon
+        n, delta, epsilon = self._facts.rows, self._facts.delta, self._facts.epsilon
         half = (best.upper - best.lower) / 2
         for each in bench(drawn, self._facts, best.lower, best.upper, RADII):
             default = profile_penalty(each.rho, each.sizes.size, epsilon / 2, n, delta)
@@ -137,24 +110,21 @@ class Search:
         """The option's own method, mechanism, bounds and radius; its penalty, or another multiple if that is better there."""
         facts, half = replace(self._facts, rows=rows, epsilon=epsilon), (option.upper - option.lower) / 2
         (each,) = bench(self._tables(rows), facts, option.lower, option.upper, (option.radius / half,))
-        rest = (1 - self._share(option.bounds, rows, epsilon)) * epsilon
         if option.method == "pcpl":
-            default = profile_penalty(each.rho, each.sizes.size, rest / 2, rows, facts.delta)
-            return each.pcpl(rest, facts.delta, default if option.multiple is None else math.log(rows))
+            default = profile_penalty(each.rho, each.sizes.size, epsilon / 2, rows, facts.delta)
+            return each.pcpl(epsilon, facts.delta, default if option.multiple is None else math.log(rows))
         multiples = {None, option.multiple, *MULTIPLES[2::2]}
-        return max(each.pcls(rest, multiple, option.mechanism) for multiple in multiples)
+        return max(each.pcls(epsilon, multiple, option.mechanism) for multiple in multiples)
 
-    def _chance(self, rows: int, epsilon: float, bounds: tuple[float, float], rho: float, how: str) -> float:
+    def _chance(self, rows: int, epsilon: float, bounds: tuple[float, float], rho: float) -> float:
         facts = replace(self._facts, rows=rows, epsilon=epsilon)
         (each,) = bench(self._tables(rows), facts, *bounds, (rho,))
-        rest = (1 - self._share(how, rows, epsilon)) * epsilon
-        return max(each.pcls(rest, multiple) for multiple in (None, *MULTIPLES[2::2]))
+        return max(each.pcls(epsilon, multiple) for multiple in (None, *MULTIPLES[2::2]))
 
     def best(self, rows: int, epsilon: float) -> float:
         """The best chance among a few typical options."""
         r = self._facts.r
-        typical = [((-r, r), 1.0, STATED), ((-r / 4, r / 4), 1.5, STATED)]
-        typical.append((self._bought(self._tables(rows)), DEFAULT_TUNING.radius, BOUGHT))
+        typical = [((-r, r), 1.0), ((-r / 4, r / 4), 1.5)]
         return max(self._chance(rows, epsilon, *each) for each in typical)
 
     def rows_needed(self, wanted: float) -> int | None:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from dpselect.assume.models.split import default_split
-from dpselect.assume.models.vote_rule import VoteRule, vote_rule
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.errors import AssumptionError
+from dpselect.assume.budget import split_for_votes
+from dpselect.assume.study import Study
+from dpselect.assume.vote_rule import VoteRule, vote_rule
+from dpselect.errors import StudyError
 from dpselect.rehearse.planning.forecast import (
     DRAWS,
     Forecast,
     Held,
-    agreements_to_chances,
     blur,
     forecast,
     law_of_least_squares,
     mean_forecast,
     mean_votes,
+    votes_to_chances,
 )
 from dpselect.rehearse.planning.own_units import in_own_units
 from dpselect.rehearse.planning.rival import better_method
@@ -91,7 +92,8 @@ class Outlook:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self) | {"verdict": self.verdict, "works": self.works, "chance": self.chance}
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values | {"verdict": self.verdict, "works": self.works, "chance": self.chance}
 
 
 def percent(share: float) -> str:
@@ -100,7 +102,7 @@ def percent(share: float) -> str:
 
 
 def outlook_study(
-    assumptions: Assumptions,
+    study: Study,
     *,
     rows: int,
     epsilon: float,
@@ -110,10 +112,10 @@ def outlook_study(
 ) -> Outlook:
     """The outlook of `analyze` with its defaults, or with `choice_only` of `select`, at this price.
 
-    Example: `outlook_study(read_assumptions("study.toml"), rows=5000, epsilon=1)`. `r2` is what the variables are supposed to
+    Example: `outlook_study(read_study_file("study.toml"), rows=5000, epsilon=1)`. `r2` is what the variables are supposed to
     explain of the response; left out, several are. Nothing here reads a row.
     """
-    layout = layout_of(assumptions)
+    layout = layout_of(study)
     _check(layout, rows, epsilon, r2)
     tell = progress or (lambda share: None)
     share = 1.0 if choice_only else _share(layout, rows, epsilon)
@@ -143,11 +145,11 @@ def outlook_study(
         low=math.floor(20 * min(shares)) / 20,
         high=math.ceil(20 * max(shares)) / 20,
         smallest=smallest,
-        units=() if smallest is None else in_own_units(assumptions, layout, smallest, one.r2),
+        units=() if smallest is None else in_own_units(study, layout, smallest, one.r2),
         by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in STEPS if rows * k >= 2),
         by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in STEPS),
         rows_needed=needed,
-        recommended=better_method(assumptions, layout, found, rows, share * epsilon),
+        recommended=better_method(study, layout, found, rows, share * epsilon),
     )
     tell(1.0)
     return made
@@ -174,15 +176,15 @@ def _mean(worlds: tuple[World, ...], held: Held) -> Forecast:
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
     if not 1 <= len(layout.widths) <= MOST_TERMS:
-        raise AssumptionError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MOST_TERMS}.")
+        raise StudyError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MOST_TERMS}.")
     if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
-        raise AssumptionError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
+        raise StudyError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
     if r2 is not None and not 0 < r2 < 1:
-        raise AssumptionError(f"The supposed R^2 is {r2}; it must be between 0 and 1, such as 0.2.")
+        raise StudyError(f"The supposed R^2 is {r2}; it must be between 0 and 1, such as 0.2.")
 
 
 def _share(layout: Layout, rows: int, epsilon: float) -> float:
-    choice, rest = default_split("votes", rows=rows, columns=layout.columns, epsilon=str(epsilon))
+    choice, rest = split_for_votes(rows=rows, columns=layout.columns, epsilon=str(epsilon))
     return choice / (choice + rest)
 
 
@@ -200,7 +202,7 @@ def smallest_effect(world: World, held: Held) -> float | None:
         votes[columns[0]] = law_of_least_squares(np.array([effect]), held.size, world.layout.columns)[0]
         votes, spreads = blur(votes, world, held)
         return float(
-            np.mean([agreements_to_chances(votes + spreads * noise, world, held).inclusion[term] for noise in noises])
+            np.mean([votes_to_chances(votes + spreads * noise, world, held).inclusion[term] for noise in noises])
         )
 
     low, high = 1e-4, 10.0

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dpselect.assume.models.subsets import Subsets, candidates_for
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.neighbors import Neighbors
-from dpselect.errors import AssumptionError
+from dpselect.assume.budget import Neighbors
+from dpselect.assume.candidates import Subsets, candidates_for
+from dpselect.assume.study import Study
+from dpselect.errors import StudyError
 from dpselect.rehearse.planning.bench import Public
 from dpselect.rehearse.planning.options import Option, Search
 from dpselect.rehearse.planning.supposed import Supposed, suppose
-from dpselect.rehearse.simulate.tables import SEED
+from dpselect.rehearse.simulate import SEED
 
 CLOSE = 0.97
 """Options with this share of the best chance are as good, and among them wide bounds need the least trust in what is supposed."""
@@ -88,7 +88,7 @@ def plan(
     facts = Public(rows=rows, epsilon=epsilon, r=r, delta=delta, neighbors=neighbors)
     if supposed is None:
         if columns is None:
-            raise AssumptionError("A plan needs the number of columns, or what is supposed about the rows.")
+            raise StudyError("A plan needs the number of columns, or what is supposed about the rows.")
         supposed = suppose(columns, r)
     if supposed.truth == 0:
         facts = replace(facts, empty=True)
@@ -121,7 +121,7 @@ def plan(
 
 
 def plan_study(
-    assumptions: Assumptions,
+    study: Study,
     *,
     rows: int,
     epsilon: float,
@@ -134,16 +134,16 @@ def plan_study(
 ) -> Plan:
     """The plan for a study: its number of terms, the range of its response and its neighbours; effects on columns in [-1, 1].
 
-    Example: `plan_study(read_assumptions("study.toml"), rows=5000, epsilon=1)`.
+    Example: `plan_study(read_study_file("study.toml"), rows=5000, epsilon=1)`.
     """
-    terms = max(1, candidates_for(assumptions, Subsets(empty=True)).count.bit_length() - 1)
+    terms = max(1, candidates_for(study, Subsets(empty=True)).count.bit_length() - 1)
     return plan(
         rows=rows,
         epsilon=epsilon,
-        r=assumptions.r,
-        supposed=suppose(terms, assumptions.r, effects, deviation),
+        r=study.r,
+        supposed=suppose(terms, study.r, effects, deviation),
         delta=delta,
-        neighbors=assumptions.neighbors,
+        neighbors=study.neighbors,
         wanted=wanted,
         seed=seed,
         progress=progress,

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 
 from dpselect.assume.lemmas.sensitivity import loss_range
-from dpselect.assume.models.penalty import loss_penalty
-from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.penalty import loss_penalty
+from dpselect.assume.study import Study
 from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.planning.forecast import Forecast, Worth, bic_model
 from dpselect.rehearse.planning.worlds import Layout, World
@@ -19,11 +19,9 @@ SPREAD = 0.5
 """The response's standard deviation is supposed to be half the half range of its stated bounds."""
 
 
-def better_method(
-    assumptions: Assumptions, layout: Layout, votes: list[tuple[World, Forecast]], rows: int, epsilon: float
-) -> str:
+def better_method(study: Study, layout: Layout, votes: list[tuple[World, Forecast]], rows: int, epsilon: float) -> str:
     """The name of the method: pcls where it says more than votes by a margin in all worlds, looked at up to a few terms."""
-    if assumptions.unbounded or len(layout.widths) > MOST_TERMS or assumptions.neighbors != "replace-one":
+    if study.unbounded or len(layout.widths) > MOST_TERMS or study.neighbors != "replace-one":
         return "votes"
     for world, ours in sorted(votes, key=lambda pair: -pair[1].kept):
         theirs = forecast_losses(world, rows, epsilon)

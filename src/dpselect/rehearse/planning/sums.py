@@ -6,62 +6,61 @@ import math
 
 import numpy as np
 
-from dpselect.assume.models.candidates import columns_of, vote_units
-from dpselect.assume.models.subsets import candidates_for
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.columns import Column
-from dpselect.assume.study.variables import GRID, Binary, Numeric
-from dpselect.gather.sums.moments import Moments
+from dpselect.assume.candidates import candidates_for, columns_of, vote_units
+from dpselect.assume.study import Study
+from dpselect.assume.terms import Column
+from dpselect.assume.variables import GRID, Binary, Numeric
+from dpselect.gather.moments import Moments
 from dpselect.rehearse.planning.own_units import SPREADS
 from dpselect.rehearse.planning.worlds import POOL, Floats, World
 
 
-def supposed_products(assumptions: Assumptions, world: World) -> Floats:
+def supposed_products(study: Study, world: World) -> Floats:
     """The products that a row of a world has on the average, stated bounds spanning four standard deviations.
 
     Nothing is read and nothing is drawn: only the world's own rows are used.
     """
-    units = [columns_of(unit) for unit in vote_units(candidates_for(assumptions, None))]
-    design, signal = np.ones((POOL, len(assumptions.columns))), np.zeros(POOL)
+    units = [columns_of(unit) for unit in vote_units(candidates_for(study, None))]
+    design, signal = np.ones((POOL, len(study.columns))), np.zeros(POOL)
     start = 0
     for unit, weight in zip(units, world.weights, strict=True):
         own = world.pool[0][:, start : start + len(unit)]
         start += len(unit)
-        if assumptions.columns[unit[0]].factors:
-            design[:, list(unit)], each = _scaled(own, assumptions, [assumptions.columns[place] for place in unit])
+        if study.columns[unit[0]].factors:
+            design[:, list(unit)], each = _scaled(own, study, [study.columns[place] for place in unit])
             signal += weight * each
     left = 1 - world.r2
     signal *= math.sqrt(world.r2 / max(float(signal.var()), 1e-12))
-    spread = 1.0 if isinstance(assumptions.response, Binary) else 2 / SPREADS
+    spread = 1.0 if isinstance(study.response, Binary) else 2 / SPREADS
     table = np.column_stack([design, spread * (signal - signal.mean())])
     products = table.T @ table / POOL
     products[-1, -1] += spread**2 * left
     return np.asarray(products)
 
 
-def supposed_moments(assumptions: Assumptions, products: Floats, rows: int) -> Moments:
+def supposed_moments(study: Study, products: Floats, rows: int) -> Moments:
     """The moments of so many such rows."""
     whole = [[round(float(cell) * rows * GRID) * GRID for cell in row] for row in products]
-    names = tuple(column.name for column in assumptions.columns)
-    return Moments(rows, np.array(whole, dtype=object), names, assumptions.hash)
+    names = tuple(column.name for column in study.columns)
+    return Moments(rows, np.array(whole, dtype=object), names, study.hash)
 
 
-def likely_models(assumptions: Assumptions, world: World) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def likely_models(study: Study, world: World) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The columns of the terms that have an effect in the world, and those of as many terms with all others among them.
 
     Both have the intercept where it is always in; the second is empty where every term has an effect.
     """
-    units = [columns_of(unit) for unit in vote_units(candidates_for(assumptions, None))]
+    units = [columns_of(unit) for unit in vote_units(candidates_for(study, None))]
     acting = [unit for unit, weight in zip(units, world.weights, strict=True) if weight]
     idle = [unit for unit, weight in zip(units, world.weights, strict=True) if not weight]
     competing = {place for unit in units for place in unit}
-    always = [place for place in range(len(assumptions.columns)) if place not in competing]
+    always = [place for place in range(len(study.columns)) if place not in competing]
     other = [*idle, *acting[: max(len(acting) - len(idle), 0)]] if idle else []
     first, second = ([place for unit in model for place in unit] for model in (acting, other))
     return tuple(sorted([*always, *first])), tuple(sorted([*always, *second])) if second else ()
 
 
-def _scaled(own: Floats, assumptions: Assumptions, columns: list[Column]) -> tuple[Floats, Floats]:
+def _scaled(own: Floats, study: Study, columns: list[Column]) -> tuple[Floats, Floats]:
     """A term's columns as the program scales them, and its standardized signal."""
     if len(columns) > 1:
         # Centred dummies of levels 1, 2, ...: their lowest value is minus their share.
@@ -69,7 +68,7 @@ def _scaled(own: Floats, assumptions: Assumptions, columns: list[Column]) -> tup
         rank = dummies @ np.arange(1.0, len(columns) + 1)
         return dummies, (rank - rank.mean()) / max(float(rank.std()), 1e-12)
     values, size = own[:, 0], 1.0
-    numbers = {each.name: each for each in assumptions.predictors}
+    numbers = {each.name: each for each in study.predictors}
     for factor in columns[0].factors:
         if isinstance(numbers[factor.variable], Numeric):
             size *= 2 / SPREADS

@@ -10,10 +10,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.errors import AssumptionError
-from dpselect.rehearse.paper.one_table import criterion_choice, paper_table
-from dpselect.rehearse.simulate.settings import Setting, draw
-from dpselect.rehearse.simulate.tables import clipped_products
+from dpselect.errors import StudyError
+from dpselect.minimize.lattice import lattice_losses
+from dpselect.rehearse.simulate import Setting, clipped_products, draw, sizes_of
 
 Floats = NDArray[np.float64]
 
@@ -56,13 +55,13 @@ def suppose(width: int, r: float, effects: Sequence[float] | None = None, deviat
     """
     if effects is None:
         if not 1 <= width <= 10_000:
-            raise AssumptionError(f"There are {width} columns; a plan needs at least 1.")
+            raise StudyError(f"There are {width} columns; a plan needs at least 1.")
         shown = min(width, MOST_COLUMNS)
         active = max(1, round(math.sqrt(shown)))
         each = r * math.sqrt(3 / (8 * active))
         effects = [each] * active + [0.0] * (shown - active)
     elif len(effects) > MOST_COLUMNS:
-        raise AssumptionError(
+        raise StudyError(
             f"There are {len(effects)} effects; a plan takes at most {MOST_COLUMNS}: leave out idle columns."
         )
     spread = r / math.sqrt(8) if deviation is None else deviation
@@ -85,18 +84,30 @@ def suppose_sample(X: Floats, y: Floats, truth: Sequence[int] | None = None) -> 
     The right model is `truth` (column numbers), or BIC's choice in the sample.
     """
     if not (X.ndim == 2 and len(X) == len(y) and len(y) > X.shape[1] > 0 and X.shape[1] <= MOST_COLUMNS):
-        raise AssumptionError(
+        raise StudyError(
             f"A sample needs more rows than columns, one response a row, and at most {MOST_COLUMNS} columns."
         )
     matrix = np.clip(np.asarray(X, np.float64), -1, 1)
     vector = np.asarray(y, np.float64)
     if truth is None:
-        table = paper_table("sample", [str(j) for j in range(matrix.shape[1])], matrix, vector)
-        right, how = criterion_choice(table, math.log(len(vector))), "BIC's choice in it"
+        table = np.column_stack([matrix, vector])
+        right, how = bic_choice(table.T @ table, len(vector)), "BIC's choice in it"
     else:
         right, how = sum(1 << j for j in set(truth)), "the model given"
     words = f"rows like the {len(vector):,} of a sample; right is {how}"
     return Supposed(words, right, matrix.shape[1], sample=(matrix, vector))
+
+
+SUMMED_ERROR = 2.0**-40
+"""A relative error that sums of products of doubles stay within."""
+
+
+def bic_choice(products: Floats, rows: int) -> int:
+    """The mask that minimizes n log(loss/n) + log(n) |M| without a radius, from sums of products with the response last."""
+    width = len(products) - 1
+    norm = float(np.abs(np.linalg.solve(products[:width, :width], products[:width, width])).sum())
+    losses = lattice_losses(products, 1e9 * max(1.0, norm), error=SUMMED_ERROR)[0][1:]
+    return int(np.argmin(rows * np.log(losses / rows) + math.log(rows) * sizes_of(width)[1:])) + 1
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -111,12 +122,6 @@ class Drawn:
         """Sums of products (tables, d+1, d+1) with the response clipped to the bounds and scaled to [-1, 1]."""
         middle, half = (lower + upper) / 2, (upper - lower) / 2
         return np.array([clipped_products(X, (y - middle) / half, -1.0, 1.0) for X, y in self.tables])
-
-    def quantiles(self, outside: float) -> tuple[float, float]:
-        """The response's quantiles in the first tables: what bought bounds would be, but for their noise."""
-        y = np.concatenate([y for _, y in self.tables[:10]])
-        low, high = np.quantile(y, [outside, 1 - outside])
-        return float(low), float(high)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.models.candidates import columns_of, vote_units
-from dpselect.assume.models.subsets import candidates_for
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.columns import Column
-from dpselect.assume.study.variables import Binary
+from dpselect.assume.candidates import candidates_for, columns_of, vote_units
+from dpselect.assume.study import Study
+from dpselect.assume.terms import Column
+from dpselect.assume.variables import Binary
 
 Floats = NDArray[np.float64]
 Effects = Literal["few", "many", "one", "all"]
@@ -54,12 +53,12 @@ class Layout:
         return np.repeat(np.arange(len(self.widths)), self.widths)
 
 
-def layout_of(assumptions: Assumptions) -> Layout:
+def layout_of(study: Study) -> Layout:
     """What competes in a study by default."""
-    columns = assumptions.columns
-    units = [columns_of(unit) for unit in vote_units(candidates_for(assumptions, None))]
+    columns = study.columns
+    units = [columns_of(unit) for unit in vote_units(candidates_for(study, None))]
     names = (":".join(factor.variable for factor in columns[unit[0]].factors) or "intercept" for unit in units)
-    binary = {variable.name for variable in assumptions.predictors if isinstance(variable, Binary)}
+    binary = {variable.name for variable in study.predictors if isinstance(variable, Binary)}
     two = (place for place, unit in enumerate(units) if len(unit) == 1 and _two_levels(columns[unit[0]], binary))
     return Layout(tuple(names), tuple(map(len, units)), len(columns), frozenset(two))
 

@@ -1,4 +1,7 @@
-"""Public. Numbers with intervals from noisy equations, or the word that this price cannot show them."""
+"""Public. Numbers with intervals from noisy equations: coefficients, residual deviation and R^2, or the word that there are none.
+
+One `fit` serves all of them. A coefficient has two intervals from that fit: the plain one, and the one adjusted for selection.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.release.equations.descent import Lowest, descend
+from dpselect.assume.records import Public
+from dpselect.errors import DataError
+from dpselect.release.equations.descent import Lowest, descend, marginals
 from dpselect.release.equations.inversion import kept_sets, public_bounds
-from dpselect.release.equations.marginals import marginals
 from dpselect.release.equations.pivot import Floats, Pivot
 from dpselect.release.equations.problem import Problem
 
@@ -22,18 +26,30 @@ KNOWN_BETTER = 0.5
 LEAST_ROWS = 6.0
 """Below so many rows for each deviation of a cell's noise times the root of the model's width, nothing is determined."""
 
+MAX_DEVIATION_RATIO = 2.0
+"""A residual deviation is determined if the upper end of its interval is at most this many times the lower one."""
+
+MAX_SHARE_LENGTH = 0.5
+"""R^2 is determined if its interval is no longer."""
+
+VARIANCE_ALLOWANCE = 1.25
+"""Intervals of the residual variance are so many times as long: they are said only where short, which luck brings about too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Public. A number and its interval; an infinite end is open. Without `value` this price could not show it.
+    """Public. A number and its two intervals; an infinite end is open. Without `value` this price could not show it.
 
-    `visible` is the size that this interval could have told from zero; None where it is open, for then no size could.
+    The adjusted ends contain the plain ones, and are the same where nothing was selected. `visible` is the size that the plain
+    interval could have told from zero; None where it is open, for then no size could.
     """
 
     value: float | None
     error: float | None
     lower: float
     upper: float
+    adjusted_lower: float
+    adjusted_upper: float
     privacy_share: float | None
     visible: float | None
 
@@ -64,6 +80,7 @@ def fit(problem: Problem) -> Fit:
     width, rows = len(problem.precision), problem.rows
     gram = _positive_gram(problem.pivot.moments[:width, :width], rows)
     variance = problem.total / rows
+    # Two starts, no slopes and a ridge solution, because the density of noisy equations can have more than one top.
     starts = np.zeros((2, width))
     if problem.constant is not None:
         starts[:, problem.constant] = np.clip(problem.pivot.moments[problem.constant, width] / rows, -1.0, 1.0)
@@ -76,6 +93,7 @@ def fit(problem: Problem) -> Fit:
         best = int(np.argmin(found.shape.values))
         top = descend(function, found.unknowns[best : best + 1])
         t = np.append(top.unknowns[0], -1.0)
+        # Noise can make t'Mt negative or larger than the response's own squares: neither is a residual variance.
         least, most = 0.05 * problem.total / rows, problem.total / rows
         variance = float(np.clip(t @ problem.pivot.moments @ t / max(rows - width, 1.0), least, most))
         starts = found.unknowns
@@ -83,10 +101,10 @@ def fit(problem: Problem) -> Fit:
     return Fit(problem, pivot, top, variance, bool(quiet))
 
 
-def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None = None) -> list[Finding]:
+def findings(fit: Fit, directions: Floats, *, level: float, considered: int | None = None) -> list[Finding]:
     """A finding for each combination (row of `directions`) of the design's scaled coefficients; no row may be zero.
 
-    With `choice`, intervals count that the model was chosen among so many columns: they contain the plain ones.
+    `considered` is the number of columns that the model was selected from, by the same rows; None if it was not selected.
     """
     turned = directions @ fit.problem.change
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -94,19 +112,22 @@ def findings(fit: Fit, directions: Floats, *, level: float, choice: int | None =
     beforehand = z * np.sqrt(((turned * fit.problem.usual) ** 2 / fit.problem.precision).sum(axis=1))
     known = np.asarray(fit.quiet & (ends[:, 1] - ends[:, 0] <= 2 * KNOWN_BETTER * beforehand))
     ends[~known & _of_open_parts(turned, ends)] = -np.inf, np.inf
-    halves = (ends[:, 1] - ends[:, 0]) / 2  # of the plain intervals, which the error is of
-    if choice is not None:
-        outer, _ = _intervals(fit, _counting(fit, choice, level), turned, level)
-        ends = np.stack([np.minimum(ends[:, 0], outer[:, 0]), np.maximum(ends[:, 1], outer[:, 1])], axis=1)
-    reaches, shares = (ends[:, 1] - ends[:, 0]) / 2, _privacy_shares(fit, turned)
+    wide = ends
+    if considered is not None:
+        outer, _ = _intervals(fit, _adjusted(fit, considered, level), turned, level)
+        # The wide marginal is pulled more towards what was expected, so it alone need not contain the plain interval.
+        wide = np.stack([np.minimum(ends[:, 0], outer[:, 0]), np.maximum(ends[:, 1], outer[:, 1])], axis=1)
+    halves, shares = (ends[:, 1] - ends[:, 0]) / 2, _privacy_shares(fit, turned)
     return [
         Finding(
             value=float(medians[k]) if known[k] else None,
             error=float(halves[k] / z) if known[k] else None,
             lower=float(ends[k, 0]),
             upper=float(ends[k, 1]),
+            adjusted_lower=float(wide[k, 0]),
+            adjusted_upper=float(wide[k, 1]),
             privacy_share=float(shares[k]) if known[k] else None,
-            visible=float(reaches[k]) if np.isfinite(reaches[k]) else None,
+            visible=float(halves[k]) if np.isfinite(halves[k]) else None,
         )
         for k in range(len(directions))
     ]
@@ -139,17 +160,18 @@ def _of_open_parts(turned: Floats, ends: Floats) -> NDArray[np.bool_]:
     return np.asarray(~single & (turned[:, parts] != 0).any(axis=1))
 
 
-def _counting(fit: Fit, columns: int, level: float) -> Pivot:
-    """A pivot whose noise covers every model that could have been chosen among so many columns.
+def _adjusted(fit: Fit, columns: int, level: float) -> Pivot:
+    """A pivot whose noise covers every model that could have been selected from so many columns.
 
-    The sampling part counts by Scheffe's multiple (Berk et al. 2013, section 4.8), the privacy noise, drawn after the choice, by a
-    normal quantile; each gets half of what may fail. (p + q)^2 <= (1 + s) p^2 + (1 + 1/s) q^2 adds the parts up.
+    The sampling part counts by Scheffe's multiple (Berk et al. 2013, section 4.8), the privacy noise, drawn after the selection, by
+    a normal quantile; each gets half of what may fail. (p + q)^2 <= (1 + s) p^2 + (1 + 1/s) q^2 adds the parts up.
     """
     each, normal = (1 + level) / 2, NormalDist()
     z, apart, multiple = normal.inv_cdf((1 + level) / 2), normal.inv_cdf((1 + each) / 2), scheffe(columns, each)
     t = np.append(fit.top.unknowns[0], -1.0)[None]
     width = len(fit.problem.precision)
     noise = float(np.trace(fit.pivot.noise.of_vector(t)[0, :width, :width]))
+    # The s that makes the sum least in total; any s is valid, so what is computed at the top serves everywhere.
     ratio = (apart**2 * noise / (multiple**2 * float(np.trace(fit.pivot.sampling)))) ** 0.5
     ratio = min(max(ratio, 1e-3), 1e3)
     return replace(
@@ -183,5 +205,108 @@ def _privacy_shares(fit: Fit, turned: Floats) -> Floats:
 
 
 def _positive_gram(gram: Floats, rows: float) -> Floats:
+    # Noise makes small eigenvalues negative. Sampling needs a covariance, so they are raised to next to nothing, not dropped.
     values, vectors = np.linalg.eigh(gram)
     return np.asarray((vectors * np.maximum(values, 1e-6 * rows)) @ vectors.T)
+
+
+class Amount(Public, frozen=True, kw_only=False):
+    """A number that cannot be negative with its interval; nothing at all where this price cannot show it."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+    def __post_init__(self) -> None:
+        if len({part is None for part in (self.value, self.lower, self.upper)}) > 1:
+            raise DataError("An amount has a value and both ends of its interval, or none of them.")
+
+    @property
+    def determined(self) -> bool:
+        """Whether there is a number to print."""
+        return self.value is not None
+
+    def times(self, unit: float) -> Amount:
+        """The same in other units."""
+        return Amount(*(None if part is None else part * unit for part in (self.value, self.lower, self.upper)))
+
+
+HIDDEN = Amount(None, None, None)
+"""What this price cannot show."""
+
+
+def unexplained(fit: Fit, level: float) -> tuple[Amount, Amount]:
+    """The deviation of a residual where the response is in [-1, 1], and R^2."""
+    if not fit.quiet:
+        return HIDDEN, HIDDEN
+    low, middle, high = _variance(fit, level)
+    return _deviation(low, middle, high), _share(fit, (low, middle, high), level)
+
+
+def _deviation(low: float, middle: float, high: float) -> Amount:
+    # No residual variance is below 0 or above 1: an interval that reaches there says nothing on that side.
+    if not (low > 0 and high < 1 and high <= MAX_DEVIATION_RATIO**2 * low):
+        return HIDDEN
+    return Amount(float(np.sqrt(middle)), float(np.sqrt(low)), float(np.sqrt(high)))
+
+
+def _share(fit: Fit, variance: tuple[float, float, float], level: float) -> Amount:
+    """All R^2 = 1 - q for which RSS - q TSS is within its noise of zero (Fieller), cut to [0, 1], where R^2 lies by definition.
+
+    The noise of RSS is what its interval says, to each side; that of TSS, and what both share, is to first order that of t'Mt
+    at the mean's t and the model's.
+    """
+    problem = fit.problem
+    if problem.constant is None:
+        return HIDDEN
+    z, rest = NormalDist().inv_cdf((1 + level) / 2), float(np.clip(variance[1], 0.0, 1.0))
+    total = problem.total / problem.rows
+    mean = np.zeros(len(problem.precision) + 1)
+    mean[-1] = -1.0
+    mean[problem.constant] = problem.pivot.moments[problem.constant, -1] / problem.rows
+    model = np.append(fit.top.unknowns[0], -1.0)
+    spread = problem.pivot.noise.of_vector(np.stack([mean, model])) / problem.rows**2
+    sampling = 2 / problem.rows
+    # A grid beyond [0, 1] on both sides, so that an interval that was cut can be told from one that is short.
+    shares = np.linspace(-1.0, 2.0, 3001)
+    away = np.where(shares * total < rest, rest - variance[0], variance[2] - rest)
+    of_rest = np.maximum((away / z) ** 2, float(model @ spread[1] @ model) + sampling * rest**2)
+    of_total = float(mean @ spread[0] @ mean) + sampling * total**2
+    of_both = float(model @ spread[0] @ model) + sampling * rest**2
+    noise = np.sqrt(np.maximum(of_rest + shares**2 * of_total - 2 * shares * of_both, 1e-300))
+    kept = shares[np.abs(rest - shares * total) <= z * noise]
+    # The length counts before the cut: a cut interval is short where it says least.
+    if not kept.size or not kept[-1] - kept[0] <= MAX_SHARE_LENGTH:
+        return HIDDEN
+    low, high = max(1 - float(kept[-1]), 0.0), min(1 - float(kept[0]), 1.0)
+    if not low <= high:
+        return HIDDEN  # no R^2 that there can be is kept: noise has spoken
+    return Amount(min(max(1 - rest / total, low), high), low, high)
+
+
+def _variance(fit: Fit, level: float) -> tuple[float, float, float]:
+    """RSS/rows: lower end, median and upper end.
+
+    The last row of M t is -RSS: one more equation of the pivot for one more unknown, flat beforehand. Residuals of a table vary
+    around those of the population as normal ones do. As for a coefficient, the ends are the outer ones of the marginal and
+    of the test.
+    """
+    width = len(fit.problem.precision)
+    sampling = np.zeros((width + 1, width + 1))
+    sampling[:width, :width] = fit.pivot.sampling
+    sampling[width, width] = 2 * fit.variance**2 * fit.problem.rows
+    pivot = replace(fit.pivot, sampling=sampling, residual=True)
+    function = partial(fit.problem.likely, pivot)
+    top = descend(function, np.append(fit.top.unknowns[0], fit.variance)[None])
+    direction = np.zeros((1, width + 1))
+    direction[0, width] = 1.0
+    chances = np.array([(1 - level) / 2, 0.5, (1 + level) / 2])
+    low, middle, high = marginals(function, top, direction).quantiles(chances)[0]
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    tested = kept_sets(fit.problem, pivot, top, direction, z, (np.array([0.0]), np.array([1.0])))[0]
+    low, high = min(low, tested[0]), max(high, tested[1])
+    return (
+        float(middle - VARIANCE_ALLOWANCE * (middle - low)),
+        float(middle),
+        float(middle + VARIANCE_ALLOWANCE * (high - middle)),
+    )

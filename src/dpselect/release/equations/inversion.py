@@ -4,8 +4,8 @@ S(x) is the least misfit r'V^-1 r with a'u = x inside the public bounds. With th
 are equations, {x : S(x) <= quantile} always covers; with one degree it is the subset Anderson-Rubin test (Guggenberger,
 Kleibergen, Mavroeidis and Chen 2012), measured here in docs/ESTIMATES.md. Alone it is long: one rare level may take absurd
 values, which make V large for all. So the other unknowns pay u^2 each, as under a prior, and the quantile is raised by what the
-true ones may have paid, which only makes the set larger: first by `MOST`; then by as much as their own sets, found so, allow,
-if that is less. (Unknowns that pay move less freely, so one degree is no theorem here: it is measured.)
+true ones may have paid, which only makes the set larger: first by `PRIOR_NORM_BOUND`; then by as much as their own sets, found
+so, allow, if that is less. (Unknowns that pay move less freely, so one degree is no theorem here: it is measured.)
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from dpselect.release.equations.descent import Function, Lowest, descend, moved_
 from dpselect.release.equations.pivot import Floats, Pivot
 from dpselect.release.equations.problem import Problem
 
-NEAR = (0.8, 1.4, 1.9, 2.3, 2.8, 3.6, 5.0)
+NEAR_STEPS = (0.8, 1.4, 1.9, 2.3, 2.8, 3.6, 5.0)
 """Where a test looks first, in deviations from the middle."""
 
-FAR = (0.1, 0.3, 0.6, 1.0)
+FAR_SHARES = (0.1, 0.3, 0.6, 1.0)
 """And then, as shares of the rest of the way to the bound: sets of noisy equations may have a second part."""
 
-FARTHER = 2.0
+TESTED_REACH = 2.0
 """A coefficient is tested so many times as far as it could explain the response: intervals may reach beyond what is likely."""
 
-MOST = 2.0
+PRIOR_NORM_BOUND = 2.0
 """The public bound of sum u^2: the squared standardized slopes of real tables add up to less (1.6 in the largest of 25)."""
 
-FIRST = 0.4
+FIRST_SET_SHARE = 0.4
 """The part of the squared quantile that bounds the other unknowns, which are not all at their ends: 78% sets for 95% intervals."""
 
 
@@ -53,6 +53,7 @@ class Walks:
             if last == len(roots) - 1:
                 ends[k] = self.side[k] * np.inf
                 continue
+            # The root, not S itself, is interpolated: S is nearly a parabola around its least value.
             rise = max(roots[last + 1, k] - roots[last, k], 1e-9)
             part = float(np.clip((quantiles[k] - roots[last, k]) / rise, 0.0, 1.0))
             ends[k] = self.places[last, k] + part * (self.places[last + 1, k] - self.places[last, k])
@@ -69,6 +70,7 @@ def kept_sets(
 ) -> Floats:
     """The ends of each direction's set, one row each; an end at its limit, the public bound, is open: an infinite number."""
     asked, width = len(directions), len(problem.precision)
+    # Unknowns that nobody asked about are tested too: what they may have paid is read off their own sets.
     seen = {int(np.argmax(np.abs(row))) for row in directions[_single(directions)]}
     units = np.eye(width, top.unknowns.shape[1])[[place for place in range(width) if place not in seen]]
     whole = np.concatenate([directions, units])
@@ -76,8 +78,8 @@ def kept_sets(
     if limits is not None:
         least[:asked], most[:asked] = limits
     walks = _walks(problem, pivot, top, whole, (least, most), quantile**2)
-    paid = _paid(problem, top, whole, walks.ends(np.full(len(whole), FIRST * quantile**2 + MOST)))
-    return walks.ends(quantile**2 + np.minimum(paid, MOST))[:asked]
+    paid = _paid(problem, top, whole, walks.ends(np.full(len(whole), FIRST_SET_SHARE * quantile**2 + PRIOR_NORM_BOUND)))
+    return walks.ends(quantile**2 + np.minimum(paid, PRIOR_NORM_BOUND))[:asked]
 
 
 def _paid(problem: Problem, top: Lowest, directions: Floats, ends: Floats) -> Floats:
@@ -99,7 +101,7 @@ def _paid(problem: Problem, top: Lowest, directions: Floats, ends: Floats) -> Fl
 def public_bounds(problem: Problem, directions: Floats) -> tuple[Floats, Floats]:
     """How far the public bounds let each direction go, down and up."""
     with np.errstate(divide="ignore"):
-        least = np.minimum(problem.reach, FARTHER / np.sqrt(problem.share))
+        least = np.minimum(problem.reach, TESTED_REACH / np.sqrt(problem.share))
     kept = directions[:, : len(least)]
     middle, reach = kept @ problem.center, np.abs(kept) @ least
     return middle - reach, middle + reach
@@ -129,8 +131,12 @@ def _walks(
     origin = np.zeros(both.shape[1])
     origin[: len(problem.center)] = problem.center
     straight = origin + both * ((last - both @ origin) / (both**2).sum(axis=1))[:, None]
+    # The bound is looked at first: where it is kept the end is open, whatever lies on the way, and walking is most of the work.
     far = descend(function, straight, both, steps=20).shape.values
-    places, values = np.tile(last, (len(NEAR) + len(FAR) + 1, 1)), np.zeros((len(NEAR) + len(FAR) + 1, len(both)))
+    places, values = (
+        np.tile(last, (len(NEAR_STEPS) + len(FAR_SHARES) + 1, 1)),
+        np.zeros((len(NEAR_STEPS) + len(FAR_SHARES) + 1, len(both))),
+    )
     walked = far > lowest
     if walked.any():
         function = partial(problem.within_bounds, pivot, counted=counted[walked])
@@ -146,9 +152,10 @@ def _walk(function: Function, unknowns: Floats, directions: Floats, last: Floats
     curve = np.linalg.inv(positive(shape.hessian / 2))
     deviations = np.sqrt(np.einsum("ci,cij,cj->c", directions, curve, directions))
     way = last - first
-    near = np.sign(way) * np.minimum(deviations, np.abs(way) / (2 * NEAR[-1]))
-    moves = [near * step for step in NEAR]
-    moves += [moves[-1] + part * (way - moves[-1]) for part in FAR]
+    # Half of the way at most, so that the far places are beyond the near ones.
+    near = np.sign(way) * np.minimum(deviations, np.abs(way) / (2 * NEAR_STEPS[-1]))
+    moves = [near * step for step in NEAR_STEPS]
+    moves += [moves[-1] + part * (way - moves[-1]) for part in FAR_SHARES]
     places, values = [first], [shape.values]
     for move in moves:
         low = descend(function, moved_along(unknowns, shape, directions, first + move), directions, steps=10)

@@ -41,6 +41,8 @@ class Noise:
 
     def of_vector(self, t: Floats) -> Floats:
         """N(tt') for each row t."""
+        # A number that fills one cell (i, j) adds v t_j^2 at (i, i), v t_i^2 at (j, j) and v t_i t_j between: two vector operations
+        # in place of a matrix product for each of the numbers, of which there are about width^2/2.
         spread = self.cells * (t[:, :, None] * t[:, None, :])
         _add_diagonal(spread, (t * t) @ self.cells)
         if self.variances.size:
@@ -108,6 +110,7 @@ def misfit(pivot: Pivot, unknowns: Floats, *, with_determinant: bool) -> Shape:
     """
     width, count = len(pivot.moments) - 1, unknowns.shape[1]
     r, covariance, t = pivot.value(unknowns)
+    # Inverted and not solved: the inverse itself is needed for the convex part and for the gradient of log |V|.
     inverse = np.linalg.inv(covariance)
     w = np.zeros_like(t)
     w[:, : r.shape[1]] = (inverse @ r[:, :, None])[:, :, 0]

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.lemmas.moment_layout import MomentLayout, entry_patterns, known_part
+from dpselect.assume.lemmas.moments import MomentLayout, entry_patterns, known_part
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.release.equations.pivot import Floats, Noise, Pivot, Shape, entry_noise, misfit
 
-LAPLACE = 1.081
+LAPLACE_WIDENING = 1.081
 """Deviations of Laplace noise are counted so many times: its 95% range is as much wider than a normal one of equal deviation."""
 
-WIDEST = 2.0
+COEFFICIENT_BOUND = 2.0
 """The public bound of a coefficient where column and response lie in [-1, 1]: twice the response's range over the column's."""
 
-DOUBTS = 1.0
+SQUARES_DOUBT = 1.0
 """A sum of squares may be so many deviations of its noise smaller than it looks."""
 
-WALL = 200.0
+WALL_STEEPNESS = 200.0
 """How steeply a test's misfit grows beyond the public bounds."""
 
 
@@ -73,15 +73,18 @@ class Problem:
         width = len(self.precision)
         places, away = np.arange(width), unknowns[:, :width] - self.center
         share, precision = counted * self.share, counted * self.precision
+        # Smooth walls in place of constraints, because a descent needs derivatives: zero inside, steep outside.
         over = np.maximum(np.abs(away) / self.reach - 1, 0.0)
         beyond = np.maximum((away**2 * share).sum(axis=1) - 1, 0.0)
         pull = 2 * away * share
-        steep = WALL * (over * np.sign(away) / self.reach + beyond[:, None] * pull)
+        steep = WALL_STEEPNESS * (over * np.sign(away) / self.reach + beyond[:, None] * pull)
         shape.gradient[:, :width] += 2 * (steep + precision * away)
-        shape.hessian[:, :width, :width] += 2 * WALL * (beyond > 0)[:, None, None] * pull[:, :, None] * pull[:, None, :]
-        curve = WALL * ((over > 0) / self.reach**2 + 2 * beyond[:, None] * share)
+        shape.hessian[:, :width, :width] += (
+            2 * WALL_STEEPNESS * (beyond > 0)[:, None, None] * pull[:, :, None] * pull[:, None, :]
+        )
+        curve = WALL_STEEPNESS * ((over > 0) / self.reach**2 + 2 * beyond[:, None] * share)
         shape.hessian[:, places, places] += 2 * (curve + precision)
-        values = shape.values + WALL * ((over**2).sum(axis=1) + beyond**2) + (away**2 * precision).sum(axis=1)
+        values = shape.values + WALL_STEEPNESS * ((over**2).sum(axis=1) + beyond**2) + (away**2 * precision).sum(axis=1)
         return Shape(values, shape.gradient, shape.hessian, shape.convex)
 
 
@@ -93,9 +96,9 @@ def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
     patterns, known, change = _basis(layout, noisy.known_rows, signs=constant is not None)
     patterns, known = patterns[:, kept][:, :, kept], known[np.ix_(kept, kept)]
     moments = known + np.tensordot(noisy.entries, patterns, axes=1)
-    deviations = noisy.deviations * (LAPLACE if noisy.noise.scale.noise == "laplace" else 1.0)
+    deviations = noisy.deviations * (LAPLACE_WIDENING if noisy.noise.scale.noise == "laplace" else 1.0)
     noise = entry_noise(patterns, deviations**2)
-    rows = max(_rows(noisy, moments, constant), 1.0)
+    rows = max(_rows(noisy, moments, constant), 1.0)  # a noisy count can be below one, and everything is divided by it
     levels = np.array([2.0 if layout.kinds[place] == "level" else 1.0 for place in kept[:-1]])
     numbers = np.array([layout.kinds[place] == "number" for place in kept[:-1]])
     scale, usual, bounds, total = _beforehand(moments, noise, constant, rows, (levels, numbers))
@@ -103,6 +106,7 @@ def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
     pivot = Pivot(moments * np.outer(whole, whole), noise.scaled(whole), np.zeros((len(scale),) * 2), rows)
     precision = np.ones(len(scale))
     if constant is not None:
+        # The response in the middle of all bounds may lie anywhere in its range, so less is known of it than of a slope.
         precision[constant] = 1 / 1.5**2
     return Problem(
         pivot,
@@ -173,18 +177,19 @@ def _beforehand(
     )
     ratio = np.sqrt(total / varied[:width])
     usual = np.minimum(levels, ratio)
-    clear = numbers & (squares > 2 * DOUBTS * doubt)[:width]
+    # A number that clearly varies less than its bounds allow may have a slope as much steeper.
+    clear = numbers & (squares > 2 * SQUARES_DOUBT * doubt)[:width]
     usual = np.where(clear, np.maximum(usual, ratio - levels), usual)
-    least = np.clip(squares - DOUBTS * doubt, rows / 4000, rows)[:width]
+    least = np.clip(squares - SQUARES_DOUBT * doubt, rows / 4000, rows)[:width]
     steep = np.where(numbers, np.maximum(levels, np.sqrt(most / least) - levels), levels)
     scale = np.where(steep > levels, steep, usual)
     varying = np.where(steep > levels, least, varied[:width])
-    reach, share = WIDEST * steep / scale, scale**2 * varying / (2 * most)
+    reach, share = COEFFICIENT_BOUND * steep / scale, scale**2 * varying / (2 * most)
     if constant is not None:
         # The intercept is the response in the middle of all bounds, as far from the rows' as steep slopes take it.
         farther = (steep**2 - levels**2) * np.minimum(np.abs(mean[:width]), 1.0) ** 2
         farther[constant] = 0.0
-        scale[constant], reach[constant], share[constant] = np.sqrt(1 + farther.sum()), 2 * WIDEST, 0.0
+        scale[constant], reach[constant], share[constant] = np.sqrt(1 + farther.sum()), 2 * COEFFICIENT_BOUND, 0.0
         usual[constant] = 1.0
     return scale, usual / scale, (reach, share), float(total)
 

@@ -1,161 +1,254 @@
-"""Public. What the text of a record holds, how it is read back, and what the records met so far cost.
+"""Public. What a ledger keeps: the opening that fixes what it counts, the entries that charges become, receipts and amounts.
 
-The opening record: format, id, time, epsilon_units, delta_units, composition. A charge: its fields, with epsilon and delta as whole
-numbers of units (1e-12 and 1e-18), and its index and time.
+An entry states facts and no verdict, so that a better theorem can price old entries anew (`accounting`). Epsilon is counted in
+whole units of 1e-12 and delta in units of 1e-18: sums of whole numbers are exact, so ten charges of 0.1 are 1 and not a hair more
+or less. A charge is rounded up to a unit and a total is rounded down.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections import Counter
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+import json
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from dpselect.errors import DpselectError, LedgerError
-from dpselect.release.ledger.accounting import PRICED_BY, RecordPrice, price_of
-from dpselect.release.ledger.chain import Contents, Row, Values, link, verify
-from dpselect.release.ledger.prices import DELTA_DIGITS, EPSILON_DIGITS, amounts, decimal_of
-from dpselect.release.ledger.records import Charge, Record, canonical
+from msgspec import field
+from msgspec.structs import force_setattr
 
-FORMAT = "dpselect ledger"
+from dpselect.assume.budget import (
+    DELTA_DIGITS,
+    EPSILON_DIGITS,
+    Neighbors,
+    Price,
+    check_neighbors,
+    exact_decimal,
+    plain,
+)
+from dpselect.assume.records import Public
+from dpselect.errors import StudyError
+
+EPSILON_UNIT, DELTA_UNIT = 10**12, 10**18  # so many units are 1
+LARGEST_AMOUNT = {"epsilon": 10**9, "delta": 1}
+
+FORMAT = "dpselect ledger 2"
+Composition = Literal["basic", "zcdp"]
+ROW, PERSON = "row", "person:"
+"""The units of protection: a row, or all rows of a person, as "person:" and the name of the column that tells persons apart."""
+
+_EXACT = Context(prec=2000)
 
 
-Composition = Literal["smaller", "basic"]
+class Charge(Public, frozen=True, kw_only=True):
+    """One request to the ledger: what is done to the data, with all that prices it.
 
+    `epsilon` and `delta` are the guarantee of one such act for tables that are `neighbors` neighbours in one `unit`, rounded up
+    to a unit of account (1e-12 and 1e-18); `count` acts alike are one entry. `rows_per_person` is how many rows of a person the
+    act counts. `parameters` are plain public values: a Gaussian release adds `rho`, its zCDP price; PCPL adds `bound_epsilon`,
+    the part of its epsilon that pays for the bound. `study` is the hash of the study, `data` the label of the data set.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """Public. What a ledger is opened with: its totals in units, and how its records are added up."""
+    what: str
+    mechanism: str
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    study: str = ""
+    unit: str = ROW
+    rows_per_person: int = 1
+    neighbors: Neighbors = "replace-one"
+    data: str = ""
+    analyst: str = ""
+    count: int = 1
 
-    epsilon: int
-    delta: int
-    composition: Composition = "smaller"
-
-    def __str__(self) -> str:
-        totals = amounts(decimal_of(self.epsilon, EPSILON_DIGITS), decimal_of(self.delta, DELTA_DIGITS))
-        return totals if self.composition == "smaller" else f"{totals}, basic composition"
+    def __post_init__(self) -> None:
+        for name in ("what", "mechanism", "study", "data", "analyst"):
+            if not isinstance(getattr(self, name), str):
+                raise StudyError(f"{name} of a charge must be text, not {getattr(self, name)!r}.")
+        for name in ("count", "rows_per_person"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not value >= 1:
+                raise StudyError(f"{name} of a charge must be a whole number of at least 1, not {value!r}.")
+        check_unit(self.unit)
+        check_neighbors(self.neighbors)
+        force_setattr(self, "epsilon", decimal_of(charged_units(self.epsilon, "epsilon"), EPSILON_DIGITS))
+        force_setattr(self, "delta", decimal_of(charged_units(self.delta, "delta"), DELTA_DIGITS))
+        force_setattr(self, "parameters", plain_copy(self.parameters))
 
     @property
-    def conversion_delta(self) -> int:
+    def epsilon_units(self) -> int:
+        """Epsilon of one act in units of 1e-12."""
+        return charged_units(self.epsilon, "epsilon")
+
+    @property
+    def delta_units(self) -> int:
+        """Delta of one act in units of 1e-18."""
+        return charged_units(self.delta, "delta")
+
+
+class Entry(Charge, frozen=True, kw_only=True):
+    """A charge as the ledger holds it: its place, its time (UTC, ISO 8601), the id of the release that it pays for, its link.
+
+    `hash` is the link in the chain. It is computed from the text of the entry, so that text is without it.
+    """
+
+    index: int
+    time: str
+    release: str = ""
+    hash: str = ""
+
+
+class Spent(Public, frozen=True, kw_only=True):
+    """What the entries of a ledger cost together, and which theorem says so ("basic" or "zCDP")."""
+
+    epsilon: Decimal
+    delta: Decimal
+    method: str = "basic"
+
+    def __str__(self) -> str:
+        return amounts(self.epsilon, self.delta)
+
+
+class Remaining(Public, frozen=True, kw_only=True):
+    """Total minus spent: a charge of at most this is always accepted; under zCDP composition a little more may be."""
+
+    epsilon: Decimal
+    delta: Decimal
+
+    def __str__(self) -> str:
+        return amounts(self.epsilon, self.delta)
+
+
+class Receipt(Public, frozen=True, kw_only=True):
+    """Proof of one charge: kept outside the ledger, it shows later that the ledger still holds the entry.
+
+    `epsilon` and `delta` are those of the whole entry (its `count` acts together, added up).
+    """
+
+    index: int
+    hash: str
+    epsilon: Decimal
+    delta: Decimal
+    remaining: Remaining
+
+
+class Commitment(Public, frozen=True, kw_only=True):
+    """What `Ledger.commit` has written: a receipt for each charge, and the id under which the sealed release is kept."""
+
+    receipts: tuple[Receipt, ...]
+    id: str
+
+
+class Undelivered(Public, frozen=True, kw_only=True):
+    """A release that was paid for and not yet handed over: its id, when and by which request it was committed, and its text."""
+
+    id: str
+    time: str
+    request: str
+    text: str
+
+
+class Opening(Public, frozen=True, kw_only=True):
+    """What a ledger is opened with and never changes: its totals, how entries are added up, and what a charge must be about.
+
+    Where `unit` or `neighbors` is None, the first charge fixes it. `id` makes the chains of two ledgers differ from the start.
+    """
+
+    index: int
+    format: str
+    id: str
+    time: str
+    epsilon: Decimal
+    delta: Decimal
+    composition: Composition = "basic"
+    unit: str | None = None
+    neighbors: Neighbors | None = None
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise StudyError(f"The format of a ledger must be {FORMAT!r}.")
+        if self.composition not in get_args(Composition):
+            raise StudyError(f"composition is {self.composition!r}; it must be 'basic' or 'zcdp'.")
+        if self.unit is not None:
+            check_unit(self.unit)
+        if self.neighbors is not None:
+            check_neighbors(self.neighbors)
+        for name, digits in (("epsilon", EPSILON_DIGITS), ("delta", DELTA_DIGITS)):
+            units = units_down(_amount(getattr(self, name), name), digits)
+            force_setattr(self, name, decimal_of(units, digits))
+
+    @property
+    def epsilon_units(self) -> int:
+        """The total epsilon in units of 1e-12."""
+        return units_down(self.epsilon, EPSILON_DIGITS)
+
+    @property
+    def delta_units(self) -> int:
+        """The total delta in units of 1e-18."""
+        return units_down(self.delta, DELTA_DIGITS)
+
+    @property
+    def conversion_delta_units(self) -> int:
         """The delta at which zCDP may be converted: none under basic composition."""
-        return self.delta if self.composition == "smaller" else 0
+        return self.delta_units if self.composition == "zcdp" else 0
+
+    def __str__(self) -> str:
+        stated = [f"the unit {self.unit!r}" if self.unit else "", self.neighbors or ""]
+        more = ["zCDP composition" if self.composition == "zcdp" else "", *stated]
+        return ", ".join([amounts(self.epsilon, self.delta), *filter(None, more)])
 
 
-def opening_row(terms: Terms) -> Row:
-    """Record 0, which holds the terms; its id makes two ledgers' chains differ from the start."""
-    values = {
-        "index": 0,
-        "format": FORMAT,
-        "id": secrets.token_hex(16),
-        "time": _now(),
-        "epsilon_units": terms.epsilon,
-        "delta_units": terms.delta,
-        "composition": terms.composition,
-    }
-    body = canonical(values)
-    return Row(0, body, link("", body))
+def check_unit(unit: object) -> None:
+    """Refuse what is no unit of protection."""
+    if not (isinstance(unit, str) and (unit == ROW or (unit.startswith(PERSON) and unit != PERSON))):
+        raise StudyError(f"unit is {unit!r}; it must be 'row', or 'person:' and the name of the column of persons.")
 
 
-def charge_row(charge: Charge, index: int, previous: str) -> Row:
-    """The row of a charge that follows the record with hash `previous`."""
-    values = charge.to_json() | {
-        "index": index,
-        "time": _now(),
-        "epsilon_units": charge.epsilon_units,
-        "delta_units": charge.delta_units,
-    }
-    del values["epsilon"], values["delta"]
-    body = canonical(values)
-    return Row(index, body, link(previous, body))
-
-
-def terms_of(values: Values, name: str) -> Terms:
-    """The terms that the opening record states."""
-    totals: list[Any] = [values.get("epsilon_units"), values.get("delta_units")]
-    composition: Any = values.get("composition")
-    if values.get("format") != FORMAT or composition not in get_args(Composition):
-        raise LedgerError(f"{name} does not open with its totals; restore it from a backup.")
-    if not all(type(units) is int and units >= 0 for units in totals):
-        raise LedgerError(f"{name} does not open with totals that are whole numbers; restore it from a backup.")
-    return Terms(totals[0], totals[1], composition)
-
-
-def record_of(row: Row, values: Values, name: str) -> Record:
-    """The record that a row holds, whose text says `values`."""
-    fields = dict(values)
+def plain_copy(values: dict[str, Any]) -> dict[str, Any]:
+    """A copy made of what JSON can hold; a Decimal becomes its text."""
     try:
-        fields["epsilon"] = decimal_of(fields.pop("epsilon_units"), EPSILON_DIGITS)
-        fields["delta"] = decimal_of(fields.pop("delta_units"), DELTA_DIGITS)
-        return Record(**fields, hash=row.hash)
-    except (DpselectError, ArithmeticError, KeyError, TypeError, ValueError):
-        raise _unreadable(values, name) from None
+        copy: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False, default=_decimal_text)) if values else {}
+    except (TypeError, ValueError) as problem:
+        raise StudyError(f"The parameters of a charge must be plain finite values, but: {problem}.") from None
+    return copy
 
 
-def price_in(values: Values, name: str) -> RecordPrice:
-    """The price of the record that a row's text holds, from the facts that decide it and no others."""
-    try:
-        parameters = values["parameters"]
-        facts = (values["mechanism"], values["epsilon_units"], values["delta_units"], values["count"])
-        return _price(*facts, *(parameters.get(each) for each in PRICED_BY))
-    except (DpselectError, ArithmeticError, KeyError, TypeError, ValueError, AttributeError):
-        raise _unreadable(values, name) from None
+def _decimal_text(value: object) -> str:
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"a {type(value).__name__} is not plain")
+
+
+def _amount(value: Price, name: str) -> Decimal:
+    """An epsilon or a delta as the exact decimal number that was written; zero is allowed."""
+    number = exact_decimal(value, name)
+    if not 0 <= number <= LARGEST_AMOUNT[name]:
+        raise StudyError(f"{name} is {value}; it must be between 0 and {LARGEST_AMOUNT[name]}.")
+    return number
 
 
 @lru_cache(maxsize=10_000, typed=True)
-def _price(mechanism: str, epsilon_units: int, delta_units: int, count: int, *priced_by: Any) -> RecordPrice:
-    """Records are many and their kinds are few: a kind is priced once."""
-    charge = Charge(
-        what="",
-        mechanism=mechanism,
-        epsilon=decimal_of(epsilon_units, EPSILON_DIGITS),
-        delta=decimal_of(delta_units, DELTA_DIGITS),
-        parameters={name: value for name, value in zip(PRICED_BY, priced_by, strict=True) if value is not None},
-        count=count,
-    )
-    return price_of(charge)
+def charged_units(value: Price, name: str) -> int:
+    """An epsilon or a delta of a charge in whole units, rounded up. A long ledger has few different ones, so they are kept."""
+    return units_up(_amount(value, name), EPSILON_DIGITS if name == "epsilon" else DELTA_DIGITS)
 
 
-def _unreadable(values: Values, name: str) -> LedgerError:
-    return LedgerError(
-        f"{name} holds record {values.get('index')} in a form that this version cannot read; update dpselect."
-    )
+def units_up(value: Decimal, digits: int) -> int:
+    """The fewest units of 10^-digits that are at least `value`."""
+    return int(value.scaleb(digits, _EXACT).to_integral_value(ROUND_CEILING, _EXACT))
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Public. The longest chain that was met: its length and last hash, its terms, its prices, its data sets."""
-
-    count: int = 0
-    head: str = ""
-    terms: Terms | None = None
-    prices: Counter[RecordPrice] = field(default_factory=Counter)
-    labels: frozenset[str] = frozenset()
-
-    def extended(self, contents: Contents, name: str) -> Tally:
-        """The tally of contents that are whole and continue this chain; LedgerError if they are not or do not.
-
-        Every hash is computed each time, in one pass; only records that are new are read and priced.
-        """
-        continued = not self.count or (
-            self.count <= len(contents.rows) and contents.rows[self.count - 1].hash == self.head
-        )
-        prices, labels, terms = self.prices.copy(), set(self.labels), self.terms
-
-        def read(row: Row, values: Values) -> None:
-            nonlocal terms
-            if row.index == 0:
-                terms = terms_of(values, name)
-            else:
-                prices[price_in(values, name)] += 1
-                labels.add(str(values.get("data", "")))
-
-        verify(contents, name, read, self.count if continued else 0)
-        if not continued:
-            raise LedgerError(f"{name} was replaced by an older or another one since it was opened; restore it.")
-        return Tally(contents.count, contents.head, terms, prices, frozenset(labels))
+def units_down(value: Decimal, digits: int) -> int:
+    """The most units of 10^-digits that are at most `value`."""
+    return int(value.scaleb(digits, _EXACT).to_integral_value(ROUND_FLOOR, _EXACT))
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+@lru_cache(maxsize=10_000)
+def decimal_of(units: int, digits: int) -> Decimal:
+    """The exact decimal number of so many units, without needless zeros."""
+    number = Decimal(units).scaleb(-digits, _EXACT).normalize(_EXACT)
+    return number.quantize(Decimal(1), context=_EXACT) if number == number.to_integral_value() else number
+
+
+def amounts(epsilon: Decimal, delta: Decimal) -> str:
+    """An epsilon and a delta for a message."""
+    return f"epsilon={plain(epsilon)}, delta={plain(delta)}"

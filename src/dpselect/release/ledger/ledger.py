@@ -1,76 +1,104 @@
-"""Public. The ledger: a budget that cannot be overspent. Check and charge are one durable transaction."""
+"""Public. The ledger: a budget that cannot be overspent and releases that cannot be lost, both written in one transaction."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Self, get_args
 
-from dpselect.errors import AssumptionError, BudgetExceeded, LedgerError, NoLedgerYet, TwoLedgersWarning
-from dpselect.release.ledger.accounting import RecordPrice, price_of, total_price
-from dpselect.release.ledger.chain import Contents, Row, verify
-from dpselect.release.ledger.entries import Composition, Tally, Terms, charge_row, opening_row, record_of
-from dpselect.release.ledger.prices import DELTA_DIGITS, EPSILON_DIGITS, Amount, amounts, decimal_of
-from dpselect.release.ledger.records import Charge, Left, Receipt, Record, Spent, total_units
-from dpselect.release.ledger.stores.patience import Announce, Patience
-from dpselect.release.ledger.stores.store import store_at
+from dpselect.assume.budget import DELTA_DIGITS, EPSILON_DIGITS, Neighbors, Price
+from dpselect.errors import BudgetExceeded, LedgerError, NoLedgerYet, StudyError, TwoLedgersWarning
+from dpselect.release.ledger.accounting import EntryPrice, price_of, total_price
+from dpselect.release.ledger.chain import Contents, Row, Sealed, Tally, entry_of, now, row_of, values_in, verify
+from dpselect.release.ledger.entries import (
+    FORMAT,
+    PERSON,
+    ROW,
+    Charge,
+    Commitment,
+    Composition,
+    Entry,
+    Opening,
+    Receipt,
+    Remaining,
+    Spent,
+    Undelivered,
+    amounts,
+    decimal_of,
+)
+from dpselect.release.ledger.postgres import PostgresStore, is_address
+from dpselect.release.ledger.sqlite import SqliteStore
+from dpselect.release.ledger.store import Addition, Announce, Patience, Store
+
+Prices = Counter[EntryPrice]
+Seal = Callable[[tuple[Receipt, ...]], str]
+"""Makes the text of a release from the receipts of its charges: fast, pure, and not able to fail for what was drawn."""
 
 
 class Ledger:
-    """Public. The privacy budget of one data set: totals that are fixed, and the charges against them.
+    """Public. The privacy budget of one data set: totals that are fixed, the charges against them, and the releases they paid for.
 
         ledger = Ledger("budget.db", epsilon=3, delta="1e-6")     # opens or creates
         receipt = ledger.charge(Charge(what="select", mechanism="permute-and-flip", epsilon=1))
-        ledger.left()
+        ledger.remaining()
 
     `path` is a file, or None (or ":memory:") for a ledger that lives and dies with this process, or a URL that starts
     with postgresql:// for a team's ledger on a server. Without `epsilon` an existing ledger is opened; with it, one that
     exists must have the same totals. A busy ledger is waited for, `wait` seconds at most; the wait is announced after
     two seconds, by a warning of the logger "dpselect.ledger" or by `announce`.
 
-    Records are added up by the smaller of basic and zCDP composition; a new ledger with composition="basic" keeps to the
-    former, whose proof also covers prices that are chosen in view of earlier releases (see docs/LEDGER.md).
+    A ledger is about one unit of protection ("row", or "person:" and the column of persons) and one relation between neighbouring
+    tables, as stated when it is opened, or else as the first charge has them; all other charges are refused.
 
-    Formal guarantee: whatever processes and threads share a ledger, and whenever they are killed, the records it holds cost
-    (`total_price`) no more than its totals, and a charge that was returned is on the disk.
+    Entries are added up. With composition="zcdp" a new ledger takes the smaller of that and zCDP composition, whose proof covers
+    only prices that are fixed beforehand, and not those that are chosen in view of earlier releases (see docs/LEDGER.md).
+
+    Formal guarantee: whatever processes and threads share a ledger, and whenever they are killed, the entries it holds cost
+    (`total_price`) no more than its totals, all charges of a commit are there or none, and so is the release that they pay for.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        epsilon: Amount | None = None,
-        delta: Amount = 0,
-        composition: Composition = "smaller",
+        epsilon: Price | None = None,
+        delta: Price = 0,
+        composition: Composition = "basic",
+        unit: str | None = None,
+        neighbors: Neighbors | None = None,
         wait: float = 60.0,
         announce: Announce | None = None,
     ) -> None:
         patience = Patience(limit=wait) if announce is None else Patience(limit=wait, announce=announce)
-        self._store = store_at(path, patience)
+        self._store = _store_at(path, patience)
         self._labels = {""}  # the data sets for which other ledgers were looked for
         self._tally = Tally()  # the longest chain that this object has met
+        self._stages: dict[str, str] = {}  # of each release that this object has met, the hash of its text as it met it
         if epsilon is None and (delta or self._store.address() is None):
-            raise AssumptionError("State epsilon as well, to create a ledger.")
+            raise StudyError("State epsilon as well, to create a ledger.")
         if composition not in get_args(Composition):
-            raise AssumptionError(f"composition is {composition!r}; it must be 'smaller' or 'basic'.")
-        wanted = None if epsilon is None else Terms(*total_units(epsilon, delta), composition)
+            raise StudyError(f"composition is {composition!r}; it must be 'basic' or 'zcdp'.")
+        about: dict[str, Any] = {"unit": unit, "neighbors": neighbors}
+        wanted = None if epsilon is None else _opening(epsilon, delta, composition=composition, **about)
         try:
             _, opened = self._read()
         except NoLedgerYet:
             if wanted is None:
                 raise
-            self._store.create(opening_row(wanted))
+            self._store.create(row_of(wanted, 0, ""))
             _, opened = self._read()
-        assert opened.terms is not None
-        self._terms = opened.terms
-        if wanted is not None and wanted != self._terms:
-            raise LedgerError(
-                f"{self._store.name} has the totals {self._terms}, not {wanted}; "
-                "open it without totals, or give another path."
-            )
+        assert opened.opening is not None
+        self._opening = opened.opening
+        self._require_as_opened(wanted, opened, about)
         self._warn_of_others(opened.labels)
 
     @property
@@ -81,97 +109,173 @@ class Ledger:
     @property
     def epsilon(self) -> Decimal:
         """The total epsilon."""
-        return decimal_of(self._terms.epsilon, EPSILON_DIGITS)
+        return self._opening.epsilon
 
     @property
     def delta(self) -> Decimal:
         """The total delta."""
-        return decimal_of(self._terms.delta, DELTA_DIGITS)
+        return self._opening.delta
 
-    def charge(self, record: Charge) -> Receipt:
-        """Check and charge. When this returns, the record is on the disk; when it raises, nothing has changed.
+    @property
+    def unit(self) -> str | None:
+        """What its promises protect: "row", or "person:" and a column; None as long as nothing was charged or stated."""
+        return self._read()[1].unit
+
+    @property
+    def neighbors(self) -> str | None:
+        """The relation that its promises are about; None as long as nothing was charged or stated."""
+        return self._read()[1].neighbors
+
+    def commit(self, charges: Sequence[Charge], seal: Seal, *, request: str = "") -> Commitment:
+        """Charge for a release that is drawn and not yet seen, and keep it, in one exclusive and durable transaction.
+
+        In it the chain is read and verified, all charges together are checked, their entries are appended, and `seal` makes the
+        text of the release from their receipts. When this returns, all of it is on the disk, and the release may be shown; mark
+        it as `delivered` when it is. When this raises, nothing of the release may be shown. Nothing was written then, unless the
+        disk or the connection failed in the middle of the commit itself: if the charges stand all the same, `undelivered` has the
+        release.
+
+        `request` is a public text, a hash of all that was asked for, by which the same request finds its release again.
 
         Raises:
-            BudgetExceeded: all records and this one would cost more than the totals.
+            BudgetExceeded: all entries and these charges would cost more than the totals.
+            StudyError: a charge is about another unit or relation than this ledger.
             LedgerError: the ledger cannot be read, written or trusted.
         """
-        self._warn_of_others({record.data})
-        price, before = price_of(record), self._tally
-        found: list[Tally] = []
+        if not charges:
+            raise StudyError("A release is committed with at least one charge.")
+        return self._commit(tuple(charges), seal, request)
 
-        def decide(contents: Contents) -> Row:
-            found[:] = [before.extended(contents, self._store.name)]
-            if not self._fits(found[0].prices + Counter([price])):
-                raise _Refused
-            return charge_row(record, contents.count, contents.head)
+    def charge(self, charge: Charge) -> Receipt:
+        """Check and charge, with no release to keep. When this returns, the entry is on the disk; else see `commit`."""
+        return self._commit((charge,), None, "").receipts[0]
 
-        try:
-            row = self._store.append(decide)
-        except _Refused:
-            raise self._exceeded(f"{record.what} ({record.mechanism})", Counter([price]), found[0].prices) from None
-        prices = found[0].prices + Counter([price])
-        self._met(Tally(row.index + 1, row.hash, self._terms, prices, found[0].labels | {record.data}))
-        return Receipt(
-            index=row.index,
-            hash=row.hash,
-            epsilon=decimal_of(price.epsilon, EPSILON_DIGITS),
-            delta=decimal_of(price.delta, DELTA_DIGITS),
-            left=self._left(prices),
-        )
-
-    def check(self, *records: Charge) -> None:
+    def check(self, *charges: Charge) -> None:
         """Raise BudgetExceeded if these charges together would be refused as things stand; nothing is written.
 
-        A first look before work of several steps. `charge` decides, as others may spend in between. LedgerError if nothing
+        A first look before work of several steps. `commit` decides, as others may spend in between. LedgerError if nothing
         could be charged at all, since the ledger can only be read.
         """
         self._store.require_chargeable()
-        prices, asked = self._read()[1].prices, Counter(price_of(record) for record in records)
-        if not self._fits(prices + asked):
-            raise self._exceeded(" and ".join(record.what for record in records), asked, prices)
+        tally = self._read()[1]
+        self._require_about(tally, charges)
+        self._require_room(tally.prices, charges)
+
+    def undelivered(self) -> tuple[Undelivered, ...]:
+        """The releases that were committed and not yet handed over, the oldest first. To hand them over costs nothing."""
+        waiting = self._store.undelivered()  # before the chain, so that the entry of each is there
+        contents, _ = self._read()
+        found = [each for each in waiting if self._names(contents, each)]
+        for each in found:
+            self._stages[each.id] = _hash(each.text)
+        return tuple(Undelivered(id=each.id, time=each.time, request=each.request, text=each.text) for each in found)
+
+    def keep(self, id: str, text: str) -> None:
+        """Replace the text of a release that waits by a later stage of it, in one durable transaction.
+
+        For a release of many rounds: the price of all is charged at the start, and what a round has drawn is kept before it is used
+        or seen. If another process has gone on with the same release meanwhile, this raises LedgerError, and what was drawn here
+        must not be used: a round that is paid for once is drawn once, as far as anybody can see.
+        """
+
+        def decide(sealed: Sealed | None) -> Sealed:
+            found = self._require_sealed(sealed, id)
+            if found.delivered is not None:
+                raise LedgerError(
+                    f"{self._store.name} has handed over the release {id} already; it does not change any more."
+                )
+            if self._stages.get(id) != _hash(found.text):
+                raise LedgerError(
+                    f"{self._store.name} holds the release {id} at another stage than this program has seen, for another has gone "
+                    "on with it: take it up again from there; nothing more was released."
+                )
+            return replace(found, text=text)
+
+        self._store.change(id, decide)
+        self._stages[id] = _hash(text)
+
+    def delivered(self, id: str) -> None:
+        """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing."""
+
+        def decide(sealed: Sealed | None) -> Sealed:
+            found = self._require_sealed(sealed, id)
+            return found if found.delivered is not None else replace(found, delivered=now())
+
+        self._store.change(id, decide)
+
+    def release(self, id: str) -> str:
+        """The text of a release that was committed here, handed over or not."""
+        return self._require_sealed(self._store.sealed(id), id).text
 
     def spent(self) -> Spent:
-        """What the records cost together."""
-        total = total_price(self._read()[1].prices, self._terms.conversion_delta)
+        """What the entries cost together."""
+        total = total_price(self._read()[1].prices, self._opening.conversion_delta_units)
         return Spent(
             epsilon=decimal_of(total.epsilon, EPSILON_DIGITS),
             delta=decimal_of(total.delta, DELTA_DIGITS),
             method=total.method,
         )
 
-    def left(self) -> Left:
+    def remaining(self) -> Remaining:
         """What a charge may cost: a charge of at most this is accepted."""
-        return self._left(self._read()[1].prices)
+        return self._remaining(self._read()[1].prices)
 
-    def left_after(self, index: int) -> Left:
-        """What was left when record `index` had just been charged; its receipt says the same."""
+    def remaining_after(self, index: int) -> Remaining:
+        """What remained when entry `index` had just been charged; its receipt says the same."""
         contents, _ = self._read()
         rows = contents.rows[: index + 1]
-        return self._left(Tally().extended(Contents(rows, len(rows), rows[-1].hash), self._store.name).prices)
+        return self._remaining(Tally().extended(Contents(rows, len(rows), rows[-1].hash), self._store.name).prices)
 
-    def records(self) -> tuple[Record, ...]:
+    def entries(self) -> tuple[Entry, ...]:
         """All charges, the oldest first."""
         contents, _ = self._read()
         name = self._store.name
-        return tuple(verify(contents, name, lambda row, values: record_of(row, values, name), known=1))
+        return tuple(verify(contents, name, lambda row, values: entry_of(row, values, name), known=1))
 
     def verify(self, receipt: Receipt | None = None) -> None:
-        """Raise LedgerError that names the first record that was edited, removed or moved.
+        """Raise LedgerError that names the first entry that was edited, removed or moved, or a release that nobody paid for.
 
-        With a receipt: also if the ledger no longer holds the record that the receipt is for. Only that shows that a
+        With a receipt: also if the ledger no longer holds the entry that the receipt is for. Only that shows that a
         whole ledger was replaced by an older copy or made anew.
         """
+        waiting = self._store.undelivered()
         contents, _ = self._read()
+        for each in waiting:
+            if not self._names(contents, each):
+                raise LedgerError(
+                    f"{self._store.name} cannot be trusted: no entry has paid for its release {each.id}; restore it from a backup."
+                )
         if receipt is None:
             return
         if not (0 < receipt.index < contents.count and contents.rows[receipt.index].hash == receipt.hash):
             raise LedgerError(
-                f"{self._store.name} does not hold the record of receipt {receipt.index}: it was replaced by an older "
+                f"{self._store.name} does not hold the entry of receipt {receipt.index}: it was replaced by an older "
                 "copy or made anew; restore it from a backup."
             )
 
+    @contextmanager
+    def session(self) -> Iterator[Self]:
+        """Keep the ledger's file open for several operations; nothing is locked in between. Sessions may be nested."""
+        self._store.hold()
+        try:
+            yield self
+        finally:
+            self._store.let_go()
+
+    def close(self) -> None:
+        """Close what is open. A ledger in memory ends with it; any other is opened again when it is needed."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        self._store.hold()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._store.let_go()
+        self.close()
+
     def __repr__(self) -> str:
-        return f"<{self._store.name}: {self._terms}>"
+        return f"<{self._store.name}: {self._opening}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_reopen, (self._store.key(), self._store.patience.limit))
@@ -185,8 +289,111 @@ class Ledger:
     def __sklearn_clone__(self) -> Self:
         return self
 
+    def _commit(self, charges: tuple[Charge, ...], seal: Seal | None, request: str) -> Commitment:
+        self._warn_of_others({charge.data for charge in charges})
+        release, before = "" if seal is None else secrets.token_hex(16), self._tally
+        done: tuple[Commitment, Tally, str] | None = None
+
+        def decide(contents: Contents) -> Addition:
+            nonlocal done
+            tally = before.extended(contents, self._store.name)
+            self._require_about(tally, charges)
+            self._require_room(tally.prices, charges)
+            time, head, prices = now(), contents.head, tally.prices.copy()
+            rows: list[Row] = []
+            receipts: list[Receipt] = []
+            for index, charge in enumerate(charges, contents.count):
+                facts = {name: getattr(charge, name) for name in Charge.__struct_fields__}
+                rows.append(row_of(Entry(**facts, index=index, time=time, release=release), index, head))
+                head = rows[-1].hash
+                prices[price_of(charge)] += 1
+                receipts.append(self._receipt(rows[-1], price_of(charge), prices))
+            labels = tally.labels | {charge.data for charge in charges}
+            about = charges[0].unit, charges[0].neighbors
+            after = Tally(rows[-1].index + 1, head, self._opening, prices, labels, *about)
+            text = "" if seal is None else seal(tuple(receipts))
+            if not isinstance(text, str):
+                raise StudyError(f"A release is sealed as text, not as a {type(text).__name__}.")
+            done = Commitment(receipts=tuple(receipts), id=release), after, text
+            return rows, None if seal is None else Sealed(release, rows[0].index, time, request, text)
+
+        self._store.append(decide)
+        assert done is not None
+        commitment, after, text = done
+        self._met(after)
+        if seal is not None:
+            self._stages[release] = _hash(text)
+        return commitment
+
+    def _receipt(self, row: Row, price: EntryPrice, prices: Prices) -> Receipt:
+        return Receipt(
+            index=row.index,
+            hash=row.hash,
+            epsilon=decimal_of(price.epsilon, EPSILON_DIGITS),
+            delta=decimal_of(price.delta, DELTA_DIGITS),
+            remaining=self._remaining(prices),
+        )
+
+    def _require_as_opened(self, wanted: Opening | None, opened: Tally, about: dict[str, Any]) -> None:
+        """What was stated must be what the ledger has."""
+        fixed = ("epsilon", "delta", "composition")
+        if wanted is not None and any(getattr(wanted, each) != getattr(self._opening, each) for each in fixed):
+            raise LedgerError(
+                f"{self._store.name} has the totals {self._opening}, not {wanted}; "
+                "open it without totals, or give another path."
+            )
+        for name, stated in about.items():
+            if stated is not None and stated != getattr(opened, name):
+                found = getattr(opened, name)
+                has = f"has {name} {found!r}" if found else f"was opened without {name}"
+                raise LedgerError(f"{self._store.name} {has}, not {stated!r}; leave {name} out, or give another path.")
+
+    def _require_about(self, tally: Tally, charges: Sequence[Charge]) -> None:
+        """All charges of a ledger are about one unit and one relation: promises about different things do not add up."""
+        for charge in charges:
+            unit, neighbors = tally.unit or charges[0].unit, tally.neighbors or charges[0].neighbors
+            if (charge.unit, charge.neighbors) != (unit, neighbors):
+                raise StudyError(
+                    f"{self._store.name} adds up promises about {_about(unit, neighbors)}, and {charge.what} makes one about "
+                    f"{_about(charge.unit, charge.neighbors)}: state person and neighbors in the study as the ledger has them, or "
+                    "charge a ledger of its own."
+                )
+
+    def _require_room(self, prices: Prices, charges: Sequence[Charge]) -> None:
+        """BudgetExceeded unless all entries and these charges cost no more than the totals."""
+        asked = Counter(price_of(charge) for charge in charges)
+        total, opening = total_price(prices + asked, self._opening.conversion_delta_units), self._opening
+        if total.epsilon <= opening.epsilon_units and total.delta <= opening.delta_units:
+            return
+        verb = "ask" if len(charges) > 1 else "asks"
+        sums = [sum(getattr(each, name) * times for each, times in asked.items()) for name in ("epsilon", "delta")]
+        price = amounts(decimal_of(sums[0], EPSILON_DIGITS), decimal_of(sums[1], DELTA_DIGITS))
+        raise BudgetExceeded(
+            f"{' and '.join(charge.what for charge in charges)} {verb} for {price}, but the ledger has "
+            f"{self._remaining(prices)} left of {opening}; ask for less, or have the data owner open a new ledger."
+        )
+
+    def _remaining(self, prices: Prices) -> Remaining:
+        total, opening = total_price(prices, self._opening.conversion_delta_units), self._opening
+        return Remaining(
+            epsilon=decimal_of(opening.epsilon_units - total.epsilon, EPSILON_DIGITS),
+            delta=decimal_of(opening.delta_units - total.delta, DELTA_DIGITS),
+        )
+
+    def _require_sealed(self, sealed: Sealed | None, id: str) -> Sealed:
+        if sealed is None:
+            raise LedgerError(f"{self._store.name} holds no release {id!r}; see undelivered().")
+        return sealed
+
+    def _names(self, contents: Contents, sealed: Sealed) -> bool:
+        """Whether the entry that a release was kept with names it: a text that another hand put there was paid for by nobody."""
+        if not 0 < sealed.entry < len(contents.rows):
+            return False
+        row = contents.rows[sealed.entry]
+        return entry_of(row, values_in(row.body), self._store.name).release == sealed.id
+
     def _warn_of_others(self, labels: AbstractSet[str]) -> None:
-        """Warn, once for each label, of another ledger that holds records for the same data set."""
+        """Warn, once for each label, of another ledger that holds entries for the same data set."""
         for label in sorted(labels - self._labels):
             self._labels.add(label)
             for other in self._store.others_with(label):
@@ -210,40 +417,33 @@ class Ledger:
         if tally.count > self._tally.count:
             self._tally = tally
 
-    def _fits(self, prices: Counter[RecordPrice]) -> bool:
-        """Basic composition is looked at first: where it is enough, the lock is not held for a conversion."""
-        if _sum(prices)[0] <= self._terms.epsilon and _sum(prices)[1] <= self._terms.delta:
-            return True
-        total = total_price(prices, self._terms.conversion_delta)
-        return total.epsilon <= self._terms.epsilon and total.delta <= self._terms.delta
 
-    def _exceeded(self, what: str, asked: Counter[RecordPrice], prices: Counter[RecordPrice]) -> BudgetExceeded:
-        epsilon, delta = _sum(asked)
-        verb = "ask" if asked.total() > 1 else "asks"
-        return BudgetExceeded(
-            f"{what} {verb} for {_amounts(epsilon, delta)}, but the ledger has {self._left(prices)} left of {self._terms}; "
-            "ask for less, or have the data owner open a new ledger."
-        )
-
-    def _left(self, prices: Counter[RecordPrice]) -> Left:
-        total = total_price(prices, self._terms.conversion_delta)
-        epsilon = decimal_of(self._terms.epsilon - total.epsilon, EPSILON_DIGITS)
-        return Left(epsilon=epsilon, delta=decimal_of(self._terms.delta - total.delta, DELTA_DIGITS))
+def _store_at(path: str | os.PathLike[str] | None, patience: Patience) -> Store:
+    """The place that a path, a URL or None means."""
+    if path is None or path == ":memory:":
+        return SqliteStore(None, patience)
+    if not isinstance(path, str | os.PathLike):
+        raise StudyError(f"The path of a ledger must be text or a path, not a {type(path).__name__}.")
+    if isinstance(path, str) and is_address(path):
+        return PostgresStore(path, patience)
+    if "\0" in os.fspath(path):
+        raise StudyError("The path of a ledger has a character that no file's name may have; give another.")
+    return SqliteStore(Path(path).absolute(), patience)
 
 
-class _Refused(Exception):
-    """The charge does not fit; said in full outside the transaction."""
+def _opening(epsilon: Price, delta: Price, **more: Any) -> Opening:
+    totals: dict[str, Any] = {"epsilon": epsilon, "delta": delta}  # made exact by the record
+    return Opening(index=0, format=FORMAT, id=secrets.token_hex(16), time=now(), **totals, **more)
 
 
 def _reopen(path: str, wait: float) -> Ledger:
     return Ledger(path, wait=wait)
 
 
-def _sum(prices: Counter[RecordPrice]) -> tuple[int, int]:
-    """Epsilon and delta by basic composition."""
-    kinds = prices.items()
-    return sum(each.epsilon * count for each, count in kinds), sum(each.delta * count for each, count in kinds)
+def _about(unit: str, neighbors: str) -> str:
+    column = unit.removeprefix(PERSON)
+    return f"{'a row' if unit == ROW else f'a person (by {column!r})'} under {neighbors}"
 
 
-def _amounts(epsilon: int, delta: int) -> str:
-    return amounts(decimal_of(epsilon, EPSILON_DIGITS), decimal_of(delta, DELTA_DIGITS))
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpselect.assume.study.assumptions import Assumptions
+from dpselect.assume.study import Study
 from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.custodian.curves import LETTERS, curve_chart
-from dpselect.report.custodian.remarks import FITS, WATERMARK, advice, fit_rows, percent, price_sentence, share_sentence
+from dpselect.report.custodian.remarks import (
+    FITS,
+    WATERMARK,
+    advice,
+    direction_text,
+    fit_rows,
+    percent,
+    price_sentence,
+    share_sentence,
+)
 from dpselect.report.public.numbers import number
 from dpselect.report.public.page import render
 
@@ -41,26 +50,28 @@ class PrivateFacts:
     share: str
     models: tuple[tuple[str, str, str], ...]
     asked: tuple[tuple[str, str], ...]
-    variables: tuple[tuple[str, str, int], ...]
+    variables: tuple[tuple[str, str, int, str], ...]
+    directions: bool
     curves: tuple[CurveFact, ...]
 
     def __repr__(self) -> str:
         return "PrivateFacts(values=<private>)"
 
 
-def custodian_page(assumptions: Assumptions, fit: TableFit, seen: Preview | None) -> str:
+def custodian_page(study: Study, fit: TableFit, seen: Preview | None) -> str:
     """The page as HTML."""
     facts = PrivateFacts(
-        response=assumptions.response.name,
+        response=study.response.name,
         rows=f"{fit.rows:,}",
         fit=tuple(tuple(row) for row in fit_rows(fit)),
-        advice=tuple(advice(fit, assumptions.missing)),
+        advice=tuple(advice(fit, study.missing)),
         price="" if seen is None else price_sentence(seen),
         how="" if seen is None else seen.how,
         share="" if seen is None else share_sentence(seen),
         models=() if seen is None else _models(seen),
         asked=() if seen is None else tuple((percent(c), model_names([model])[0]) for model, c in seen.asked),
         variables=() if seen is None else _variables(seen),
+        directions=seen is not None and bool(seen.directions),
         curves=() if seen is None else tuple(_curve(curve, seen) for curve in seen.curves),
     )
     return render("custodian.html.j2", facts=facts, watermark=WATERMARK, fits=FITS)
@@ -71,9 +82,12 @@ def _models(seen: Preview) -> tuple[tuple[str, str, str], ...]:
     return tuple((letter, percent(chance), name) for letter, chance, name in named)
 
 
-def _variables(seen: Preview) -> tuple[tuple[str, str, int], ...]:
-    """Each term with its chance, in words and in hundredths, the likeliest first."""
-    return tuple((name, percent(seen.inclusion[i]), round(100 * seen.inclusion[i])) for i, name in _ranked(seen))
+def _variables(seen: Preview) -> tuple[tuple[str, str, int, str], ...]:
+    """Each term with its chance, in words and in hundredths, the likeliest first; and its direction, where that is told."""
+    return tuple(
+        (name, percent(seen.inclusion[i]), round(100 * seen.inclusion[i]), direction_text(name, seen))
+        for i, name in _ranked(seen)
+    )
 
 
 def _ranked(seen: Preview) -> list[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpselect.assume.models.budget import plain
+from dpselect.assume.budget import plain
 from dpselect.rehearse.check.fit import TableFit, VariableFit
 from dpselect.rehearse.check.preview import Preview, model_names
 
@@ -86,9 +86,19 @@ def price_sentence(seen: Preview) -> str:
 
 
 def chosen_rows(seen: Preview) -> list[list[str]]:
-    """One row a term: its chance of being in the chosen model, the likeliest first."""
+    """One row a term: its chance of being in the chosen model, the likeliest first; and its direction, where that is told."""
     named = sorted(zip(seen.inclusion, seen.terms, strict=True), key=lambda pair: -pair[0])
-    return [[percent(chance), name] for chance, name in named]
+    return [
+        [percent(chance), name, *([direction_text(name, seen)] if seen.directions else [])] for chance, name in named
+    ]
+
+
+def direction_text(term: str, seen: Preview) -> str:
+    """The likeliest direction of a term, with the chance that it is told: "up 98.0%", or "[Napa] down 71.2%"."""
+    own = {name: chances for name, chances in seen.directions.items() if name == term or name.startswith(f"{term}[")}
+    ways = [(chance, name, way) for name, each in own.items() for chance, way in zip(each, ("up", "down"), strict=True)]
+    chance, name, way = max(ways, default=(0.0, "", ""))
+    return f"{name.removeprefix(term)} {way} {percent(chance)}".strip() if chance > 0 else ""
 
 
 def model_rows(seen: Preview) -> list[list[str]]:

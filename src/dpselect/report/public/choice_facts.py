@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.models.budget import about, plain
-from dpselect.assume.models.candidates import LISTED_AT_MOST
-from dpselect.assume.models.recipe import Recipe
-from dpselect.assume.models.subsets import variables_of
-from dpselect.assume.models.vote_rule import VoteRule
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Binary, Numeric, Variable
-from dpselect.release.ledger.records import Receipt
-from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.assume.budget import about, plain
+from dpselect.assume.candidates import SubsetRule, variables_of
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.assume.recipe import Recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric, Variable
+from dpselect.assume.vote_rule import VoteRule
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.estimate import Estimate
+from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
-from dpselect.release.tune import Tuned
-from dpselect.release.tuned_selection import TunedSelection
-from dpselect.report.public.document import Document, Release
-from dpselect.report.public.estimate_facts import estimate_facts, odds_noise
+from dpselect.release.titles import level_title, variable_title
+from dpselect.report.public.estimate_facts import estimate_facts
 from dpselect.report.public.facts import ChargeFact, Facts, GuaranteeFact, VariableFact
 from dpselect.report.public.numbers import MINUS, listed, number
-from dpselect.report.public.titles import level_title, variable_title
 from dpselect.report.public.words import (
     METHOD_NAMES,
     choice_note,
@@ -31,38 +29,38 @@ from dpselect.report.public.words import (
 )
 
 
-def facts_of(document: Document) -> Facts:
+def facts_of(analysis: AnalysisRecord) -> Facts:
     """The facts of a report."""
-    selection, guarantee = document.selection, document.guarantee
-    assumptions = document.stated
-    chosen = set(variables_of([assumptions.columns[j] for j in selection.columns]))
+    selection, guarantee = analysis.selection, analysis.guarantee
+    study = selection.study
+    chosen = set(variables_of([study.columns[j] for j in selection.columns]))
     return Facts(
-        title=document.title or f"What explains {variable_title(assumptions.response)}?",
-        response=_variable(assumptions.response, chosen=True),
-        predictors=tuple(_variable(each, chosen=each.name in chosen) for each in assumptions.predictors),
+        title=analysis.title or f"What explains {variable_title(study.response)}?",
+        response=_variable(study.response, chosen=True),
+        predictors=tuple(_variable(each, chosen=each.name in chosen) for each in study.predictors),
         formula=selection.formula,
-        summary=_summary(assumptions, chosen),
-        visible=visible_sentence(selection, assumptions, chosen=bool(chosen)),
+        summary=_summary(study, chosen),
+        visible=visible_sentence(selection, chosen=bool(chosen)),
         note=choice_note(selection.range),
-        settings=(*_settings(assumptions), *(_radius(assumptions) if selection.recipe.votes is None else ())),
-        choice=(*_bought(document.tuned), *_choice(selection)),
-        estimate=estimate_facts(document.coefficients) if document.coefficients else None,
+        settings=(*_settings(study), *(_radius(study) if selection.recipe.votes is None else ())),
+        choice=_choice(selection),
+        estimate=estimate_facts(analysis.coefficients) if analysis.coefficients else None,
         guarantee=GuaranteeFact(
             epsilon=plain(guarantee.epsilon),
             delta=plain(guarantee.delta),
             factor=factor_text(guarantee.epsilon),
             neighbors=guarantee.neighbors,
-            per_person=assumptions.person is not None,
-            sentence=guarantee_sentence(guarantee, assumptions.max_rows_per_person),
+            per_person=study.person is not None,
+            sentence=guarantee_sentence(guarantee, study.max_rows_per_person),
             symbols=guarantee_symbols(guarantee),
         ),
-        charges=tuple(_charge(release) for release in document.releases),
-        left=_left(document.releases[-1].receipt),
+        charges=tuple(_charge(release) for release in analysis.releases),
+        left=_left(analysis.releases[-1].receipt),
         by_votes=selection.recipe.votes is not None,
-        assumptions_hash=assumptions.hash,
-        fingerprint=document.fingerprint,
-        release=document.to_json(),
-        made=document.made,
+        study_hash=study.hash,
+        fingerprint=analysis.hash,
+        release=analysis.to_json(),
+        made=analysis.made,
         version=selection.version,
     )
 
@@ -73,7 +71,7 @@ def _variable(variable: Variable, *, chosen: bool) -> VariableFact:
         bounds = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else "a number"
         statement = f"{bounds}{unit}" if variable.bounded else f"{bounds}{unit and f' of{unit}'}"
     else:
-        shown = [level_title(variable, level) for level in variable.levels]
+        shown = [level_title(variable, level) for level in variable.categories]
         if isinstance(variable, Binary):
             statement = f"{shown[0]} (0) or {shown[1]} (1)"
         else:
@@ -89,8 +87,8 @@ def _variable(variable: Variable, *, chosen: bool) -> VariableFact:
     )
 
 
-def _summary(assumptions: Assumptions, chosen: set[str]) -> str:
-    titles = {each.name: variable_title(each) for each in assumptions.predictors}
+def _summary(study: Study, chosen: set[str]) -> str:
+    titles = {each.name: variable_title(each) for each in study.predictors}
     inside = [title for name, title in titles.items() if name in chosen]
     outside = [title for name, title in titles.items() if name not in chosen]
     count = len(titles)
@@ -100,7 +98,7 @@ def _summary(assumptions: Assumptions, chosen: set[str]) -> str:
     return f"{text}; {listed(outside)} {'was' if len(outside) == 1 else 'were'} not." if outside else f"{text}."
 
 
-def _settings(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
+def _settings(study: Study) -> tuple[tuple[str, str], ...]:
     intercept = {"always": "in every model", "candidate": "competes like a variable", "none": "in no model"}
     missing = {
         "error": "none allowed",
@@ -111,44 +109,31 @@ def _settings(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
         "replace-one": "one record replaced by another; the number of rows is public",
         "add-remove-one": "one record added or removed; the number of rows is secret",
     }
-    person = () if assumptions.person is None else (("Persons", _persons(assumptions)),)
+    person = () if study.person is None else (("Persons", _persons(study)),)
     return (
-        ("Intercept", intercept[assumptions.intercept]),
-        ("Missing cells", missing[assumptions.missing]),
+        ("Intercept", intercept[study.intercept]),
+        ("Missing cells", missing[study.missing]),
         *person,
-        ("Neighbouring tables", f"{assumptions.neighbors}: {neighbors[assumptions.neighbors]}"),
+        ("Neighbouring tables", f"{study.neighbors}: {neighbors[study.neighbors]}"),
     )
 
 
-def _radius(assumptions: Assumptions) -> tuple[tuple[str, str], ...]:
-    if assumptions.radius is None:
+def _radius(study: Study) -> tuple[tuple[str, str], ...]:
+    if study.radius is None:
         return ()
-    bound = number(assumptions.radius)
+    bound = number(study.radius)
     return (("Radius", f"{bound} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])"),)
 
 
-def _persons(assumptions: Assumptions) -> str:
-    most = assumptions.max_rows_per_person
-    return f"named by {assumptions.person}" + ("" if most is None else f"; {most:,} rows of each count at most")
-
-
-def _bought(tuned: TunedSelection | None) -> tuple[tuple[str, str], ...]:
-    """The bounds that were bought, and what was done with them."""
-    if tuned is None:
-        return ()
-    low, high = tuned.bounds.values
-    response, radius = variable_title(tuned.stated.response), tuned.bounds.assumptions.radius
-    text = (
-        f"{number(low)} to {number(high)}: for the choice alone {response} was moved to the nearer of them where it lies beyond, "
-        f"with a radius of {number(radius or 0.0)}; what follows the choice goes by the stated bounds"
-    )
-    return (("Bounds bought from the rows", text),)
+def _persons(study: Study) -> str:
+    most = study.max_rows_per_person
+    return f"named by {study.person}" + ("" if most is None else f"; {most:,} rows of each count at most")
 
 
 def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
     recipe = selection.recipe
     if recipe.votes is not None:
-        return _choice_by_votes(recipe, recipe.votes)
+        return _choice_by_votes(selection, recipe, recipe.votes)
     penalties = sorted(set(recipe.penalties))
     penalty = number(penalties[0]) if len(penalties) == 1 else f"{number(penalties[0])} to {number(penalties[-1])}"
     unit = "squared units of the response" if recipe.method == "pcls" else f"units of {MINUS}2 log-likelihood"
@@ -164,9 +149,9 @@ def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _choice_by_votes(recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], ...]:
+def _choice_by_votes(selection: Selection, recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], ...]:
     votes = rule.blocks * rule.partitions
-    listed = recipe.mechanism == "permute-and-flip" or recipe.candidates.count <= LISTED_AT_MOST
+    by_levels = isinstance(recipe.candidates, SubsetRule)
     return (
         ("Score", METHOD_NAMES["votes"]),
         (
@@ -176,32 +161,40 @@ def _choice_by_votes(recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], .
             "person sits in one group of each deal, so no one can sway more than that group.",
         ),
         ("Candidates", f"{recipe.candidates.count:,} models"),
-        ("Lead needed", f"about {rule.threshold:,} of {votes:,} votes for a variable"),
-        ("Drawn by", f"{recipe.mechanism}, " + ("exact sampling by OpenDP" if listed else "exact sampling by levels")),
+        ("Lead needed", f"about {rule.threshold / WHOLE_VOTE:,.0f} of {votes:,} votes for a variable"),
+        (
+            "Drawn by",
+            f"{recipe.mechanism}, " + ("exact sampling by levels" if by_levels else "exact sampling by OpenDP"),
+        ),
         (
             "Sensitivity paid for",
-            f"range {number(4.0 * rule.partitions)}: one person moves a score by {2 * rule.partitions} votes at most",
+            f"range {number(4.0 * rule.partitions)} votes: one person moves a score by {2 * rule.partitions} at most",
         ),
+        ("Directions", _directions(selection)),
         ("Rows", _rows(recipe)),
     )
+
+
+def _directions(selection: Selection) -> str:
+    """Which way each selected variable goes, or why that is not known."""
+    if not selection.recipe.directions:
+        return "not part of the selection: this table is too short for them at this privacy cost"
+    told = [f"{name} {way}" for name, way in selection.directions.items() if way is not None]
+    return listed(told) if told else "no variable was selected"
 
 
 def _rows(recipe: Recipe) -> str:
     if recipe.rows is None:
         return "secret"
-    return f"{recipe.rows:,}" if recipe.assumptions.rows is None else f"about {recipe.rows:,}, as stated"
+    return f"{recipe.rows:,}" if recipe.study.rows is None else f"about {recipe.rows:,}, as stated"
 
 
-def _charge(release: Release) -> ChargeFact:
+def _charge(release: Selection | Estimate) -> ChargeFact:
     receipt = release.receipt
     if isinstance(release, Selection):
         what, how = "which model", f"{release.recipe.method}, {release.recipe.mechanism}"
-    elif isinstance(release, Tuned):
-        what, how = "bounds for the choice", "two private quantiles, permute-and-flip"
-    elif isinstance(release, OddsRatios):
-        what, how = "its odds ratios", odds_noise(release)
     else:
-        what, how = "its coefficients", f"{release.noisy.noise.scale.noise} noise on the moments"
+        what, how = f"its {release.kind.words.many}", release.kind.noise(release.released)
     return ChargeFact(
         what=what,
         how=how,
@@ -216,5 +209,5 @@ def _left(receipt: Receipt | None) -> str:
     """What the ledger had left, for eyes. A delta of 0 is not told: zCDP puts all of it to use, and more may fit all the same."""
     if receipt is None:
         return ""
-    left = receipt.left
+    left = receipt.remaining
     return f"epsilon={about(left.epsilon)}" + (f", delta={about(left.delta)}" if left.delta else "")

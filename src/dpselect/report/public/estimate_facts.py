@@ -1,138 +1,113 @@
-"""Public. Released coefficients as facts: each in the user's units, and as an effect that can be compared with the others."""
+"""Public. A released estimate as facts: each term in the user's units, and as an effect that can be compared with the others."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.columns import INTERCEPT, Column
-from dpselect.assume.study.variables import Binary, Categorical
-from dpselect.release.coefficients.coefficients import Coefficients
-from dpselect.release.coefficients.terms import Term
-from dpselect.release.coefficients.units import beyond_range
-from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT, Column
+from dpselect.assume.variables import Binary, Categorical, Variable
+from dpselect.release.drawn import MAX_LOGARITHM, Term
+from dpselect.release.estimate import Estimate
+from dpselect.release.titles import column_titles, level_title, variable_title
+from dpselect.release.units import beyond_range
 from dpselect.report.public.facts import CoefficientFact, EstimateFact, IntervalFact
 from dpselect.report.public.numbers import number
-from dpselect.report.public.titles import column_titles, level_title, variable_title
 
-UNLIKELY = 7.0
-"""A logarithm of an odds ratio (about 1,100) that nobody has to be told could have been seen."""
-LARGEST = 700.0
-"""Of a logarithm whose ratio is still a number."""
+UNLIKELY_LOGARITHM = 7.0
+"""Of a ratio (about 1,100) that nobody has to be told could have been seen."""
 
 
-def estimate_facts(estimate: Coefficients | OddsRatios) -> EstimateFact:
-    """The facts of an estimate; where the model was chosen from the same rows, with the intervals that count that too."""
-    if isinstance(estimate, OddsRatios):
-        return _odds_facts(estimate)
-    wide = estimate.selected and estimate.intervals != "after-selection"
-    wider = estimate.with_intervals(intervals="after-selection") if wide else None
-    coefficients = _facts(estimate, estimate.terms, wider.terms if wider else None)
+def estimate_facts(estimate: Estimate) -> EstimateFact:
+    """The facts of an estimate, from its terms as they are: nothing is solved here."""
+    words = estimate.kind.words
+    coefficients = _facts(estimate, estimate.terms)
     return EstimateFact(
         coefficients=coefficients,
+        one=words.one,
+        many=words.many,
+        quantity=words.quantity,
+        subject=_subject(estimate),
         level=f"{100 * estimate.level:g}%",
-        wide=wide,
-        how=f"{estimate.noisy.noise.scale.noise} noise on the moments",
-        residual=_fit(estimate),
-        cautions=_cautions(estimate),
-        alone=_facts(estimate, estimate.alone, wider.alone if wider else None),
-        unseen=_unseen(coefficients, f" within the stated range of {variable_title(estimate.assumptions.response)}"),
+        selected=estimate.selected,
+        how=estimate.kind.noise(estimate.released),
+        residual="" if estimate.kind.ratios else _fit(estimate),
+        cautions=estimate.caveats,
+        unadjusted=_facts(estimate, estimate.unadjusted),
+        unseen=_unseen(estimate, coefficients),
     )
 
 
-def _odds_facts(odds: OddsRatios) -> EstimateFact:
-    wide = odds.selected and odds.intervals.kind != "after-selection"
-    wider = odds.with_intervals(intervals="after-selection") if wide else None
-    response = odds.assumptions.response
-    assert isinstance(response, Binary)
-    coefficients = _facts(odds, odds.terms, wider.terms if wider else None)
-    return EstimateFact(
-        coefficients=coefficients,
-        level=f"{100 * odds.intervals.level:g}%",
-        wide=wide,
-        how=odds_noise(odds),
-        residual="",
-        cautions=_cautions(odds),
-        odds=True,
-        yes=f"{variable_title(response)} = {level_title(response, response.levels[1])}",
-        unseen=_unseen(coefficients, odds=True),
-    )
+def _subject(estimate: Estimate) -> str:
+    """Whose odds or rates: of a yes, or of what the response counts."""
+    response = estimate.study.response
+    title = variable_title(response)
+    return f"{title} = {level_title(response, response.categories[1])}" if isinstance(response, Binary) else title
 
 
-def _unseen(coefficients: Sequence[CoefficientFact], within: str = "", *, odds: bool = False) -> str:
+def _unseen(estimate: Estimate, coefficients: Sequence[CoefficientFact]) -> str:
     """What it means that a number is not seen; empty if all are."""
     hidden = [each.coefficient.visible for each in coefficients if each.coefficient.value is None]
     if not hidden:
         return ""
-    from_where, smaller = ("1", "those between") if odds else ("zero", "smaller ones")
-    size = "an odds ratio of the size given, or its inverse," if odds else "a coefficient of the size given"
-    known = (
-        [f"{size} could have been told from {from_where}, {smaller} not"] if hidden.count(None) < len(hidden) else []
-    )
-    whose = "where no size is given, none" if known else "no effect"
+    one = estimate.kind.words.one
+    known = f"a {one} of the size given could have been told from zero, smaller ones not"
+    within = f" within the stated range of {variable_title(estimate.study.response)}"
+    if estimate.kind.ratios:
+        article = "an" if one[0] in "aeiou" else "a"
+        known = f"{article} {one} of the size given, or its inverse, could have been told from 1, those between not"
+        within = ""
+    sizes = [known] if hidden.count(None) < len(hidden) else []
+    whose = "where no size is given, none" if sizes else "no effect"
     never = [f"{whose}{within} could have been"] if None in hidden else []
-    return f"What is not seen could not be estimated at this price: {'; '.join([*known, *never])}."
+    return f"What is not seen could not be estimated at this price: {'; '.join([*sizes, *never])}."
 
 
-def odds_noise(odds: OddsRatios) -> str:
-    """How odds ratios were drawn."""
-    return f"gaussian noise on the sums of {len(odds.rounds)} rounds"
-
-
-def _cautions(estimate: Coefficients | OddsRatios) -> tuple[str, ...]:
-    """What the page and the terminal say below; both show the intervals that count the choice, so none has to be asked for."""
-    return tuple(caveat for caveat in estimate.caveats if "with_intervals" not in caveat)
-
-
-def _facts(
-    estimate: Coefficients | OddsRatios, terms: Sequence[Term], wider: Sequence[Term] | None
-) -> tuple[CoefficientFact, ...]:
-    widths, levels = _widths(estimate.assumptions), _levels(estimate.assumptions)
-    titles = column_titles(estimate.assumptions)
+def _facts(estimate: Estimate, terms: Sequence[Term]) -> tuple[CoefficientFact, ...]:
+    widths, levels = _widths(estimate.study), _levels(estimate.study)
+    titles = column_titles(estimate.study)
     return tuple(
         CoefficientFact(
             name=titles.get(term.name, term.name),
-            coefficient=_interval(term, outer, 1.0, estimate),
-            effect=None if widths.get(term.name) is None else _interval(term, outer, widths[term.name], estimate),
+            coefficient=_interval(term, 1.0, estimate),
+            effect=None if widths.get(term.name) is None else _interval(term, widths[term.name], estimate),
             group=levels.get(term.name, ("", ""))[0],
             label=levels.get(term.name, ("", ""))[1],
         )
-        for term, outer in zip(terms, wider or (None,) * len(terms), strict=True)
+        for term in terms
     )
 
 
-def _visible(term: Term, width: float, estimate: Coefficients | OddsRatios) -> float | None:
-    """The size that could have been seen of a term times a width; None where that is beyond what can be."""
-    if term.visible is None:
-        return None
-    if isinstance(estimate, OddsRatios):
-        return None if term.visible * width > UNLIKELY else math.exp(term.visible * width)
-    return None if beyond_range(estimate.assumptions, term.name, term.visible) else term.visible * width
-
-
-def _interval(term: Term, outer: Term | None, width: float, estimate: Coefficients | OddsRatios) -> IntervalFact:
-    """A term times a width; of log odds ratios the ratio of it."""
-    odds = isinstance(estimate, OddsRatios)
+def _interval(term: Term, width: float, estimate: Estimate) -> IntervalFact:
+    """A term times a width; of a logarithm the ratio of it."""
+    ratios = estimate.kind.ratios
 
     def times(end: float | None) -> float | None:
-        return None if end is None else math.exp(min(end * width, LARGEST)) if odds else end * width
+        return None if end is None else math.exp(min(end * width, MAX_LOGARITHM)) if ratios else end * width
 
     return IntervalFact(
         value=times(term.value),
         lower=times(term.lower),
         upper=times(term.upper),
-        wide_lower=None if outer is None else times(outer.lower),
-        wide_upper=None if outer is None else times(outer.upper),
-        visible=_visible(term, width, estimate),
+        adjusted_lower=times(term.adjusted_lower) if estimate.selected else None,
+        adjusted_upper=times(term.adjusted_upper) if estimate.selected else None,
+        visible=None if _beyond(term, width, estimate) else times(term.visible),
     )
 
 
-def _levels(assumptions: Assumptions) -> dict[str, tuple[str, str]]:
+def _beyond(term: Term, width: float, estimate: Estimate) -> bool:
+    """Whether the size that could have been seen, of a term times a width, is more than can be."""
+    if estimate.kind.ratios:
+        return term.visible is None or term.visible * width > UNLIKELY_LOGARITHM
+    return beyond_range(estimate.study, term.name, term.visible)
+
+
+def _levels(study: Study) -> dict[str, tuple[str, str]]:
     """The category of each of its levels, said with its reference, and the level."""
-    variables = {each.name: each for each in assumptions.predictors if isinstance(each, Categorical)}
+    variables = {each.name: each for each in study.predictors if isinstance(each, Categorical)}
     found = {}
-    for column in assumptions.columns:
+    for column in study.columns:
         if len(column.factors) == 1 and column.factors[0].level is not None:
             (factor,) = column.factors
             variable = variables[factor.variable]
@@ -142,30 +117,30 @@ def _levels(assumptions: Assumptions) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _widths(assumptions: Assumptions) -> dict[str, float]:
+def _widths(study: Study) -> dict[str, float]:
     """How far each column's variable can move, in its own units."""
-    found = {column.name: _width(column, assumptions) for column in assumptions.columns}
+    variables = {variable.name: variable for variable in study.predictors}
+    found = {column.name: _width(column, variables) for column in study.columns}
     return {name: width for name, width in found.items() if width is not None}
 
 
-def _width(column: Column, assumptions: Assumptions) -> float | None:
+def _width(column: Column, variables: Mapping[str, Variable]) -> float | None:
     if len(column.factors) != 1:
         return None
-    (factor,) = column.factors
-    variable = next(each for each in assumptions.predictors if each.name == factor.variable)
+    variable = variables[column.factors[0].variable]
     return 1.0 if isinstance(variable, Categorical) else 2 * variable.half_width
 
 
-def _fit(coefficients: Coefficients) -> str:
+def _fit(estimate: Estimate) -> str:
     """What the model leaves unexplained, as far as this price can show it."""
-    rest, share = coefficients.residual_deviation, coefficients.r_squared
+    rest, share = estimate.residual_deviation, estimate.r_squared
     said = []
     if rest.value is not None:
         ends = f"{number(rest.lower or 0.0, 3)} to {number(rest.upper or 0.0, 3)}"
         said.append(
             f"What the model leaves unexplained has a standard deviation of about {number(rest.value, 3)} ({ends})."
         )
-    if share.value is not None and any(term.name != INTERCEPT for term in coefficients.terms):
+    if share.value is not None and any(term.name != INTERCEPT for term in estimate.terms):
         ends = f"{100 * (share.lower or 0.0):.0f}% to {100 * (share.upper or 0.0):.0f}%"
         said.append(f"It explains about {100 * share.value:.0f}% of the response's variance ({ends}).")
     return " ".join(said) or "How much the model leaves unexplained could not be estimated at this price."

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dpselect.assume.records import Public
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariableFact:
-    """Public. A variable as it was stated before any row was read; `title` is its label, or its name."""
+class VariableFact(Public, frozen=True, kw_only=True):
+    """A variable as it was stated before any row was read; `title` is its label, or its name."""
 
     name: str
     statement: str
@@ -17,9 +16,8 @@ class VariableFact:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalFact:
-    """Public. A released number with its interval, and the wider one that also counts how the model was chosen, if any.
+class IntervalFact(Public, frozen=True, kw_only=True):
+    """A released number with its interval, and the one that is also adjusted for the selection of the model.
 
     Without a `value` the price could not show it, and a number of the size `visible` could have been told from zero (None where
     that is beyond what the stated bounds allow). An end that is None is open.
@@ -28,14 +26,13 @@ class IntervalFact:
     value: float | None
     lower: float | None
     upper: float | None
-    wide_lower: float | None = None
-    wide_upper: float | None = None
+    adjusted_lower: float | None = None
+    adjusted_upper: float | None = None
     visible: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoefficientFact:
-    """Public. A released coefficient in the user's units, and its effect.
+class CoefficientFact(Public, frozen=True, kw_only=True):
+    """A released coefficient in the user's units, and its effect.
 
     The effect is the coefficient times the width of the variable's stated bounds: how far the response moves from one bound
     to the other, or from the reference to a level (of odds, their ratio). None where there is no such width (intercept,
@@ -49,29 +46,31 @@ class CoefficientFact:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimateFact:
-    """Public. The released coefficients together, how they were drawn and how far their intervals can be trusted.
+class EstimateFact(Public, frozen=True, kw_only=True):
+    """The released coefficients together, how they were drawn and how far their intervals can be trusted.
 
-    `alone` are effects of variables in models by themselves, for those that the whole model could not show. With `odds` all numbers
-    are odds ratios of `yes`, that of the intercept the odds themselves. `unseen` says what "not seen" means, if anything is not.
+    `one` and `many` are what its numbers are called. Where they are ratios, `quantity` is what they are ratios of (the intercept's
+    is that itself), and `subject` whose: the odds of "illness = yes". `selected` says that adjusted intervals are shown.
+    `unadjusted` are effects of variables in models by themselves, for those that the whole model could not show. `unseen` says
+    what "not seen" means, if anything is not.
     """
 
     coefficients: tuple[CoefficientFact, ...]
+    one: str
+    many: str
+    quantity: str = ""
+    subject: str = ""
     level: str
-    wide: bool
+    selected: bool
     how: str
     residual: str
     cautions: tuple[str, ...]
-    alone: tuple[CoefficientFact, ...] = ()
-    odds: bool = False
-    yes: str = ""
+    unadjusted: tuple[CoefficientFact, ...] = ()
     unseen: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChargeFact:
-    """Public. One charge: what it bought, what it cost, and its place in the ledger if it has one."""
+class ChargeFact(Public, frozen=True, kw_only=True):
+    """One charge: what it bought, what it cost, and its place in the ledger if it has one."""
 
     what: str
     how: str
@@ -81,9 +80,8 @@ class ChargeFact:
     hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuaranteeFact:
-    """Public. The whole promise, in words and in symbols."""
+class GuaranteeFact(Public, frozen=True, kw_only=True):
+    """The whole promise, in words and in symbols."""
 
     epsilon: str
     delta: str
@@ -94,9 +92,8 @@ class GuaranteeFact:
     symbols: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """Public. One report."""
+class Facts(Public, frozen=True, kw_only=True):
+    """One report."""
 
     title: str
     response: VariableFact
@@ -112,7 +109,7 @@ class Facts:
     charges: tuple[ChargeFact, ...]
     left: str
     by_votes: bool = False
-    assumptions_hash: str
+    study_hash: str
     fingerprint: str
     release: str
     made: str

@@ -1,4 +1,4 @@
-"""Public. The forest plot: each effect with its interval, on one axis in the response's units, or of odds ratios."""
+"""Public. The forest plot: each effect with its interval, on one axis in the response's units, or of ratios."""
 
 from __future__ import annotations
 
@@ -41,9 +41,14 @@ Effects = Sequence[tuple[str, IntervalFact]]
 
 
 def forest_plot(
-    coefficients: Sequence[CoefficientFact], unit: str, *, narrow: bool = False, wide: bool = True, ratios: bool = False
+    coefficients: Sequence[CoefficientFact],
+    what: str,
+    *,
+    narrow: bool = False,
+    adjusted: bool = True,
+    ratios: bool = False,
 ) -> str:
-    """An SVG of every coefficient that has an effect; empty if none has one that was seen. `ratios` are odds ratios."""
+    """An SVG of every coefficient that has an effect; empty if none has one that was seen. `what` names the axis."""
     shown = [(_called(each), each.effect) for each in coefficients if each.effect is not None]
     if all(effect.value is None for _, effect in shown):
         return ""
@@ -53,8 +58,7 @@ def forest_plot(
     top, bottom = 10.0, 10.0 + row * len(shown)
     parts = [_grid(axis, top, bottom, narrow), line(axis.at(axis.nothing), top, axis.at(axis.nothing), bottom, "zero")]
     for place, (name, effect) in enumerate(shown):
-        parts.append(_row(name, effect, axis, (top + row * place, row), narrow, wide))
-    what = f"odds ratio of {unit}" if ratios else f"change in {unit}"
+        parts.append(_row(name, effect, axis, (top + row * place, row), narrow, adjusted))
     parts.append(label((axis.left + axis.right) / 2, bottom + 38, what, "axis-name", "middle"))
     return picture(width, bottom + 48, _title(shown, what), parts, "narrow" if narrow else "wide")
 
@@ -64,7 +68,9 @@ def _called(fact: CoefficientFact) -> str:
 
 
 def _ends(effect: IntervalFact) -> list[float]:
-    return [end for end in (effect.lower, effect.upper, effect.wide_lower, effect.wide_upper) if end is not None]
+    return [
+        end for end in (effect.lower, effect.upper, effect.adjusted_lower, effect.adjusted_upper) if end is not None
+    ]
 
 
 def _span(shown: Effects) -> tuple[float, float]:
@@ -83,11 +89,13 @@ def _ratio_span(shown: Effects) -> tuple[float, float]:
     """The same by logarithms, at least from a half to two."""
 
     def logarithms(effect: IntervalFact) -> IntervalFact:
-        ends = (effect.value, effect.lower, effect.upper, effect.wide_lower, effect.wide_upper)
-        value, lower, upper, wide_lower, wide_upper = (
+        ends = (effect.value, effect.lower, effect.upper, effect.adjusted_lower, effect.adjusted_upper)
+        value, lower, upper, adjusted_lower, adjusted_upper = (
             None if end is None else math.log(max(end, 1e-300)) for end in ends
         )
-        return IntervalFact(value=value, lower=lower, upper=upper, wide_lower=wide_lower, wide_upper=wide_upper)
+        return IntervalFact(
+            value=value, lower=lower, upper=upper, adjusted_lower=adjusted_lower, adjusted_upper=adjusted_upper
+        )
 
     low, high = _span([(name, logarithms(effect)) for name, effect in shown])
     return math.exp(max(min(low, -math.log(2)), -300.0)), math.exp(min(max(high, math.log(2)), 300.0))
@@ -107,13 +115,13 @@ def _grid(axis: Axis, top: float, bottom: float, narrow: bool) -> str:
     return "".join(parts)
 
 
-def _row(name: str, effect: IntervalFact, axis: Axis, place: tuple[float, float], narrow: bool, wide: bool) -> str:
+def _row(name: str, effect: IntervalFact, axis: Axis, place: tuple[float, float], narrow: bool, adjusted: bool) -> str:
     top, height = place
     middle = top + (height - 12 if narrow else height / 2)
     text = _short(name)
     parts = [label(axis.left, top + 16, text) if narrow else label(axis.left - 14, middle + 4, text, anchor="end")]
-    if wide:
-        parts.append(_whisker(axis, (effect.wide_lower, effect.wide_upper), middle, "outer"))
+    if adjusted:
+        parts.append(_whisker(axis, (effect.adjusted_lower, effect.adjusted_upper), middle, "outer"))
     seen = effect.value is not None
     parts.append(_whisker(axis, (effect.lower, effect.upper), middle, "interval" if seen else "unseen"))
     if effect.value is not None:
@@ -134,12 +142,12 @@ def _whisker(axis: Axis, ends: tuple[float | None, float | None], middle: float,
     return "".join(parts)
 
 
-def runs_out(coefficients: Sequence[CoefficientFact], *, wide: bool = True, ratios: bool = False) -> bool:
+def runs_out(coefficients: Sequence[CoefficientFact], *, adjusted: bool = True, ratios: bool = False) -> bool:
     """Whether some interval goes on beyond the picture: it has an open end, or one that was cut."""
     shown = [(_called(each), each.effect) for each in coefficients if each.effect is not None]
     low, high = _ratio_span(shown) if ratios else _span(shown)
     ends = [end for _, each in shown for end in (each.lower, each.upper)]
-    ends += [end for _, each in shown if wide for end in (each.wide_lower, each.wide_upper)]
+    ends += [end for _, each in shown if adjusted for end in (each.adjusted_lower, each.adjusted_upper)]
     return any(end is None or not low <= end <= high for end in ends)
 
 

@@ -1,18 +1,19 @@
-"""The line between the two pages: a public template accepts public facts made of plain values, and nothing else."""
+"""The line between the two pages: a public template accepts public records made of plain values, and nothing else."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from dpselect.assume.records import Public
 
 _PLAIN = (str, int, float, bool, type(None))
 
 
 def require_public(value: Any) -> None:
-    """Refuse a value that is not plain, not a tuple of such, and not a dataclass whose docstring opens with "Public.".
+    """Refuse a value that is not plain, not a tuple of such, and not a public record of such.
 
-    A dataclass that says nothing, a private one, an array, moments, scores or a data frame is a programming error, and
-    it is named by its type alone.
+    A class of another kind, an array, moments, scores or a data frame is a programming error, and it is named by its type alone.
+    The type is the mark, so that a program without docstrings (python -OO) draws the same line.
 
     Tested: tests/report/public/test_guard.py
     """
@@ -23,8 +24,8 @@ def require_public(value: Any) -> None:
             require_public(each)
         return
     kind = type(value)
-    if dataclasses.is_dataclass(kind) and (kind.__doc__ or "").startswith("Public."):
-        for field in dataclasses.fields(kind):
-            require_public(getattr(value, field.name))
+    if issubclass(kind, Public):
+        for name in kind.__struct_fields__:
+            require_public(getattr(value, name))
         return
     raise TypeError(f"A {kind.__name__} may not reach a public page: only public facts made of plain values may.")

@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from dpselect.release.analysis import AnalysisRecord
 from dpselect.report.public.choice_facts import facts_of
-from dpselect.report.public.document import Document
 from dpselect.report.public.facts import Facts
 from dpselect.report.public.forest import forest_plot, runs_out
 from dpselect.report.public.guard import require_public
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def report_page(document: Document) -> str:
-    """The public page of a document."""
-    return render_public(facts_of(document))
+def report_page(analysis: AnalysisRecord) -> str:
+    """The public page of an analysis."""
+    return render_public(facts_of(analysis))
 
 
 def render_public(facts: Facts) -> str:
@@ -30,12 +30,11 @@ def render_public(facts: Facts) -> str:
     if facts.estimate is not None:
         estimate, response = facts.estimate, facts.response
         unit = f"{response.title} ({response.unit})" if response.unit else response.title
-        unit = estimate.yes if estimate.odds else unit
-        plots = tuple(
-            forest_plot(estimate.coefficients, unit, narrow=narrow, wide=estimate.wide, ratios=estimate.odds)
-            for narrow in (False, True)
-        )
-        arrows = runs_out(estimate.coefficients, wide=estimate.wide, ratios=estimate.odds)
+        ratios = bool(estimate.quantity)
+        what = f"{estimate.one} of {estimate.subject}" if ratios else f"change in {unit}"
+        asked = {"adjusted": estimate.selected, "ratios": ratios}
+        plots = tuple(forest_plot(estimate.coefficients, what, narrow=narrow, **asked) for narrow in (False, True))
+        arrows = runs_out(estimate.coefficients, **asked)
     return render("report.html.j2", facts=facts, plots=plots, arrows=arrows)
 
 

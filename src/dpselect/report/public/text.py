@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.models.budget import Guarantee, about, plain
-from dpselect.release.coefficients.coefficients import Coefficients
-from dpselect.release.ledger.records import Receipt
-from dpselect.release.odds.odds_ratios import OddsRatios
+from dpselect.assume.budget import about, plain
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
-from dpselect.release.tune import Tuned
 from dpselect.report.public.facts import EstimateFact
 from dpselect.report.public.numbers import number, span
 from dpselect.report.public.words import choice_note, factor_text, price_text
@@ -21,7 +19,7 @@ def selection_lines(selection: Selection) -> list[tuple[str, str]]:
     lines = [
         ("guarantee", f"{guarantee} (odds change by a factor of at most {factor_text(guarantee.epsilon)})"),
         ("method", f"{recipe.method} by {recipe.mechanism}, among {recipe.candidates.count:,} models"),
-        ("assumptions", f"sha256 {recipe.assumptions.hash[:16]}"),
+        ("study", f"sha256 {recipe.study.hash[:16]}"),
     ]
     if math.isinf(selection.range):
         lines.append(("note", choice_note(selection.range)))
@@ -31,23 +29,17 @@ def selection_lines(selection: Selection) -> list[tuple[str, str]]:
     return lines
 
 
-def analysis_lines(
-    selection: Selection, coefficients: Coefficients | OddsRatios, whole: Guarantee, bounds: Tuned | None = None
-) -> list[tuple[str, str]]:
+def analysis_lines(analysis: AnalysisRecord) -> list[tuple[str, str]]:
     """The same for an analysis: the whole price first, then its parts."""
-    first, second = plain(selection.guarantee.epsilon), plain(coefficients.guarantee.epsilon)
-    bought = "odds ratios" if isinstance(coefficients, OddsRatios) else "coefficients"
-    parts = [f"{first} for the choice", f"{second} for the {bought}"]
-    if bounds is not None:
-        parts = [f"{plain(bounds.guarantee.epsilon)} for bounds", *parts]
-    parts[0] = parts[0].replace(" for", " of it for", 1)
+    selection, estimate, whole = analysis.selection, analysis.coefficients, analysis.guarantee
+    assert estimate is not None
+    first, second = plain(selection.guarantee.epsilon), plain(estimate.guarantee.epsilon)
     lines = [
         ("guarantee", f"{whole} in all (odds change by a factor of at most {factor_text(whole.epsilon)})"),
-        ("", f"epsilon {', '.join(parts)}"),
-        *([] if bounds is None else [("bought", f"bounds {' to '.join(map(number, bounds.values))}")]),
+        ("", f"epsilon {first} of it for the choice, {second} for the {estimate.kind.words.many}"),
         *[line for line in selection_lines(selection)[1:] if line[0] != "charged"],
     ]
-    receipts = [each.receipt for each in (bounds, selection, coefficients) if each is not None and each.receipt]
+    receipts = [each.receipt for each in analysis.releases if each.receipt]
     return [*lines, *(("" if k else "charged", charge_line(receipt)) for k, receipt in enumerate(receipts))]
 
 
@@ -59,7 +51,7 @@ def coefficient_rows(facts: EstimateFact) -> list[list[str]]:
         from_size = "" if one.visible is None else f" (visible from {number(one.visible, 2)})"
         shown = number(one.value) if one.value is not None else f"not seen{from_size}"
         row = [each.name, shown, span(one.lower, one.upper)]
-        rows.append([*row, span(one.wide_lower, one.wide_upper)] if facts.wide else row)
+        rows.append([*row, span(one.adjusted_lower, one.adjusted_upper)] if facts.selected else row)
     return rows
 
 
@@ -67,9 +59,9 @@ def coefficient_columns(facts: EstimateFact) -> list[str]:
     """The head of that table."""
     return [
         "term",
-        "odds ratio" if facts.odds else "coefficient",
+        facts.one,
         f"{facts.level} interval",
-        *(["counting the choice"] if facts.wide else []),
+        *(["counting the choice"] if facts.selected else []),
     ]
 
 
@@ -77,13 +69,15 @@ def estimate_remarks(facts: EstimateFact) -> list[str]:
     """What goes below that table: what was not seen, slopes one at a time, what is left unexplained, and cautions."""
     alone = [
         f"By itself: {each.name} {number(each.coefficient.value)} ({span(each.coefficient.lower, each.coefficient.upper)})."
-        for each in facts.alone
+        for each in facts.unadjusted
         if each.coefficient.value is not None
     ]
     fit = [facts.residual] if facts.residual else []
-    if facts.odds:
+    if facts.quantity:
+        quantity = facts.quantity
         fit = [
-            f"Odds of {facts.yes}, a unit of each variable or a level against its reference; of the intercept the odds."
+            f"{quantity.capitalize()} of {facts.subject}, a unit of each variable or a level against its reference; "
+            f"of the intercept the {quantity}."
         ]
     unseen = [facts.unseen] if facts.unseen else []
     return [*unseen, *alone, *fit, *(f"Note: {caution}" for caution in facts.cautions)]
@@ -91,5 +85,5 @@ def estimate_remarks(facts: EstimateFact) -> list[str]:
 
 def charge_line(receipt: Receipt) -> str:
     """What a receipt says, in one line."""
-    left = f"epsilon {about(receipt.left.epsilon)} left"
+    left = f"epsilon {about(receipt.remaining.epsilon)} left"
     return f"{price_text(receipt.epsilon, receipt.delta)} (record {receipt.index}; {left})"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from dpselect.assume.models.budget import Guarantee, plain
-from dpselect.assume.models.visible import visible_share
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.variables import Numeric
+from dpselect.assume.budget import Guarantee, plain
+from dpselect.assume.recipe import visible_share
+from dpselect.assume.variables import Numeric
 from dpselect.release.selection import Selection
+from dpselect.release.titles import variable_title
 from dpselect.report.public.numbers import number, significant
-from dpselect.report.public.titles import variable_title
 
 METHOD_NAMES = {
     "votes": "block votes",
@@ -98,12 +97,12 @@ def price_text(epsilon: Decimal, delta: Decimal) -> str:
     return f"epsilon {plain(epsilon)}" + (f", delta {plain(delta)}" if delta else "")
 
 
-def visible_sentence(selection: Selection, stated: Assumptions, *, chosen: bool) -> str:
+def visible_sentence(selection: Selection, *, chosen: bool) -> str:
     """How much a variable had to explain to be found; empty where no number of rows is public."""
     share = visible_share(selection.recipe, selection.range)
     if share is None:
         return ""
-    response, tuned = stated.response, bool(selection.recipe.paid_before)
+    response = selection.study.response
     title = variable_title(response)
     if not share < 0.9:
         return f"At this price and with so few rows no variable could have been found, however much of {title} it explains."
@@ -111,7 +110,7 @@ def visible_sentence(selection: Selection, stated: Assumptions, *, chosen: bool)
         "Variables that were not chosen may matter all the same" if chosen else "That does not say that none matters"
     )
     such = ""
-    if isinstance(response, Numeric) and response.bounded and not tuned:
+    if isinstance(response, Numeric) and response.bounded:
         # As plans suppose: stated bounds span four standard deviations.
         moved = 2 * math.sqrt(share) * response.half_width
         unit = f" {response.unit}" if response.unit else ""
@@ -121,7 +120,7 @@ def visible_sentence(selection: Selection, stated: Assumptions, *, chosen: bool)
         )
     return (
         f"{begin}: at this price a variable is found, with a chance of 0.8, if it explains at least about {_percent(share)} of "
-        f"what varies in {title}{' between the bought bounds' if tuned else ''}{such}."
+        f"what varies in {title}{such}."
     )
 
 

@@ -1,39 +1,76 @@
-"""Public. The form of a report: its published JSON Schema, and as much of a validator as that schema needs."""
+"""Public. From a text that anybody may have edited to the analysis in it, or one sentence about why there is none.
+
+The form of a report is that of its records: decoding is strict, and the published JSON Schema is derived from the same fields. What
+is left for this module is what types cannot say: one meaning for every reader, and a size that fits into memory.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from dpselect.errors import DataError
+from dpselect.assume.records import MARKUP
+from dpselect.errors import DataError, DpselectError
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.selection import Selection
 
-TUNED = "dpselect tuned selection 1"
-BOUNDS = "dpselect bounds 1"
-"""What is left of a run that bought bounds and then failed: no report."""
-LARGEST = 64 * 2**20
+MAX_TEXT_LENGTH = 64 * 2**20
 """Characters; a report has some tens of thousands."""
+DISGUISED = (
+    "This is JSON with the marks of a page in it, and a browser may show another: give the file that dpselect wrote."
+)
 
 
-@cache
-def schema_text() -> str:
-    """The JSON Schema (draft 2020-12) of report.json, as it is published."""
-    return (files("dpselect.report.verify") / "report.schema.json").read_text(encoding="utf-8")
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of report.json, or of a selection alone."""
+    schemas = [kind.json_schema() for kind in (AnalysisRecord, Selection)]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A dpselect report (report.json), or a selection alone",
+        "anyOf": [{"$ref": schema["$ref"]} for schema in schemas],
+        "$defs": {name: part for schema in schemas for name, part in schema["$defs"].items()},
+    }
 
 
-@cache
-def _schema() -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(schema_text())
-    return values
+def read_report(text: str) -> tuple[AnalysisRecord, dict[str, Any]]:
+    """The analysis in a report's JSON text or HTML page, or the selection alone, and the plain values as they stand there."""
+    inside = re.search(r'<script type="application/json" id="release">(.*?)</script>', text, re.DOTALL)
+    values = plain_values(inside.group(1) if inside and is_page(text) else text)
+    stated = values.get("format") if isinstance(values, dict) else None
+    try:
+        if stated == Selection.__struct_config__.tag:
+            selection = Selection.from_dict(values)
+            return AnalysisRecord(title="", made="", selection=selection, coefficients=None), values
+        if stated == AnalysisRecord.__struct_config__.tag:
+            return AnalysisRecord.from_dict(values), values
+    except DpselectError:
+        raise
+    except Exception:  # an edited report can contradict itself anywhere
+        raise DataError("This is not a dpselect report: its parts contradict one another.") from None
+    raise DataError("This is not a dpselect report: its format is not one that this version knows.")
+
+
+def is_page(text: str) -> bool:
+    """Whether a text is looked at, and not read: whatever is not JSON from its first letter, for a browser shows even that.
+
+    A mark that nobody sees before the page (of the order of bytes, for one) must not make a page something else.
+    """
+    return not text.lstrip().startswith("{")
+
+
+def is_disguised(text: str) -> bool:
+    """Whether a text is JSON with markup in it: a release all the same, but a browser could show it as a page of another kind.
+
+    dpselect writes none; others may, who write its JSON anew, so in a file that is named .json it is taken.
+    """
+    return not is_page(text) and MARKUP.search(text) is not None
 
 
 def plain_values(text: str) -> Any:
     """The values of a JSON text that means one thing: no key twice, no number that is none, no thousand brackets."""
-    if len(text) > LARGEST:
+    if len(text) > MAX_TEXT_LENGTH:
         raise DataError("This is far too long for a dpselect report.")
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite)
@@ -41,73 +78,6 @@ def plain_values(text: str) -> Any:
         if isinstance(problem, DataError):
             raise
         raise DataError("This is neither the JSON nor the HTML file of a dpselect report.") from None
-
-
-def require_form(values: Any) -> None:
-    """Refuse what the schema does not allow, and name the first place."""
-    formats = {"dpselect report 1": "report", "dpselect selection 1": "selection", TUNED: "tuned"}
-    stated = values.get("format") if isinstance(values, dict) else None
-    kind = formats.get(stated) if isinstance(stated, str) else None
-    if stated == BOUNDS:
-        raise DataError(
-            "These are bounds that were bought, and no model was chosen with them, so there is no report to verify: look up "
-            "their receipt with `dpselect budget`."
-        )
-    if kind is None:
-        raise DataError("This is not a dpselect report: its format is not one that this version knows.")
-    where = next(_problems(values, _schema()["$defs"][kind], kind), None)
-    if where is not None:
-        raise DataError(f"This is not a dpselect report: {where[:200]} is not as its published form has it.")
-
-
-def _problems(value: Any, schema: dict[str, Any], where: str) -> Iterator[str]:
-    """The places where a value departs from a schema."""
-    if "$ref" in schema:
-        yield from _problems(value, _schema()["$defs"][schema["$ref"].removeprefix("#/$defs/")], where)
-    elif "anyOf" in schema:
-        found = [next(_problems(value, each, where), None) for each in schema["anyOf"]]
-        if None not in found:
-            yield max((each for each in found if each), key=len)  # the alternative that fits best fails last
-    elif "const" in schema or "enum" in schema:
-        allowed = schema.get("enum", [schema.get("const")])
-        if not (isinstance(value, str) and value in allowed):
-            yield where
-    elif not _is(value, schema["type"]) or not _within(value, schema):
-        yield where
-    elif isinstance(value, dict):
-        yield from _problems_of_object(value, schema, where)
-    elif isinstance(value, list):
-        for place, each in enumerate(value):
-            yield from _problems(each, schema["items"], f"{where}[{place}]")
-
-
-def _problems_of_object(value: dict[str, Any], schema: dict[str, Any], where: str) -> Iterator[str]:
-    for name in schema["required"]:
-        if name not in value:
-            yield f"{where}.{name}"
-    for name, inner in value.items():
-        if name in schema["properties"]:
-            yield from _problems(inner, schema["properties"][name], f"{where}.{name}")
-        elif not schema["additionalProperties"]:
-            yield f"{where}.{name}"
-
-
-def _is(value: Any, kind: str) -> bool:
-    if kind == "number":
-        return type(value) in (int, float)
-    kinds = {"integer": int, "string": str, "boolean": bool, "object": dict, "array": list, "null": type(None)}
-    return type(value) is kinds[kind]
-
-
-def _within(value: Any, schema: dict[str, Any]) -> bool:
-    if type(value) in (int, float):
-        largest = 10**300 if type(value) is int else math.inf  # a whole number may be too large for a double
-        return bool(schema.get("minimum", -largest) <= value <= schema.get("maximum", largest))
-    if type(value) is str:
-        return len(value) <= schema["maxLength"] and bool(re.search(schema.get("pattern", ""), value))
-    if type(value) is list:
-        return bool(schema.get("minItems", 0) <= len(value) <= schema["maxItems"])
-    return True
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

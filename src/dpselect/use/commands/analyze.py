@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dpselect.errors import AssumptionError
-from dpselect.gather.logistic_sums import require_rows
-from dpselect.release.account import Account
-from dpselect.release.coefficients.intervals import INTERVALS, Intervals
-from dpselect.release.odds.release import SCALES
-from dpselect.report.board.board import board_page
-from dpselect.report.public.document import Document
+from dpselect.assume.study import Study
+from dpselect.errors import StudyError
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.families import FAMILIES
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.public.estimate_facts import estimate_facts
-from dpselect.report.public.page import report_page
-from dpselect.report.public.text import analysis_lines, coefficient_columns, coefficient_rows, estimate_remarks
-from dpselect.report.public.titles import check_title
-from dpselect.use.analysis_plan import AnalysisPlan, plan_analysis
-from dpselect.use.analyze import run_analysis
-from dpselect.use.shell.delivery import File, deliver, names
-from dpselect.use.shell.files import require_apart, require_writable
-from dpselect.use.shell.ledgers import HeldAccount, Till, analyst
+from dpselect.report.public.text import (
+    analysis_lines,
+    coefficient_columns,
+    coefficient_rows,
+    estimate_remarks,
+    selection_lines,
+)
+from dpselect.use.order import order_analysis
+from dpselect.use.sealed import Released
+from dpselect.use.shell.files import report_files, require_apart, require_writable, write_report
 from dpselect.use.shell.options import (
     CSV,
     EPSILON,
@@ -31,30 +30,29 @@ from dpselect.use.shell.options import (
     LEDGER,
     MODEL,
     MOMENTS,
-    OPTIONAL_DATA,
+    PLACES,
     QUIET,
-    STUDY,
-    TOTALS,
-    TUNE,
     YES,
+    LedgerOptions,
+    Settings,
+    parse_split,
+    study_and_data,
 )
-from dpselect.use.shell.paid import Draft
-from dpselect.use.shell.settings import Settings
-from dpselect.use.shell.signals import held
 from dpselect.use.shell.sources import Rows
-from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
-from dpselect.use.statement.study import read_study
+from dpselect.use.shell.terminal import answer_json, heading, pairs, show_answer, show_table, tell
+from dpselect.use.spend import resume, spend
+
+RESUMED = "An earlier run paid for this and was stopped: it is handed over now, and nothing was charged. Run again for another."
 
 
 @click.command(
     "analyze",
     epilog="""\b
 Example:
-  dpselect analyze study.toml people.csv --epsilon 2 --delta 1e-6 -o report.html
-  dpselect verify report.html --ledger study.budget.db""",
+  dpselect analyze people.csv --study study.toml --epsilon 2 --delta 1e-6 -o report.html
+  dpselect verify report.html --ledger people.budget.db""",
 )
-@STUDY
-@OPTIONAL_DATA
+@PLACES
 @EPSILON
 @click.option(
     "--delta", default="0", show_default=True, metavar="D", help="1e-6 is usual; with 0 all noise is Laplace."
@@ -66,20 +64,17 @@ Example:
     help="Shares of epsilon for the choice and for the coefficients, such as 35:65; see below.",
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
-@click.option("--intervals", type=click.Choice(INTERVALS), default="plain", show_default=True, help="What they count.")
 @click.option(
-    "--scale",
-    type=click.Choice(SCALES),
-    default="response",
+    "--family",
+    type=click.Choice(list(FAMILIES)),
+    default="gaussian",
     show_default=True,
-    help="odds: odds ratios of a Binary response, which need a delta; else differences in the response's units.",
+    help="binomial: odds ratios of a Binary response, which need a delta; else differences in the response's units.",
 )
 @click.option("--title", default="", help="The report's headline.")
 @LEDGER
-@TOTALS
 @CSV
 @MOMENTS
-@TUNE
 @click.option(
     "-o", "--output", default="report.html", show_default=True, help="The page; report.json is written beside it."
 )
@@ -90,13 +85,11 @@ Example:
 @QUIET
 @YES
 def command(
-    study: str,
-    data: str | None,
+    places: tuple[str, ...],
+    study: str | None,
     split: str | None,
     level: float,
-    intervals: Any,
-    scale: Any,
-    tune: bool,
+    family: Any,
     title: str,
     output: str,
     board: str | None,
@@ -105,121 +98,79 @@ def command(
     yes: bool,
     **options: Any,
 ) -> None:
-    """Choose a model for STUDY from the rows in DATA, estimate its coefficients, and write the public report.
+    """Choose a model from the rows in DATA, estimate its coefficients, and write the public report.
 
-    Epsilon is the whole price. A choice by votes gets 15 to 35 hundredths of it, by columns and rows stated in the study, any other
-    choice three fifths, and the coefficients the rest, unless --split says otherwise. The page and the JSON file beside it may be
-    published.
+    --epsilon is the total privacy cost. By default 15-35% pays for a choice by votes, 60% for any other choice, and the rest
+    for the coefficients, unless --split says otherwise. The page and the JSON file beside it may be published.
     """
-    check_title(title)
-    assumptions = read_study(study)
-    till, rows = Till.from_options(study, options), Rows.from_options(data, options)
+    study_file, data = study_and_data(places, study)
+    stated = Study.read(study_file)
+    ledger, rows = LedgerOptions.from_options(data, options), Rows.from_options(data, options)
     settings = Settings(**options)
-    plan = plan_analysis(
-        assumptions,
-        budget=settings.budget,
-        split=parse_split(split),
-        choice=settings.choice,
-        intervals=Intervals(level, intervals),
-        scale=scale,
-        tune=tune,
-    )
     page = Path(output)
     if page.suffix not in (".html", ".htm"):
-        raise AssumptionError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
-    draft = Draft(page, title, [plan.asked, rows.address, till.place])
-    places = [page, draft.report, *([] if board is None else [Path(board)])]
-    require_writable(*places)
-    require_apart([*places, draft.file], [(study, "the study"), *till.files, *rows.files])
-
-    def show(document: Document) -> None:
-        _show(document, till, as_json, quiet, page)
-
-    with draft.taken():
-        if draft.read():
-            _finish(draft, board, show)
-            return
-        rows.check(assumptions)
-        if scale == "odds":
-            require_rows(rows.table(assumptions))
-        till.confirm(plan.budget, yes, *plan.charges)
-        with held(lambda: f"Stopped; what was paid for is in {names((draft.report, page))}.") as hold:
-            account = HeldAccount(till.open(), rows.label, analyst(), hold, draft.note)
-            document = _run(rows, plan, account, draft, title, quiet)
-            _hand_over(document, draft, board, lambda: show(document))
-
-
-def parse_split(text: str | None) -> tuple[str, str] | None:
-    """Two shares from a text such as 35:65."""
-    if text is None:
-        return None
-    first, mark, second = text.partition(":")
-    if not mark:
-        raise AssumptionError(f"split is {text!r}; it must be two shares with a colon between them, such as 35:65.")
-    return first, second
-
-
-def _run(rows: Rows, plan: AnalysisPlan, account: Account, draft: Draft, title: str, quiet: bool) -> Document:
-    """Choose and estimate. What is paid for is delivered alone if the rest fails after it."""
-    try:
-        with rows.reading(plan.assumptions, quiet) as progress:
-            result = run_analysis(rows.table(plan.assumptions), plan, account, progress, keep=draft.keep)
-    except BaseException:
-        if not _leave(draft) and draft.file.exists():
-            tell(f"What was paid for is kept in {draft.file}: the same command finishes the report from it.")
-        raise
-    return result.document(title)
-
-
-def _finish(draft: Draft, board: str | None, show: Callable[[Document], None]) -> None:
-    """Hand over what an earlier run had drawn when it was killed."""
-    document = draft.document()
-    if document is not None:
-        _hand_over(document, draft, board, lambda: show(document))
-    else:
-        _leave(draft)
-    tell(
-        "An earlier run had paid for this and was stopped: it is finished now, and nothing was charged. For another, run again."
+        raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+    files = report_files(page, board)
+    require_writable(*files)
+    require_apart(files, [(study_file, "the study"), *ledger.files, *rows.files])
+    choice, budget = settings.choice, settings.budget
+    order = order_analysis(
+        stated,
+        choice,
+        budget,
+        split=parse_split(split),
+        level=level,
+        family=family,
+        title=title,
     )
+    account, request = ledger.account(budget, rows.label), order.request(rows.address, ledger.place)
 
+    arrived: list[AnalysisRecord] = []
 
-def _leave(draft: Draft) -> bool:
-    """Deliver by itself what is paid for and is not all, and say so."""
-    alone = draft.alone()
-    if alone is None:
-        return False
-    deliver(
-        [(draft.report, lambda: alone[0])], lambda: None, lambda: alone[0], spare=draft.report, written=draft.forget
+    def deliver(released: Released) -> None:
+        write_report(released.analysis, page, board)
+        arrived.append(released.analysis)
+
+    def show(analysis: AnalysisRecord) -> None:
+        show_answer(lambda: show_report(analysis, ledger.shown, page, as_json, quiet), f"It is in {page}.")
+
+    table = rows.table(stated)
+    if isinstance(account.ledger, Ledger) and resume(account.ledger, table, deliver, request=request):
+        show(arrived[-1])
+        tell(RESUMED)
+        return
+    spend(
+        order,
+        table,
+        account,
+        request=request,
+        look=lambda: rows.count(order),
+        confirm=lambda: ledger.confirm(account, budget, yes),
+        deliver=deliver,
+        reading=lambda: rows.reading(stated, quiet),
     )
-    tell(alone[1])
-    return True
+    show(arrived[-1])
 
 
-def _hand_over(document: Document, draft: Draft, board: str | None, show: Callable[[], None]) -> None:
-    """Write the files, then show the answer."""
-    files: list[File] = [(draft.report, document.to_json), (draft.page, lambda: report_page(document))]
-    if board is not None:
-        files.append((Path(board), lambda: board_page(document)))
-
-    deliver(files, show, document.to_json, spare=draft.report, written=draft.forget)
-
-
-def _show(document: Document, till: Till, as_json: bool, quiet: bool, page: Path) -> None:
-    selection, coefficients = document.selection, document.coefficients
-    assert coefficients is not None
+def show_report(analysis: AnalysisRecord, ledger: str, page: Path, as_json: bool, quiet: bool) -> None:
+    """The answer of a command: what was chosen, what it cost, and each coefficient, if there are any."""
+    selection, coefficients = analysis.selection, analysis.coefficients
     if as_json:
-        answer_json(document.to_dict())
+        answer_json(analysis.to_dict())
         return
     if quiet:
         click.echo(selection.formula)
         return
     click.echo(heading(selection.formula))
-    bounds = None if document.tuned is None else document.tuned.bounds
-    lines = analysis_lines(selection, coefficients, document.guarantee, bounds)
-    click.echo(pairs([*lines, ("ledger", till.shown)]))
+    if coefficients is None:
+        lines = selection_lines(selection)
+    else:
+        lines = analysis_lines(analysis)
+    click.echo(pairs([*lines, ("ledger", ledger)]))
     click.echo()
-    facts = estimate_facts(coefficients)
-    show_table(coefficient_columns(facts), coefficient_rows(facts), numbers=(1, 2, 3))
-    for remark in estimate_remarks(facts):
-        click.echo(remark)
+    if coefficients is not None:
+        facts = estimate_facts(coefficients)
+        show_table(coefficient_columns(facts), coefficient_rows(facts), numbers=(1, 2, 3))
+        for remark in estimate_remarks(facts):
+            click.echo(remark)
     click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")

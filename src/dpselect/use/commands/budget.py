@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from dpselect.assume.models.budget import about, exact_delta, exact_epsilon, plain
+from dpselect.assume.budget import about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError
+from dpselect.release.ledger.entries import Entry
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.records import Record
-from dpselect.use.shell.ledgers import Till, beside, left_text, spent_text
-from dpselect.use.shell.options import JSON, QUIET
+from dpselect.use.shell.options import JSON, QUIET, LedgerOptions, ledger_place, remaining_text, spent_text
 from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
 
 
@@ -20,66 +18,68 @@ from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table,
     "budget",
     epilog="""\b
 Example:
-  dpselect budget study.budget.db --open --epsilon 3 --delta 1e-6   # state the totals, once
-  dpselect budget study.budget.db                                   # what was spent since
-  dpselect budget study.toml --json                                 # the ledger beside a study file""",
+  dpselect budget people.csv --open --epsilon 3 --delta 1e-6   # state the totals, once
+  dpselect budget people.csv                                   # what was spent since
+  dpselect budget other.budget.db --json                       # a ledger that stands elsewhere""",
 )
-@click.argument("file", metavar="FILE", type=click.Path())
+@click.argument("file", metavar="DATA|LEDGER")
 @click.option("--open", "opens", is_flag=True, help="Create the ledger with the totals given by --epsilon and --delta.")
 @click.option("--epsilon", metavar="E", help="With --open: what all releases together may cost.")
 @click.option("--delta", metavar="D", default=None, help="With --open: likewise; 0 unless stated.")
 @JSON
 @QUIET
 def command(file: str, opens: bool, epsilon: str | None, delta: str | None, as_json: bool, quiet: bool) -> None:
-    """Show what was spent from a ledger: when, on what and by whom. FILE is a ledger or a study file that has one."""
-    path = str(beside(file)) if Path(file).suffix == ".toml" else file
+    """Show what was spent: when, on what and by whom. FILE is a ledger, or DATA that has one beside it."""
+    path = ledger_place(file)
     ledger = _opened(path, epsilon, delta) if opens else _existing(path, epsilon, delta)
     ledger.verify()
-    records = ledger.records()
+    records = ledger.entries()
     if as_json:
         answer_json(_values(ledger, records))
     elif quiet:
-        click.echo(str(ledger.left()))
+        click.echo(str(ledger.remaining()))
     else:
-        _show(ledger, records, Till(path).shown)
+        _show(ledger, records, LedgerOptions(path).shown)
 
 
 def _opened(path: str, epsilon: str | None, delta: str | None) -> Ledger:
     if epsilon is None:
         raise click.UsageError("--open needs --epsilon, the total that all releases together may cost.")
-    if Till(path).existing() is not None:
-        raise LedgerError(f"{Till(path).shown!r} exists already; a ledger's totals are stated once and never changed.")
+    if LedgerOptions(path).existing() is not None:
+        raise LedgerError(
+            f"{LedgerOptions(path).shown!r} exists already; a ledger's totals are stated once and never changed."
+        )
     return Ledger(path, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta or 0), announce=tell)
 
 
 def _existing(path: str, epsilon: str | None, delta: str | None) -> Ledger:
     if epsilon is not None or delta is not None:
         raise click.UsageError("--epsilon and --delta state the totals of a new ledger: add --open.")
-    ledger = Till(path).existing()
+    ledger = LedgerOptions(path).existing()
     if ledger is None:
         raise LedgerError(
-            f"There is no ledger {Till(path).shown!r}; the first release makes one, or `dpselect budget FILE --open`."
+            f"There is no ledger {LedgerOptions(path).shown!r}; the first release makes one, or `dpselect budget FILE --open`."
         )
     return ledger
 
 
-def _values(ledger: Ledger, records: tuple[Record, ...]) -> dict[str, Any]:
+def _values(ledger: Ledger, records: tuple[Entry, ...]) -> dict[str, Any]:
     return {
         "total": {"epsilon": str(ledger.epsilon), "delta": str(ledger.delta)},
-        "spent": ledger.spent().to_json(),
-        "left": ledger.left().to_json(),
-        "records": [record.to_json() for record in records],
+        "spent": ledger.spent().to_dict(),
+        "left": ledger.remaining().to_dict(),
+        "records": [record.to_dict() for record in records],
     }
 
 
-def _show(ledger: Ledger, records: tuple[Record, ...], where: str) -> None:
-    click.echo(heading(f"{where}: epsilon {about(ledger.left().epsilon)} of {plain(ledger.epsilon)} left"))
+def _show(ledger: Ledger, records: tuple[Entry, ...], where: str) -> None:
+    click.echo(heading(f"{where}: epsilon {about(ledger.remaining().epsilon)} of {plain(ledger.epsilon)} left"))
     method = f"{ledger.spent().method} composition of {len(records)} record{'s'[: len(records) != 1]}"
     click.echo(
         pairs(
             [
                 ("spent", f"{spent_text(ledger)} ({method})"),
-                ("left", left_text(ledger)),
+                ("left", remaining_text(ledger)),
                 ("chain", "whole: no record was edited, removed or moved"),
             ]
         )

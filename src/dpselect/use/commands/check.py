@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.errors import DataError
-from dpselect.gather.sums.moments import Moments
-from dpselect.gather.table import table_cells
-from dpselect.rehearse.check.fit import TableFit, measure_fit, near_twins
+from dpselect.assume.study import Study
+from dpselect.errors import ProblemFound
+from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
-from dpselect.report.custodian.page import custodian_page
 from dpselect.report.custodian.remarks import (
     FITS,
     WATERMARK,
-    advice,
     chosen_rows,
     fit_rows,
     model_rows,
     price_sentence,
     share_sentence,
 )
-from dpselect.use.commands.analyze import parse_split
-from dpselect.use.rehearsal import RUNS, Rehearsal
+from dpselect.use.check import RUNS, Checked, Rehearsal, look_at
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
-from dpselect.use.shell.ledgers import Till, beside
-from dpselect.use.shell.options import CSV, DATA, DELTA, JSON, MODEL, QUIET, STUDY
-from dpselect.use.shell.settings import Settings
-from dpselect.use.shell.sources import Rows
+from dpselect.use.shell.options import (
+    CSV,
+    DELTA,
+    JSON,
+    MODEL,
+    PLACES,
+    QUIET,
+    LedgerOptions,
+    Settings,
+    parse_split,
+    study_and_data,
+)
+from dpselect.use.shell.sources import Rows, ledger_beside
 from dpselect.use.shell.terminal import answer_json, counting, heading, show_table, tell, waiting
-from dpselect.use.statement.study import read_study
 
 
 @click.command(
     "check",
     epilog="""\b
 Example:
-  dpselect check study.toml people.csv                               # does the data fit?
-  dpselect check study.toml people.csv --epsilon 1 -o custodian.html # and what would analyze choose?
-  dpselect check study.toml people.csv --epsilon 1 --model age+income""",
+  dpselect check people.csv --study study.toml                               # does the data fit?
+  dpselect check people.csv --study study.toml --epsilon 1 -o custodian.html # and what would analyze choose?
+  dpselect check people.csv --study study.toml --epsilon 1 --model age+income""",
 )
-@STUDY
-@DATA
+@PLACES
 @click.option("--epsilon", metavar="E", default=None, help="Also rehearse a run at this whole price.")
 @DELTA
 @click.option("--run", type=click.Choice(RUNS), default="analyze", show_default=True, help="Which run to rehearse.")
@@ -62,8 +63,8 @@ Example:
 @JSON
 @QUIET
 def command(
-    study: str,
-    data: str,
+    places: tuple[str, ...],
+    study: str | None,
     run: str,
     split: str | None,
     models: tuple[str, ...],
@@ -72,48 +73,38 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Custodian's eyes only: does DATA fit STUDY, and what would be chosen? Nothing is drawn and nothing is charged.
+    """Check the data and preview the result (confidential; spends nothing).
 
     With --epsilon it rehearses exactly what `analyze` with the same options would choose, or `select` with --run select.
     What this prints was computed from the rows without noise. It must not be published, and bounds must not be
     changed because of it, unless for reasons that have nothing to do with these rows.
     """
-    assumptions = read_study(study)
+    study_file, data = study_and_data(places, study)
+    stated = Study.read(study_file)
     rows = Rows.from_options(data, options)
     rehearsal = None
     if options["epsilon"] is not None:
         settings = Settings(**options)
-        rehearsal = Rehearsal(assumptions, settings.choice, settings.budget, parse_split(split), run, models)
+        rehearsal = Rehearsal(stated, settings.choice, settings.budget, parse_split(split), run, models)
     if output is not None:
         require_writable(output)
-        require_apart([output], [(study, "the study"), *Till(str(beside(study))).files, *rows.files])
+        kept_away = [(study_file, "the study"), *rows.files, *LedgerOptions(str(ledger_beside(str(data)))).files]
+        require_apart([output], kept_away)
         require_kind(output, f"<title>{WATERMARK}".encode(), "a custodian's page")
     rows.require_rows()
-    rows.check(assumptions)
     with waiting(f"Reading {rows.label}", quiet):
-        fit = measure_fit(table_cells(rows.source, assumptions), assumptions)
-    if fit.rows == 0:
-        raise DataError(f"{rows.label!r} has no rows: give a table with at least one.")
-    seen = None
-    if not any(each.missing for each in fit.variables) or assumptions.missing != "error":
-        moments = None if assumptions.unbounded else rows.moments(assumptions, quiet)
-        fit = replace(fit, twins=() if moments is None else near_twins(moments, assumptions))
-        seen = None if rehearsal is None else _rehearse(rehearsal, rows, fit.rows, moments, quiet)
+        found = look_at(rows.source, stated, rehearsal, looks=lambda count: counting("Rehearsing", count, quiet))
     if output is not None:
-        write_text(output, custodian_page(assumptions, fit, seen), mode=0o600)
-    _show(assumptions, fit, seen, as_json, quiet)
+        write_text(output, found.page(), mode=0o600)
+    _show(found, as_json, quiet)
     if output is not None and not (as_json or quiet):
         tell(f"The custodian's page is {output}. Keep it where you keep the rows.")
+    if found.stops:
+        raise ProblemFound(f"{rows.label!r} does not fit the study: a run would stop, and charge nothing.")
 
 
-def _rehearse(rehearsal: Rehearsal, rows: Rows, count: int, moments: Moments | None, quiet: bool) -> Preview:
-    rehearsed = rehearsal.rehearse(rows.source, rows=count, moments=moments)
-    with counting("Rehearsing", 1 + len(rehearsed.factors), quiet) as step:
-        return rehearsal.preview(rehearsed, step)
-
-
-def _show(assumptions: Assumptions, fit: TableFit, seen: Preview | None, as_json: bool, quiet: bool) -> None:
-    sentences = advice(fit, assumptions.missing)
+def _show(found: Checked, as_json: bool, quiet: bool) -> None:
+    fit, seen, sentences = found.fit, found.preview, found.advice
     if as_json:
         answer_json(_values(fit, seen, sentences))
         return
@@ -127,7 +118,7 @@ def _show(assumptions: Assumptions, fit: TableFit, seen: Preview | None, as_json
         click.echo()
         click.echo(heading(f"[{WATERMARK}]  what would be chosen"))
         click.echo(price_sentence(seen))
-        show_table(["chance", "variable"], chosen_rows(seen), numbers=(0,))
+        show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))
         click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
 
@@ -154,6 +145,7 @@ def _rehearsed_values(seen: Preview) -> dict[str, Any]:
         "models": [one(*pair) for pair in zip(seen.models, seen.chances, strict=True)],
         "asked": [one(*pair) for pair in seen.asked],
         "inclusion": dict(zip(seen.terms, seen.inclusion, strict=True)),
+        "directions": {name: {"up": up, "down": down} for name, (up, down) in seen.directions.items()},
         "share_of_r2": seen.share,
         "best_by_bic": None if seen.best is None else {"variables": list(seen.best[0]), "r2": seen.best[1]},
         "curves": {

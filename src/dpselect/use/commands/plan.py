@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dpselect.assume.models.budget import exact_delta, exact_epsilon
-from dpselect.errors import AssumptionError
-from dpselect.rehearse.planning.outlook import Outlook, outlook_study
-from dpselect.rehearse.planning.plan import Plan, plan_study
-from dpselect.report.paper.figures import save_figure
-from dpselect.report.paper.plan_figure import outlook_figure, plan_figure
-from dpselect.use.interval_plan import ExpectedIntervals, expected_intervals
+from dpselect.assume.budget import exact_delta, plain, split_for_votes
+from dpselect.assume.study import Study
+from dpselect.errors import StudyError
+from dpselect.rehearse.planning.forecast import Forecast
+from dpselect.rehearse.planning.outlook import Outlook, percent
+from dpselect.rehearse.planning.plan import Plan
+from dpselect.report.plan_figure import outlook_figure, plan_figure, save_figure
+from dpselect.use.plan import ExpectedIntervals, plan, two_digits
 from dpselect.use.shell.files import require_apart, require_kind, require_writable
-from dpselect.use.shell.options import EPSILON, JSON, METHOD, QUIET, STUDY
-from dpselect.use.shell.outlook import show_outlook
-from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table
-from dpselect.use.statement.study import read_study
+from dpselect.use.shell.options import EPSILON, JSON, METHOD, PLACES, QUIET, study_and_data
+from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, together
 
 
 @click.command(
     "plan",
     epilog="""\b
 Example:
-  dpselect plan study.toml --rows 5000 --epsilon 1
-  dpselect plan study.toml --rows 5000 --epsilon 1 --r2 0.2 -o plan
-  dpselect plan study.toml --rows 5000 --epsilon 1 --method pcls --effects 10,5,0 --deviation 8""",
+  dpselect plan people.csv --study study.toml --rows 5000 --epsilon 1
+  dpselect plan people.csv --study study.toml --rows 5000 --epsilon 1 --r2 0.2 -o plan
+  dpselect plan people.csv --study study.toml --rows 5000 --epsilon 1 --method pcls --effects 10,5,0 --deviation 8""",
 )
-@STUDY
+@PLACES
 @click.option("--rows", type=click.IntRange(min=2), required=True, metavar="N", help="About how many rows there are.")
 @EPSILON
 @METHOD
@@ -51,80 +49,44 @@ Example:
 @click.option("-o", "--output", metavar="NAME", help="Also draw the curves: NAME.png and NAME.svg.")
 @JSON
 @QUIET
-def command(output: str | None, as_json: bool, quiet: bool, **given: Any) -> None:
-    """Say what a choice for STUDY with N rows would find and what not, in several supposed worlds. No row is read.
+def command(
+    places: tuple[str, ...],
+    study: str | None,
+    effects: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Estimate what a run with N rows would find, without reading the data; DATA may be left out.
 
     For votes: the share of R² that is kept, the smallest effect that is found, how long the intervals of the coefficients are, and
     what more rows or another epsilon would buy. For pcls and pcpl: the chance of the right model, and the best settings.
     """
+    study_file, _ = study_and_data(places, study)
+    stated = Study.read(study_file)
     target = Path(output).with_suffix("") if output is not None else None
     if target is not None:
         pictures = target.with_suffix(".png"), target.with_suffix(".svg")
         require_writable(*pictures)
-        require_apart(pictures, [(given["study"], "the study")])
+        require_apart(pictures, [(study_file, "the study")])
         for picture, mark in zip(pictures, (b"\x89PNG", b"<svg"), strict=True):
             require_kind(picture, mark, "a picture")
     with sharing("Planning", quiet or as_json) as progress:
-        found = _found(progress, **given)
-        lengths = _lengths(found, **given)
+        found = plan(stated, effects=_numbers(effects), progress=progress, **given)
+    outlook, lengths = found.found, found.intervals
     if target is not None:
         curves = None if lengths is None else (lengths.shown, lengths.by_epsilon, lengths.by_rows)
-        figure = outlook_figure(found, curves) if isinstance(found, Outlook) else plan_figure(found)
+        figure = outlook_figure(outlook, curves) if isinstance(outlook, Outlook) else plan_figure(outlook)
         save_figure(figure, target.parent, target.name)
     if as_json:
-        intervals = {"intervals": None if lengths is None else lengths.to_dict()} if isinstance(found, Outlook) else {}
-        answer_json(found.to_dict() | intervals)
+        answer_json(found.to_dict())
     elif quiet:
         click.echo(found.verdict)
-    elif isinstance(found, Outlook):
-        show_outlook(found, lengths, given["study"], read_study(given["study"]))
+    elif isinstance(outlook, Outlook):
+        show_outlook(outlook, lengths, study_file, stated)
     else:
-        _show(found)
-
-
-def _found(
-    progress: Callable[[float], None],
-    *,
-    study: str,
-    rows: int,
-    epsilon: str,
-    method: str,
-    r2: float | None,
-    choice_only: bool,
-    delta: str | None,
-    effects: str | None,
-    deviation: float | None,
-    wanted: float,
-) -> Plan | Outlook:
-    assumptions, price = read_study(study), float(exact_epsilon(epsilon))
-    if method == "votes" and effects is None and deviation is None:
-        return outlook_study(assumptions, rows=rows, epsilon=price, r2=r2, choice_only=choice_only, progress=progress)
-    if method == "votes" or r2 is not None or choice_only:
-        raise AssumptionError(
-            "--r2 and --choice-only are for votes, --effects and --deviation for pcls and pcpl: name the method, and leave the "
-            "others out."
-        )
-    assumptions.require_bounds(f"The method {method!r}")
-    return plan_study(
-        assumptions,
-        rows=rows,
-        epsilon=price,
-        effects=_numbers(effects),
-        deviation=deviation,
-        delta=float(exact_delta(delta or "1e-6", positive=True)),
-        wanted=wanted,
-        progress=progress,
-    )
-
-
-def _lengths(found: Plan | Outlook, **given: Any) -> ExpectedIntervals | None:
-    """The intervals that `analyze` would give; none where it would not run, or is not what is planned."""
-    if not isinstance(found, Outlook) or given["choice_only"]:
-        return None
-    slack = float(exact_delta(given["delta"] or "0"))
-    return expected_intervals(
-        read_study(given["study"]), rows=given["rows"], epsilon=found.epsilon, delta=slack, r2=given["r2"]
-    )
+        _show(outlook)
 
 
 def _numbers(text: str | None) -> list[float] | None:
@@ -133,9 +95,7 @@ def _numbers(text: str | None) -> list[float] | None:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise AssumptionError(
-            f"--effects is {text!r}; give numbers with commas between them, such as 10,5,0."
-        ) from None
+        raise StudyError(f"--effects is {text!r}; give numbers with commas between them, such as 10,5,0.") from None
 
 
 def _show(found: Plan) -> None:
@@ -158,3 +118,108 @@ def _show(found: Plan) -> None:
         ],
         numbers=(0, 1, 2, 3),
     )
+
+
+NEAR = 0.05
+"""Shares of epsilon that are the same for all that a plan can say."""
+
+
+def show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study_file: str, study: Study) -> None:
+    """The verdict, the worlds, what could be found, and what more rows or another epsilon would buy; `study` names the file."""
+    click.echo(heading(found.verdict))
+    if lengths is not None and (share := _unplanned(found, study)) is not None:
+        click.echo(
+            f"For this, write rows = {found.rows} at the top of {study_file}: as it stands, analyze would give the choice "
+            f"{share:.3g} of epsilon instead of {found.choice_epsilon:.3g}."
+        )
+    click.echo()
+    _show_worlds(found)
+    _show_smallest(found)
+    click.echo()
+    if lengths is not None:
+        _show_lengths(lengths, study)
+    _show_curves(found, lengths)
+    click.echo("R² kept here and the verdict's first number are the mean of the worlds with a *; what is said of one")
+    click.echo(f"variable supposes: {found.typical}.")
+    if study.person is not None:
+        click.echo(
+            "The rows of a person count here as if they had nothing in common: where they are alike, expect what fewer rows "
+            "would give."
+        )
+    if found.recommended != "votes":
+        click.echo(
+            f"In all worlds {found.recommended} keeps more: dpselect analyze {study_file} DATA --epsilon {found.epsilon:g} "
+            f"--method {found.recommended}"
+        )
+
+
+def _show_smallest(found: Outlook) -> None:
+    """What could be found, in the variables' own units."""
+    if found.smallest is None:
+        click.echo("No effect of a single variable, however large, is found with a chance of 80%.")
+    else:
+        click.echo(
+            "The smallest effect found with a chance of 80%: one standard deviation more of a variable moves the response by "
+            f"{found.smallest:.2g}\nstandard deviations of its noise. Supposing that stated bounds span four standard deviations, "
+            "that is:"
+        )
+        click.echo(pairs(together(found.units)))
+
+
+def _show_worlds(found: Outlook) -> None:
+    """Everything about the worlds of one R²; of several R² what is kept, side by side."""
+    kinds: dict[str, list[tuple[str, Forecast, bool]]] = {}
+    for words, each in found.worlds:
+        supposed, _, kind = words.partition(", ")
+        kinds.setdefault(kind, []).append((supposed, each, words in found.middle))
+    several = [supposed for supposed, *_ in next(iter(kinds.values()))]
+    if len(several) == 1:
+        show_table(
+            ["supposed world", "R² kept", "best terms found", "others taken", "exactly the best"],
+            [
+                [kind + " *" * star, *map(percent, (each.kept, each.found, each.others, each.right))]
+                for kind, ((_, each, star),) in kinds.items()
+            ],
+            numbers=(1, 2, 3, 4),
+        )
+    else:
+        show_table(
+            ["R² kept in a world of", *several],
+            [[kind, *(percent(each.kept) + " *" * star for _, each, star in row)] for kind, row in kinds.items()],
+            numbers=tuple(range(1, len(several) + 1)),
+        )
+    click.echo(f"Exactly the best model: a chance of {percent(found.chance)} in the mean of these worlds.")
+    click.echo()
+
+
+def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
+    """What more rows or another epsilon would buy."""
+    rows = [[f"{n:,}", percent(kept)] for n, kept in found.by_rows[-len(found.by_epsilon) :]]
+    prices = [[f"{epsilon:.3g}", percent(kept)] for epsilon, kept in found.by_epsilon]
+    head = ["rows", "R² kept", "epsilon", "R² kept"]
+    if lengths is not None:
+        head = ["rows", "R² kept", f"interval of {lengths.shown}", "epsilon", "R² kept", f"interval of {lengths.shown}"]
+        for table, points, curve in (
+            (rows, found.by_rows[-len(found.by_epsilon) :], lengths.by_rows),
+            (prices, found.by_epsilon, lengths.by_epsilon),
+        ):
+            known = {x: "not seen" if length is None else two_digits(length) for x, length in curve}
+            for row, (x, _) in zip(table, points, strict=True):
+                row.append(known.get(x, "\N{EN DASH}"))
+    show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
+
+
+def _unplanned(found: Outlook, study: Study) -> float | None:
+    """What `analyze` would give to the choice with the rows that the study states, if that is not what was planned."""
+    choice, rest = split_for_votes(rows=study.rows, columns=len(study.columns), epsilon=str(found.epsilon))
+    share = found.epsilon * choice / (choice + rest)
+    return None if abs(share - found.choice_epsilon) < NEAR * found.epsilon else share
+
+
+def _show_lengths(lengths: ExpectedIntervals, study: Study) -> None:
+    """Each slope's interval, in the variable's own units."""
+    click.echo("How long 95% intervals are expected to be, for one unit or a level against its reference")
+    slack = f" and delta {plain(exact_delta(lengths.delta))}" if lengths.noise == "gaussian" else ""
+    click.echo(f"(epsilon {lengths.epsilon:.3g}{slack} for the coefficients, {lengths.noise} noise):")
+    click.echo(pairs(together(lengths.words(study))))
+    click.echo()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import click
 
-from dpselect.gather.saved.sql import aggregate_query
+from dpselect.assume.study import Study
+from dpselect.gather.sql import aggregate_query
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
-from dpselect.use.shell.options import STUDY
-from dpselect.use.statement.study import read_study
+from dpselect.use.shell.options import PLACES, study_and_data
 
 
 @click.command(
     "sql",
     epilog="""\b
 Example:
-  dpselect sql study.toml --dialect postgres --table public.people -o query.sql
+  dpselect sql --study study.toml --dialect postgres --table public.people -o query.sql
   psql --csv -f query.sql > answer.csv
-  dpselect select study.toml --moments answer.csv --epsilon 1""",
+  dpselect select --study study.toml --moments answer.csv --epsilon 1""",
 )
-@STUDY
+@PLACES
 @click.option(
     "--dialect", type=click.Choice(["duckdb", "postgres", "spark"]), required=True, help="Whose SQL to write."
 )
@@ -27,17 +27,20 @@ Example:
     "--boolean", "booleans", multiple=True, metavar="COLUMN", help="A column of type boolean; may be repeated."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the query to a file instead of showing it.")
-def command(study: str, dialect: str, table: str, booleans: tuple[str, ...], output: str | None) -> None:
-    """Write one aggregate query for STUDY; its answer is one row of sums, and `--moments` of the other commands reads it.
+def command(
+    places: tuple[str, ...], study: str | None, dialect: str, table: str, booleans: tuple[str, ...], output: str | None
+) -> None:
+    """Write one aggregate query for a study; its answer is one row of sums, and `--moments` of the other commands reads it.
 
     No row leaves the database. The answer is private all the same: sums without noise, for the custodian's eyes only.
     """
-    query = aggregate_query(read_study(study), table, dialect, booleans=booleans)
+    study_file, _ = study_and_data(places, study)
+    query = aggregate_query(Study.read(study_file), table, dialect, booleans=booleans)
     if output is None:
         click.echo(query)
         return
     require_writable(output)
-    require_apart([output], [(study, "the study")])
+    require_apart([output], [(study_file, "the study")])
     require_kind(output, b"-- dpselect: exact sums", "a query of `dpselect sql`")
     write_text(output, query if query.endswith("\n") else query + "\n")
     click.echo(f"Wrote {output}. Its answer, as CSV, is for the custodian's eyes only.")

@@ -19,10 +19,10 @@ Example:
   dpselect studio                      # a new study, study.toml in this folder
   dpselect studio health.toml --port 8123 --no-browser""",
 )
-@click.argument("study", metavar="[STUDY]", type=click.Path(), default="study.toml")
+@click.argument("study_file", metavar="[STUDY]", type=click.Path(), default="study.toml")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen; a free port unless stated.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
-def command(study: str, port: int, no_browser: bool) -> None:
+def command(study_file: str, port: int, no_browser: bool) -> None:
     """State, plan, check, spend and read on a local page, for STUDY (study.toml unless stated).
 
     Serves this computer only, until Ctrl-C. The address that is printed holds a secret: give it to nobody.
@@ -43,4 +43,4 @@ def command(study: str, port: int, no_browser: bool) -> None:
                 start.write_text(PAGE.format(address), encoding="utf-8")
                 click.launch(str(start))
 
-        serve(study, port, tell)
+        serve(study_file, port, tell)

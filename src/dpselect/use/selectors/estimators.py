@@ -1,19 +1,117 @@
-"""Which estimators may vote: those of which every block gets a fresh copy, and which can fit a block at all.
+"""What a selector is given: tables, responses of one kind, and estimators that may vote.
 
-Both are asked before anything is charged, and no row is needed for either: an estimator is tried on a block that is made up.
+An estimator may vote if every block gets a fresh copy of it, and if it can fit a block at all. Both are asked before anything is
+charged, and no row is needed for either: it is tried on a block that is made up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from dpselect.errors import AssumptionError
+from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.minimize.estimator_votes import fit_unheard
+
+Result = TypeVar("Result")
+
+_REPEATED = (
+    "Input X contains NaN",
+    "Input y contains NaN",
+    "Input X contains infinity or a value too large for dtype('float64')",
+    "Input y contains infinity or a value too large for dtype('float64')",
+)
+"""What may be said again word for word."""
+
+_REPLACED = {
+    "inconsistent numbers of samples": "X and y have different numbers of rows; give one response a record.",
+    "Expected 2D array": "X must have two dimensions, one row a record. Reshape your data: array.reshape(-1, 1) is one column.",
+    "Complex data not supported": "Complex data not supported; give real numbers.",
+    "0 sample(s)": "The table has no rows, or 0 sample(s) as scikit-learn says; give at least one.",
+    # scikit-learn's own checks look for these words; between the brackets it says the number of rows.
+    "0 feature(s)": "Found 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
+    "y should be a 1d array": "y should be a 1d array; give one response a record.",
+    "Found array with dim": "X must have two dimensions; give one row a record.",
+    "the target y is None": "This selector requires y to be passed, but the target y is None; give one response a record.",
+}
+
+_SPARSE = "Sparse tables are not taken; give X.toarray()."
+_NO_NUMBER = "X and y cannot be read as tables of numbers: each argument must be a string or a real number."
+
+
+class WrongType(DataError, TypeError):
+    """A table or a cell of a kind that has no numbers: a `TypeError` too, as scikit-learn's users expect."""
+
+
+def quoting_nothing(ask: Callable[[], Result]) -> Result:
+    """The answer; or a `DataError` in words that are known beforehand, since scikit-learn prints arrays, cells and shapes.
+
+    NumPy would warn where a sum of cells, which is how scikit-learn asks whether all are finite, passes every double. Its
+    warnings are turned off for this thread alone, as those of Python could not be.
+
+    Tested: tests/claims/test_no_private_values.py
+    """
+    complaint: DataError
+    try:
+        with np.errstate(all="ignore"):
+            return ask()
+    except (DpselectError, NotFittedError):
+        raise
+    except TypeError as error:
+        complaint = WrongType(_SPARSE if "parse data was passed" in str(error) else _NO_NUMBER)
+    except Exception as error:  # a cell's own conversion may raise anything
+        complaint = DataError(_known(str(error)))
+    # Raised out here, where no other exception is being handled: not even __context__ remembers the cells.
+    raise complaint
+
+
+def _known(text: str) -> str:
+    for part in _REPEATED:
+        if part in text:
+            return f"{part}; correct the table."
+    for part, sentence in _REPLACED.items():
+        if part in text:
+            return sentence
+    if text.startswith("The feature names should match") or text.endswith("features as input."):
+        return text  # names and numbers of columns are public
+    return "X and y cannot be read as tables of numbers; give real numbers, one row a record."
+
+
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def cell_by_cell(y: Any) -> Any:
+    """A list as an array in which every cell is what it was; anything else has types of its own."""
+    return np.array(y, dtype=object) if isinstance(y, list | tuple) else y
+
+
+def one_kind(y: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as doubles, or text; a mixture is refused, as cells that are missing are."""
+    if y.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):  # a long double beyond every double would be told
+            return y.astype(np.float64)
+    if y.dtype.kind == "U":
+        return y
+    if y.dtype.kind != "O":
+        raise DataError("y must hold numbers or text, and its type is of neither; correct it.")
+    cells = y.tolist()
+    if all(isinstance(cell, NUMBERS) for cell in cells):
+        return np.array([_double(cell) for cell in cells])
+    if all(isinstance(cell, str) for cell in cells):
+        return y
+    raise DataError("y must hold numbers alone, or text alone; correct it.")
+
+
+def _double(cell: Any) -> float:
+    try:
+        return float(cell)
+    except OverflowError:
+        return float("inf")
+
 
 FEWEST_ROWS = 40
 """Rows of the made-up block, at least: enough for five folds with both labels in each."""
@@ -38,12 +136,12 @@ def check_fresh(estimator: Any) -> None:
     except Exception:
         remembers = fits = False
     if remembers:
-        raise AssumptionError(
+        raise StudyError(
             "The estimator, or a part of it, remembers what it was fitted on when it is cloned, as a frozen one does, and each "
             "block needs a fresh copy; give one that forgets, such as LogisticRegression()."
         )
     if not fits:
-        raise AssumptionError(
+        raise StudyError(
             "The estimator cannot be cloned and fitted; give one of scikit-learn's kind, such as LogisticRegression()."
         )
 
@@ -64,12 +162,12 @@ def check_fits(estimator: Any, rows: int, width: int, *, text: bool) -> None:
         if found.shape == (width,) and np.isfinite(found).all():
             return
     if failure is None:
-        raise AssumptionError(
+        raise StudyError(
             "The estimator finds something else than one coefficient a column in a block that was made up; give one whose "
             "coef_ has a number for each, such as LogisticRegression()."
         )
     kind = "text" if text else "numbers"
-    raise AssumptionError(
+    raise StudyError(
         f"The estimator fails on a block that was made up, with as many columns and a response of {kind} "
         f"({type(failure).__name__}); correct its parameters, or give one for such responses, such as LogisticRegression()."
     ) from failure

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from dpselect.use.shell.ledgers import Till, beside
-from dpselect.use.shell.sources import csv_form, label, source_of
+from dpselect.use.shell.options import LedgerOptions, ledger_place, study_and_data
+from dpselect.use.shell.sources import csv_form, label, ledger_beside, source_of
 
 Options = dict[str, Any]
-STUDY = "study = dpselect.read_assumptions({study!r})"
-_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "intervals": "plain", "scale": "response"}
+STUDY = "study = dpselect.Study.read({study_file!r})"
+_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": "gaussian"}
 
 
 def with_code(name: str, command: click.Command) -> click.Command:
@@ -37,6 +37,9 @@ def with_code(name: str, command: click.Command) -> click.Command:
 
 def python_code(name: str, options: Options) -> str:
     """The Python of a command with these options."""
+    if "places" in options:
+        study_file, data = study_and_data(options["places"], options["study"])
+        options = {**options, "study_file": study_file, "data": data}
     return "\n".join(["import dpselect", "", *_CODES[name](options)])
 
 
@@ -63,24 +66,23 @@ def _source(options: Options) -> str:
 
 
 def _ledger(options: Options) -> str:
-    """The ledger as the command would open it: as it is, or new with these totals."""
-    path = options["ledger"] or str(beside(options["study"]))
+    """The ledger as the command would open it: as it is, or new with what was stated, or with this price."""
+    path = options["ledger"] or str(ledger_beside(options["data"] or options["moments"] or ""))
     stated = options["total_epsilon"], options["total_delta"]
-    if Till(path).existing() is not None and stated == (None, None):
+    if LedgerOptions(path).existing() is not None and stated == (None, None):
         return _call("ledger = dpselect.Ledger", repr(path))
-    return _call(
-        "ledger = dpselect.Ledger", repr(path), epsilon=_number(stated[0] or "10"), delta=_number(stated[1] or "1e-5")
-    )
+    totals = stated[0] or options["epsilon"], stated[1] or options["delta"] or "0"
+    return _call("ledger = dpselect.Ledger", repr(path), epsilon=_number(totals[0]), delta=_number(totals[1]))
 
 
 def _choice(options: Options) -> dict[str, str | None]:
     """What decides the choice, where it is not the usual."""
-    said = {name: repr(options[name]) for name in ("method", "mechanism") if options[name] != _USUAL[name]}
+    stated = {name: repr(options[name]) for name in ("method", "mechanism") if options[name] != _USUAL[name]}
     if options["max_size"] is not None:
-        said["candidates"] = f"dpselect.Subsets(max_size={options['max_size']})"
+        stated["candidates"] = f"dpselect.Subsets(max_size={options['max_size']})"
     if options["penalty"] is not None:
-        said["penalty"] = _number(options["penalty"]) or ""
-    return {"epsilon": _number(options["epsilon"]), "delta": _number(options["delta"]), **said}
+        stated["penalty"] = _number(options["penalty"]) or ""
+    return {"epsilon": _number(options["epsilon"]), "delta": _number(options["delta"]), **stated}
 
 
 def _paid(options: Options) -> dict[str, str]:
@@ -88,11 +90,7 @@ def _paid(options: Options) -> dict[str, str]:
 
 
 def _select(options: Options) -> list[str]:
-    choice = _choice(options)
-    if options["tune"]:
-        choice.pop("method", None), choice.pop("delta", None)
-    name = "dpselect.select_tuned" if options["tune"] else "dpselect.select"
-    call = _call(f"selection = {name}", _source(options), "study", **choice, **_paid(options))
+    call = _call("selection = dpselect.select", _source(options), "study", **_choice(options), **_paid(options))
     lines = [STUDY.format(**options), _ledger(options), call, "print(selection)"]
     if options["output"] is not None:
         lines += [
@@ -103,16 +101,16 @@ def _select(options: Options) -> list[str]:
 
 
 def _analyze(options: Options) -> list[str]:
-    said: dict[str, str | None] = {
-        name: repr(options[name]) for name in ("level", "intervals", "scale") if options[name] != _USUAL[name]
+    stated: dict[str, str | None] = {
+        name: repr(options[name]) for name in ("level", "family") if options[name] != _USUAL[name]
     }
-    if options["tune"]:
-        said["tune"] = "True"
     if options["split"] is not None:
-        said["split"] = repr(tuple(options["split"].split(":", 1)))
-    call = _call("analysis = dpselect.analyze", _source(options), "study", **_choice(options), **said, **_paid(options))
+        stated["split"] = repr(tuple(options["split"].split(":", 1)))
+    call = _call(
+        "analysis = dpselect.analyze", _source(options), "study", **_choice(options), **stated, **_paid(options)
+    )
     report = _call(
-        "analysis.report",
+        "analysis.to_html",
         repr(options["output"]),
         title=repr(options["title"]) if options["title"] else None,
         board=None if options["board"] is None else repr(options["board"]),
@@ -128,78 +126,57 @@ def _analyze(options: Options) -> list[str]:
 
 
 def _plan(options: Options) -> list[str]:
-    if options["method"] == "votes":
-        call = _call(
-            "plan = dpselect.rehearse.outlook_study",
-            "study",
-            rows=str(options["rows"]),
-            epsilon=_number(options["epsilon"]),
-            r2=None if options["r2"] is None else str(options["r2"]),
-            choice_only="True" if options["choice_only"] else None,
-        )
-        lines = [STUDY.format(**options), call, "print(plan.verdict)"]
-        return lines if options["choice_only"] else [*lines, *_lengths(options)]
-    effects = options["effects"]
+    effects, usual = options["effects"], options["wanted"] == 0.8
     call = _call(
-        "plan = dpselect.rehearse.plan_study",
+        "plan = dpselect.plan",
         "study",
         rows=str(options["rows"]),
         epsilon=_number(options["epsilon"]),
         delta=_number(options["delta"]),
+        method=None if options["method"] == _USUAL["method"] else repr(options["method"]),
+        r2=None if options["r2"] is None else str(options["r2"]),
+        choice_only="True" if options["choice_only"] else None,
         effects=None if effects is None else f"[{', '.join(effects.split(','))}]",
         deviation=None if options["deviation"] is None else str(options["deviation"]),
-        wanted=str(options["wanted"]),
+        wanted=None if usual else str(options["wanted"]),
     )
-    return [STUDY.format(**options), call, "print(plan.verdict)"]
-
-
-def _lengths(options: Options) -> list[str]:
-    call = _call(
-        "lengths = expected_intervals",
-        "study",
-        rows=str(options["rows"]),
-        epsilon=_number(options["epsilon"]),
-        delta=_number(options["delta"]),
-        r2=None if options["r2"] is None else str(options["r2"]),
-    )
-    return [
-        "",
-        "from dpselect.use.interval_plan import expected_intervals",
-        "",
-        call,
-        "print(lengths and lengths.words(study))",
-    ]
+    return [STUDY.format(**options), call, "print(plan)"]
 
 
 def _check(options: Options) -> list[str]:
-    lines = [
-        "from dpselect.gather.table import table_cells",
-        "from dpselect.rehearse.check.fit import measure_fit",
-        "",
-        STUDY.format(**options),
-        f"fit = measure_fit(table_cells({_source(options)}, study), study)  # private: for the custodian's eyes only",
-        "for variable in fit.variables:",
-        "    print(variable.name, variable.below, variable.above, variable.missing)",
-    ]
-    return lines if options["epsilon"] is None else [*lines, "# what would be chosen is shown by the command alone"]
+    stated = {} if options["epsilon"] is None else _choice(options)
+    if options["run"] != "analyze":
+        stated["run"] = repr(options["run"])
+    if options["split"] is not None:
+        stated["split"] = repr(tuple(options["split"].split(":", 1)))
+    if options["models"]:
+        stated["models"] = repr(list(options["models"]))
+    call = _call("checked = dpselect.check", _source(options), "study", **stated)
+    lines = [STUDY.format(**options), f"{call}  # private: for the custodian's eyes only", "print(checked)"]
+    if options["output"] is not None:
+        lines += [f"with open({options['output']!r}, 'w', encoding='utf-8') as file:", "    file.write(checked.page())"]
+    return lines
 
 
 def _budget(options: Options) -> list[str]:
-    path = str(beside(options["file"])) if Path(options["file"]).suffix == ".toml" else options["file"]
+    path = ledger_place(options["file"])
     totals = {"epsilon": _number(options["epsilon"]), "delta": _number(options["delta"])} if options["opens"] else {}
-    lines = [_call("ledger = dpselect.Ledger", repr(path), **totals), "print(ledger.spent(), ledger.left())"]
-    return [*lines, "for record in ledger.records():", "    print(record)"]
+    lines = [_call("ledger = dpselect.Ledger", repr(path), **totals), "print(ledger.spent(), ledger.remaining())"]
+    return [*lines, "for record in ledger.entries():", "    print(record)"]
 
 
 def _verify(options: Options) -> list[str]:
-    ledger = "" if options["ledger"] is None else f", dpselect.Ledger({options['ledger']!r})"
+    ledger = None if options["ledger"] is None else repr(options["ledger"])
+    return [_call("verified = dpselect.verify", repr(options["report"]), ledger=ledger), "print(verified)"]
+
+
+def _resume(options: Options) -> list[str]:
+    path = options["ledger"] or ledger_place(options["place"])
     return [
-        "from dpselect.report.verify.verify import check_report",
-        "",
-        f"with open({options['report']!r}, encoding='utf-8') as file:",
-        f"    checks = check_report(file.read(){ledger})",
-        "for check in checks:",
-        "    print(check.holds, check.what, check.found)",
+        f"ledger = dpselect.Ledger({path!r})",
+        "for waiting in ledger.undelivered():",
+        "    print(waiting.time, waiting.text)",
+        "    ledger.delivered(waiting.id)",
     ]
 
 
@@ -212,12 +189,8 @@ def _sql(options: Options) -> list[str]:
 
 
 def _init(options: Options) -> list[str]:
-    return [
-        "from dpselect.gather.sources.open import read_schema",
-        "",
-        f"for column in read_schema({_source(options)}):",
-        "    print(column.name, column.kind)  # names and types: all that is read; the bounds are yours to state",
-    ]
+    stated = {name: None if options[name] is None else repr(options[name]) for name in ("response", "codebook")}
+    return [_call("dpselect.init", _source(options), repr(options["output"]), **stated)]
 
 
 _CODES: dict[str, Callable[[Options], list[str]]] = {
@@ -227,6 +200,7 @@ _CODES: dict[str, Callable[[Options], list[str]]] = {
     "select": _select,
     "analyze": _analyze,
     "budget": _budget,
+    "resume": _resume,
     "verify": _verify,
     "sql": _sql,
 }

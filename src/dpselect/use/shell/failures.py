@@ -1,25 +1,75 @@
-"""From whatever went wrong to one sentence and an exit code. Nothing here quotes a value that was read from rows."""
+"""From whatever went wrong, a signal too, to one sentence and an exit code. Nothing here quotes a value that was read from rows.
+
+A signal may end a command at any moment: before the commit nothing is spent, the commit is whole or not at all, and after it the
+release waits in the ledger. All that is done about a signal is to remove what is half written.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
 
-from dpselect.errors import BudgetExceeded, DpselectError, DpselectWarning, Interrupted, NotShown
-from dpselect.use.shell.delivery import silence
-from dpselect.use.shell.signals import came
-from dpselect.use.shell.terminal import tell, visible
+from dpselect.errors import BudgetExceeded, DpselectError, DpselectWarning, Interrupted, NotShown, ProblemFound
+from dpselect.use.shell.terminal import silence, tell, visible
 
-WRONG, REFUSED, OTHER = 2, 3, 1
+OTHER, WRONG, REFUSED, FOUND = 1, 2, 3, 4
+"""Exit codes: anything else; wrong usage or input, or not confirmed; not enough budget; a problem was found."""
 TRACEBACK = "DPSELECT_TRACEBACK"
 """Set this variable to 1 to see the traceback of an unforeseen error; it is for the custodian's eyes only."""
+
+
+STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class _State:
+    """Whether a signal has come. A library in between may make another error of it."""
+
+    came = False
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Every signal that asks to stop becomes a KeyboardInterrupt, so that what is half-written is removed.
+
+    A signal that was ignored when the program started (nohup, work in the background) stays ignored.
+    """
+    _State.came = False
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    try:
+        for number, handler in before.items():
+            if handler not in (signal.SIG_IGN, None):
+                signal.signal(number, _stop)
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    _State.came = True
+    raise KeyboardInterrupt
+
+
+def ignore_signals() -> None:
+    """For the last moments of the program, when all is done and an exit code is already settled."""
+    if threading.current_thread() is threading.main_thread():
+        for number in STOPPING:
+            signal.signal(number, signal.SIG_IGN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +82,7 @@ class Failure:
 
 def explain(problem: BaseException) -> Failure:
     """One sentence that says what to do, and the exit code."""
-    if came() and not isinstance(problem, DpselectError | KeyboardInterrupt | Interrupted):
+    if _State.came and not isinstance(problem, DpselectError | KeyboardInterrupt | Interrupted):
         return _stopped(problem)  # a library caught the signal and made an error of its own of it
     for kinds, failure in _EXPLANATIONS:
         if isinstance(problem, kinds):
@@ -96,13 +146,10 @@ def _unforeseen(problem: BaseException) -> Failure:
     )
 
 
-STOPPED = "Stopped. Nothing half-written was left; `dpselect budget` shows what was charged."
+STOPPED = "Stopped. Nothing is lost: what was paid for, if anything, waits in the ledger, and `dpselect resume` hands it over."
 
 _EXTRAS = {
-    "matplotlib": "paper",
-    "joblib": "paper",
-    "scipy": "paper",
-    "faraway": "paper",
+    "matplotlib": "figures",
     "sklearn": "sklearn",
     "duckdb": "duckdb",
     "psycopg": "postgres",
@@ -119,6 +166,7 @@ _EXPLANATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[Any], Fail
     ((KeyboardInterrupt, click.Abort), _stopped),
     ((click.UsageError,), _usage),
     ((click.ClickException,), lambda problem: Failure(WRONG, _sentence(problem.format_message()))),
+    ((ProblemFound,), lambda problem: Failure(FOUND, _sentence(str(problem)))),
     ((BudgetExceeded,), lambda problem: Failure(REFUSED, _sentence(str(problem)))),
     ((DpselectError,), lambda problem: Failure(WRONG, _sentence(str(problem)))),
     ((BrokenPipeError,), _broken_pipe),

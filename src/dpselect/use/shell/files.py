@@ -9,17 +9,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpselect.errors import DpselectError
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.report.board.board import board_page
+from dpselect.report.public.page import report_page
+from dpselect.use.shell.terminal import tell
 
-ROOM = 1 << 20
+REPORT_BYTES = 1 << 20
 """Bytes that must be free for a report; the largest is a few tens of thousands."""
 
-PAID = ".paid.json"
-"""How the names of drafts end: see `shell/paid.py`."""
-
-HEAD = 2048
+HEAD_BYTES = 2048
 """Bytes in which a file says of what kind it is."""
 
-LONGEST_NAME = 200
+MAX_NAME_BYTES = 200
 """Bytes of a file's name that leave room for the names of what is written beside it."""
 
 Place = str | os.PathLike[str]
@@ -48,27 +49,48 @@ def write_aside(path: Place, text: str) -> Path | None:
     return earlier
 
 
+def write_release(files: Sequence[tuple[Path, str]]) -> None:
+    """Write the files of a release. If that fails, the release still waits in the ledger, and the refusal says so."""
+    try:
+        for path, text in files:
+            earlier = write_aside(path, text)
+            if earlier is not None:
+                tell(f"The earlier {path} is kept as {earlier}.")
+    except DpselectError as problem:
+        raise DpselectError(f"{problem} {WAITS}") from None
+
+
+def report_files(page: Path, board: str | None = None) -> list[Path]:
+    """All that a report is written to."""
+    return [page, page.with_suffix(".json"), *([] if board is None else [Path(board)])]
+
+
+def write_report(analysis: AnalysisRecord, page: Path, board: str | None = None) -> None:
+    """Write the JSON file, the page and, if asked for, the page for a board."""
+    sheet = [] if board is None else [(Path(board), board_page(analysis))]
+    write_release([(page.with_suffix(".json"), analysis.to_json()), (page, report_page(analysis)), *sheet])
+
+
+WAITS = "What was paid for waits in the ledger: `dpselect resume` hands it over, and charges nothing."
+
+
 def require_writable(*paths: Place) -> None:
     """Refuse a place that cannot be written or has no room, before anything is charged."""
     for path in paths:
         target = Path(path)
-        if len(os.fsencode(target.name)) > LONGEST_NAME:
+        if len(os.fsencode(target.name)) > MAX_NAME_BYTES:
             raise DpselectError(f"The name {target.name[:20]!r}... is too long for a file: give a shorter one.")
-        if target.name.endswith((PAID, f"{PAID}.lock")):
-            raise DpselectError(
-                f"{str(target)!r} is a name for what an interrupted run has paid for: give one that does not end in {PAID}."
-            )
         if target.is_dir():
             raise DpselectError(f"{str(target)!r} is a folder; give the name of a file to write.")
         if target.exists() and not target.is_file():  # what root writes to /dev/null would take its place
             raise DpselectError(f"{str(target)!r} is no ordinary file; give the name of a file to write.")
-        if target.exists() and _begins(target, b"SQLite format 3"):
+        if target.exists() and begins_with(target, b"SQLite format 3"):
             raise DpselectError(f"{str(target)!r} is a database, perhaps a ledger: give another name.")
         if not target.parent.is_dir():
             raise DpselectError(f"The folder {str(target.parent)!r} does not exist; create it, or write elsewhere.")
         with _partial(target) as partial:
             with os.fdopen(_new(partial, 0o600), "wb") as file:
-                file.write(bytes(ROOM))
+                file.write(bytes(REPORT_BYTES))
 
 
 def require_apart(outputs: Sequence[Place], inputs: Iterable[tuple[Place, str]] = ()) -> None:
@@ -76,19 +98,20 @@ def require_apart(outputs: Sequence[Place], inputs: Iterable[tuple[Place, str]] 
 
     `inputs` are places, each with what it is; all that lies in a folder is part of it.
     """
-    taken = list(inputs)
+    occupied = list(inputs)
     for output in outputs:
-        for place, what in taken:
+        for place, what in occupied:
             if Path(os.path.realpath(place)) in Path(os.path.realpath(output)).parents:
                 raise DpselectError(
                     f"{str(output)!r} would lie in {str(place)!r}, which is {what}: write it elsewhere."
                 )
             if _is_of(Path(output), Path(place)):
                 raise DpselectError(f"{str(output)!r} is {what}, and would be written over: give another name.")
-        taken.append((output, "also the name of another file that is written"))
+        occupied.append((output, "also the name of another file that is written"))
 
 
-def _begins(path: Path, mark: bytes) -> bool:
+def begins_with(path: Path, mark: bytes) -> bool:
+    """Whether a file is there and begins so."""
     try:
         with path.open("rb") as file:
             return file.read(len(mark)) == mark
@@ -102,7 +125,7 @@ def require_kind(path: Place, mark: bytes, kind: str) -> None:
     if not target.exists():
         return
     with target.open("rb") as file:
-        head = file.read(HEAD)
+        head = file.read(HEAD_BYTES)
     if head and mark not in head:
         raise DpselectError(f"{str(target)!r} is there already and is not {kind}: give another name, or move it.")
 
@@ -150,7 +173,7 @@ def _kept(target: Path) -> Path | None:
     The name is taken first, by an empty file: two programs that move at the same time move to two names.
     """
     names = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
-    name = next(name for name in names if _taken(name))
+    name = next(name for name in names if _reserved(name))
     try:
         target.replace(name)
     except OSError as problem:
@@ -161,7 +184,7 @@ def _kept(target: Path) -> Path | None:
     return name
 
 
-def _taken(name: Path) -> bool:
+def _reserved(name: Path) -> bool:
     try:
         os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:

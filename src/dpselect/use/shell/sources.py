@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -14,20 +13,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 import click
 
-from dpselect.assume.study.assumptions import Assumptions
-from dpselect.assume.study.names import is_printable, shown
-from dpselect.errors import DataError
-from dpselect.gather.saved.answers import moments_from_answer
-from dpselect.gather.saved.moments_file import moments_files
+from dpselect.assume.study import Study
+from dpselect.errors import DataError, LedgerError
+from dpselect.gather.moments import Moments
+from dpselect.gather.rows import gather
+from dpselect.gather.saved import moments_files
 from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.excel import split_sheet
 from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
-from dpselect.gather.sources.open import ColumnType, open_stream, plain_form, read_schema
+from dpselect.gather.sources.open import open_stream, plain_form
 from dpselect.gather.sources.source import Csv, Database, parse_address
 from dpselect.gather.sources.stream import Progress, one_sentence
-from dpselect.gather.sources.text_form import guess_form, stated_form
-from dpselect.gather.sums.moments import Moments
-from dpselect.gather.table import gather_table
+from dpselect.gather.sources.text import guess_form, stated_form
+from dpselect.gather.sql import moments_from_answer
+from dpselect.use.order import Order, rows_beforehand
 from dpselect.use.shell.terminal import reading
 
 
@@ -48,18 +47,25 @@ class Rows:
             raise click.UsageError("Give DATA, or --moments with the answer to `dpselect sql`, and not both.")
         return cls(source, label(data) if data is not None else Path(answer).name, answer)
 
-    def check(self, assumptions: Assumptions) -> None:
+    def check(self, study: Study) -> None:
         """Refuse what cannot be opened, or lacks a column, before anything is asked, read or charged."""
         if self.answer is not None:
-            moments_from_answer(self.answer, assumptions)
+            moments_from_answer(self.answer, study)
             return
         if moments_files(self.source):
-            gather_table(self.source, assumptions)
+            gather(self.source, study)
             return
         if self.engine == "spark":
             return  # a session takes many seconds to start; it is opened once, for the rows
-        with open_stream(self.source, kinds_of(assumptions)) as stream:
-            check_schema(stream.schema, assumptions)
+        with open_stream(self.source, kinds_of(study)) as stream:
+            check_schema(stream.schema, study)
+
+    def count(self, order: Order) -> int | None:
+        """The number of rows, where an order's method has to know it; what is wrong with the table's head is refused on the way."""
+        study, method = order.study, order.method
+        if study.rows is not None or study.person is not None or method is None or not method.rule.counts_rows:
+            self.check(study)
+        return rows_beforehand(self.table(study), order)
 
     @property
     def engine(self) -> str:
@@ -96,21 +102,19 @@ class Rows:
         if self.answer is not None or moments_files(self.source) or self.engine == "spark":
             raise DataError("A check looks at the rows one by one: give a file, DuckDB or PostgreSQL as DATA.")
 
-    def table(self, assumptions: Assumptions) -> Any:
+    def table(self, study: Study) -> Any:
         """What `gather` takes: the source, or the moments in an answer."""
-        return self.source if self.answer is None else moments_from_answer(self.answer, assumptions)
+        return self.source if self.answer is None else moments_from_answer(self.answer, study)
 
-    def reading(
-        self, assumptions: Assumptions, quiet: bool
-    ) -> AbstractContextManager[Callable[[Progress], None] | None]:
+    def reading(self, study: Study, quiet: bool) -> AbstractContextManager[Callable[[Progress], None] | None]:
         """A word on a terminal about how far the reading is; the number of rows is told only where it is public."""
-        counts = assumptions.neighbors == "replace-one" and assumptions.person is None
+        counts = study.neighbors == "replace-one" and study.person is None
         return reading(f"Reading {self.label}", quiet, counts=counts)
 
-    def moments(self, assumptions: Assumptions, quiet: bool) -> Moments:
+    def moments(self, study: Study, quiet: bool) -> Moments:
         """Gather moments alone."""
-        with self.reading(assumptions, quiet) as progress:
-            return gather_table(self.table(assumptions), assumptions, progress)
+        with self.reading(study, quiet) as progress:
+            return gather(self.table(study), study, progress=progress)
 
 
 def _without_password(database: Database) -> list[Any]:
@@ -163,33 +167,26 @@ def guessed_form(data: str, form: dict[str, str]) -> dict[str, str]:
     return found if found or known else {"delimiter": seems.delimiter}
 
 
-def named_columns(source: Any) -> list[ColumnType]:
-    """The columns of a source that have a name."""
-    return named_and_unnamed(source)[0]
-
-
-def named_and_unnamed(source: Any) -> tuple[list[ColumnType], list[int]]:
-    """The columns that have a name, and the places of those that have none.
-
-    A name that two columns share is refused, for no study could tell them apart; so is one that no study may have: names come
-    from files, and may hold anything.
-    """
-    listed = read_schema(source)
-    for place, column in enumerate(listed, 1):
-        if column.name.strip() and not is_printable(column.name):
-            raise DataError(
-                f"The name of column {place}, {shown(column.name)}, holds characters that cannot be printed: rename it."
-            )
-    columns = [column for column in listed if column.name.strip()]
-    for name, times in Counter(column.name for column in columns).items():
-        if times > 1:
-            raise DataError(f"Two columns are named {shown(name)}: rename one of them in the table.")
-    return columns, [place for place, column in enumerate(listed, 1) if not column.name.strip()]
-
-
 def label(data: str) -> str:
     """What the ledger calls the data: a file's or a table's name; never a folder, a host or a password."""
     database = parse_address(data)
     if database is None:
         return Path(data).name
     return database.table or f"query of {database.engine}"
+
+
+def ledger_beside(data: str) -> Path:
+    """Where the ledger of some data stands: people.csv has people.budget.db beside it, a table one of its name in this folder."""
+    database = parse_address(data)
+    if database is not None:
+        name = database.table or (Path(database.path).stem if database.path else "")
+        if not name:
+            raise LedgerError("A query has no name of its own: name its ledger with --ledger.")
+        return Path(f"{name}.budget.db")
+    if not data:
+        raise click.UsageError("Give DATA, or name the ledger with --ledger.")
+    path = Path(split_sheet(data)[0])
+    if path.name.endswith(COMPRESSIONS):
+        path = path.with_suffix("")
+    stem = path.stem.replace("*", "").replace("?", "").strip("-_. ") or path.absolute().parent.name
+    return path.with_name(f"{stem}.budget.db")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from dpselect.assume.study.canonical import readable_json
+from dpselect.assume.records import readable_json
+from dpselect.errors import NotShown
 
 if TYPE_CHECKING:
     from dpselect.gather.sources.stream import Progress as Reading
@@ -34,6 +36,33 @@ def tell(message: str) -> None:
     """A remark that is no part of the answer; where stderr was closed, it is for nobody."""
     if sys.stderr is not None:
         click.echo(message, err=True)
+
+
+def show_answer(show: Callable[[], None], otherwise: str) -> None:
+    """Show an answer to the last letter; where nobody can see it, `NotShown` says what becomes of it."""
+    try:
+        _flushed()  # an output that was closed is found here, whatever click's version makes of it
+        show()
+        _flushed()
+    except (OSError, ValueError, SystemExit):  # rich makes a SystemExit of a broken pipe
+        silence()
+        raise NotShown(f"The answer could not be shown. {otherwise}") from None
+
+
+def _flushed() -> None:
+    if sys.stdout is None:
+        raise ValueError("There is no standard output.")
+    sys.stdout.flush()
+
+
+def silence() -> None:
+    """Let what Python would flush at its end go nowhere instead of failing once more."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
+    except OSError:
+        pass
 
 
 def answer_json(values: Any) -> None:

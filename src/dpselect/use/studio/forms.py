@@ -1,14 +1,23 @@
-"""Public. What a browser sends with a form, read by hand: two formats, bounded sizes, no file kept on the disk."""
+"""Public. What a browser sends with a form, and a study as a form: what was typed, and where it is wrong."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from email.parser import BytesParser
 from email.policy import HTTP
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from dpselect.errors import DataError
+from dpselect.assume.study import Study
+from dpselect.assume.study_file import OPEN
+from dpselect.assume.variables import variable_from_dict
+from dpselect.errors import DataError, StudyError
+from dpselect.gather.sources.open import ColumnType
 
 Form = dict[str, str]
 
@@ -68,3 +77,223 @@ def _parts(kind: str, body: bytes) -> Form:
             except UnicodeDecodeError:
                 raise DataError("This file is not text: give the JSON or the HTML file of a report.") from None
     return form
+
+
+Problems = dict[str, str]
+Values = dict[str, Any]
+WORDS = ("label", "unit", "reason")
+USES = ("predictor", "response", "none")
+SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing", "rows")
+COUNTS = ("max_rows_per_person", "rows")
+KINDS = {"number": "number", "boolean": "number", "text": "text"}
+EMPTY = "Left open: state it without looking at the rows."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Public. One variable as it stands in the form: all text, as it was typed."""
+
+    name: str
+    kind: str
+    use: str = "none"
+    lower: str = ""
+    upper: str = ""
+    categories: str = ""
+    label: str = ""
+    unit: str = ""
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether a column of this type can be a variable at all."""
+        return self.kind in ("number", "text")
+
+
+def entries_of_study(values: Values, columns: Iterable[ColumnType]) -> list[Entry]:
+    """The form of a study and a table: each variable of either once, the table's order first."""
+    kinds = {column.name: column for column in columns}
+    stated = {str(each.get("name")): each for each in values.get("predictors", [])}
+    response = values.get("response", {})
+    stated[str(response.get("name"))] = response
+    names = [*kinds, *(name for name in stated if name not in kinds and name not in (OPEN, "None"))]
+    unused = "none" if stated.keys() & kinds.keys() else "predictor"  # a table seen for the first time: all may compete
+    return [
+        _entry(name, kinds.get(name), stated.get(name), "response" if name == response.get("name") else unused)
+        for name in names
+        if name != values.get("person")
+    ]
+
+
+def _entry(name: str, column: ColumnType | None, stated: Values | None, use: str) -> Entry:
+    kind = None if column is None else KINDS.get(column.kind, column.type)
+    if stated is None:
+        assert column is not None
+        codes = "\n".join(str(code) for code, _ in column.categories)
+        found = Entry(name=name, kind=kind or "text", use=use, label=column.label, categories=codes)
+        return found if found.usable else replace(found, use="none")
+    categories = [each for each in stated.get("categories", []) if each != OPEN]
+    texts = {key: _text(stated.get(key)) for key in ("lower", "upper", *WORDS)}
+    known = kind or ("text" if categories and isinstance(categories[0], str) else "number")
+    place = "response" if use == "response" else "predictor"
+    return Entry(name=name, kind=known, use=place, categories="\n".join(map(str, categories)), **texts)
+
+
+def _text(value: Any) -> str:
+    if value is None or value == OPEN:
+        return ""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def entries_of_form(form: Form) -> list[Entry]:
+    """What was sent: fields are numbered, and the hidden names say whose they are."""
+    entries = []
+    places = sorted(int(key[5:]) for key in form if key.startswith("name.") and key[5:].isdecimal())
+    for place in places:
+        sent = {key: form.get(f"{key}.{place}", "").strip() for key in ("lower", "upper", "categories", "use", *WORDS)}
+        use = sent.pop("use")
+        kind = form.get(f"kind.{place}", "number")
+        entries.append(Entry(name=form[f"name.{place}"], kind=kind, use=use if use in USES else "none", **sent))
+    return entries
+
+
+def values_of_entries(
+    entries: list[Entry], before: Values, columns: Iterable[ColumnType] = ()
+) -> tuple[Values, Problems]:
+    """The study that the form states, on top of what its file says besides; and what is wrong, field by field."""
+    books = {column.name: _code_book(column) for column in columns}
+    problems: Problems = {}
+    made: dict[str, list[Values]] = {use: [] for use in USES}
+    for place, entry in enumerate(entries):
+        if entry.use != "none":
+            made[entry.use].append(
+                _variable(entry, place, books.get(entry.name, {}) | _before(before, entry.name), problems)
+            )
+    responses = [place for place, entry in enumerate(entries) if entry.use == "response"]
+    if len(responses) != 1:
+        said = "Choose one variable to be explained" + ("; here is a second one." if responses else ".")
+        problems[f"use.{responses[-1] if responses else 0}"] = said
+    values = {**before, "response": made["response"][-1] if responses else {}, "predictors": made["predictor"]}
+    if not problems:
+        _check(values, problems)
+    return values, problems
+
+
+def _code_book(column: ColumnType) -> Values:
+    """What a file of Stata, SPSS or SAS says of a column's codes, rows apart."""
+    codes, labels = [code for code, _ in column.categories], [label for _, label in column.categories]
+    return {"categories": codes, "category_labels": labels} if codes else {}
+
+
+def _before(values: Values, name: str) -> Values:
+    listed = [values.get("response", {}), *values.get("predictors", [])]
+    return next((each for each in listed if each.get("name") == name), {})
+
+
+def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> Values:
+    """One variable's table; what its file says besides, such as a reference, stays."""
+    values: Values = {"name": entry.name, **{key: getattr(entry, key) for key in WORDS if getattr(entry, key)}}
+    if not (entry.categories or entry.lower or entry.upper):
+        values["kind"] = "number"
+    if entry.categories:
+        values["categories"] = _categories(entry)
+        if values["categories"] == before.get("categories") and "category_labels" in before:
+            values["category_labels"] = before["category_labels"]
+        if entry.use == "response":
+            values["kind"] = "binary"
+        elif before.get("kind") == "binary" and len(values["categories"]) == 2:
+            values["kind"] = "binary"
+        elif before.get("reference") in values["categories"]:
+            values["reference"] = before["reference"]
+    elif entry.kind == "text":
+        problems[f"categories.{place}"] = EMPTY
+    for side in ("lower", "upper"):
+        text = getattr(entry, side)
+        if text:
+            try:
+                values[side] = float(text)
+            except ValueError:
+                problems[f"{side}.{place}"] = f"{text!r} is not a number; write it like 1250.5, without separators."
+    if not any(key.endswith(f".{place}") for key in problems):
+        try:
+            variable_from_dict(values)
+        except StudyError as problem:
+            usual = "categories" if entry.categories else "upper"
+            where = next((what for what in WORDS if str(problem).startswith(f"The {what} of")), usual)
+            problems[f"{where}.{place}"] = str(problem)
+    return values
+
+
+def _categories(entry: Entry) -> list[str | int]:
+    """One level a line, or with commas where there is one line; whole numbers where the column holds numbers."""
+    parts = entry.categories.splitlines() if "\n" in entry.categories else entry.categories.split(",")
+    texts = [part.strip() for part in parts if part.strip()]
+    if entry.kind == "number":
+        try:
+            return [int(text) for text in texts]
+        except ValueError:
+            pass
+    return list(texts)
+
+
+def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
+    """Persons, neighbours and missing cells on top of what the study says."""
+    problems: Problems = {}
+    values = {key: value for key, value in before.items() if key not in SETTINGS}
+    values["neighbors"], values["missing"] = form.get("neighbors", ""), form.get("missing", "")
+    person = form.get("person", "")
+    if person:
+        values["person"] = person
+    for name in COUNTS:
+        text = form.get(name, "").replace(",", "").strip()
+        if text.isdecimal() and len(text) < 20:
+            values[name] = int(text)
+        elif text:
+            problems[name] = f"{form[name]!r} is not a whole number, such as 5."
+    if not problems:
+        _check(values, problems, "max_rows_per_person" if person else "form")
+    return values, problems
+
+
+def _check(values: Values, problems: Problems, where: str = "form") -> None:
+    try:
+        Study.from_dict(values)
+    except StudyError as problem:
+        problems[where] = str(problem)
+
+
+def study_values(study_file: Path) -> dict[str, Any]:
+    """The study file as plain values, whether or not it is complete; empty if there is none.
+
+    A radius that is no more than the default is left out, so that it follows the response's bounds when they change.
+    """
+    if not study_file.exists():
+        return {}
+    try:
+        values = tomllib.loads(study_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        Study.read(study_file)  # says what is wrong with it
+        raise
+    if "formula" in values:
+        values = Study.read(str(study_file)).to_dict()
+    response = values.get("response", {})
+    bounds = [response.get(side) for side in ("lower", "upper")]
+    if all(isinstance(bound, int | float) for bound in bounds) and values.get("radius") == (bounds[1] - bounds[0]) / 2:
+        del values["radius"]
+    return values
+
+
+def stated(study_file: Path) -> Study:
+    """The study, complete; or one sentence about what is open."""
+    if not study_file.exists():
+        raise StudyError("There is no study yet: state where the rows are, then the variables.")
+    return Study.read(str(study_file))
+
+
+def save_study(values: dict[str, Any], study_file: Path) -> None:
+    """Write the study file that the commands read."""
+    Study.from_dict(values).write(study_file)
+
+
+def holds_already(values: dict[str, Any], study_file: Path) -> bool:
+    """Whether the study file says just this: the same form was sent twice."""
+    return study_file.exists() and Study.from_dict(values).to_dict() == stated(study_file).to_dict()

@@ -14,11 +14,10 @@ import anyio
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
-from dpselect.assume.models.budget import plain
+from dpselect.assume.budget import plain
 from dpselect.report.public.page import environment
 from dpselect.use.studio.forms import Form
-from dpselect.use.studio.guard import POLICY
-from dpselect.use.studio.papers import ledger_line
+from dpselect.use.studio.reports import ledger_line
 from dpselect.use.studio.session import Job, Session
 
 if TYPE_CHECKING:
@@ -35,6 +34,10 @@ SCREENS = {
     "verify": "Verify",
 }
 """The screens in the order of a study, by the last part of their address."""
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 
 BEAT = 3.0
 """Seconds between two looks at the work: what a page shows of it comes on this beat, whatever the rows are like."""
@@ -104,9 +107,9 @@ def _render(request: Request, screen: str, values: dict[str, Any]) -> str:
     common = {
         "screens": SCREENS,
         "form_token": request.app.state.form_token,
-        "study": session.study.name,
+        "study": session.study_file.name,
         "source": session.source.label if session.source else "",
-        "ledger": ledger_line(session.study),
+        "ledger": ledger_line(session.source),
         "waits": session.waiting is not None,
         "busy": session.busy,
         "problems": {},

@@ -5,13 +5,11 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.errors import AssumptionError, DpselectError
+from dpselect.errors import DpselectError, StudyError
 from dpselect.use.shell.failures import explain
+from dpselect.use.studio.forms import Problems, stated
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of, whole_page
-from dpselect.use.studio.papers import ledger_facts, open_ledger
-from dpselect.use.studio.statement import Problems
-from dpselect.use.studio.study import stated
-from dpselect.use.studio.work import check_page, plan_facts
+from dpselect.use.studio.reports import check_page, ledger_facts, open_ledger, plan_facts
 
 BACK = '<main>\n<p class="note"><a href="check">Back to the studio</a></p>'
 
@@ -33,10 +31,10 @@ def make_plan(request: Request) -> Response:
     if not (rows.isdecimal() and len(rows) <= 10 and 2 <= int(rows) <= 2**32):
         problems["rows"] = "State about how many rows there are: a whole number from 2 on, such as 5000."
     try:
-        assumptions = stated(session.study)
+        study = stated(session.study_file)
         if not problems:
-            session.plan = plan_facts(assumptions, int(rows), sent.get("epsilon", ""), sent.get("r_squared", ""))
-    except (AssumptionError, ValueError) as problem:
+            session.plan = plan_facts(study, int(rows), sent.get("epsilon", ""), sent.get("r_squared", ""))
+    except (StudyError, ValueError) as problem:
         sentence = explain(problem).sentence if isinstance(problem, DpselectError) else "State a number, such as 0.3."
         problems["epsilon" if "epsilon" in sentence else "r_squared" if "R²" in sentence else "form"] = sentence
     if problems:
@@ -64,7 +62,7 @@ def make_check(request: Request) -> Response:
     try:
         if session.source is None:
             raise DpselectError("State where the rows are first, on the page Study.")
-        session.check = check_page(stated(session.study), session.source, sent.get("epsilon", "").strip(), "1e-6")
+        session.check = check_page(stated(session.study_file), session.source, sent.get("epsilon", "").strip(), "1e-6")
         session.looked = True
     except Exception as problem:
         sentence = explain(problem).sentence
@@ -88,17 +86,20 @@ def close_check(request: Request) -> Response:
 def show_budget(request: Request) -> Response:
     """What was spent, when and on what."""
     session = session_of(request)
-    draft, facts = session.kept("budget"), ledger_facts(session.study)
+    draft, facts = session.kept("budget"), ledger_facts(session.study_file, session.source)
     typed = {"epsilon": "3", "delta": "1e-5", **draft.form}
-    alone = facts.alone if facts and not session.busy else ()
-    return answer(request, "budget", problems=draft.problems, typed=typed, facts=facts, alone=alone)
+    waiting = facts.waiting if facts and not session.busy else ()
+    ready = session.source is not None
+    return answer(request, "budget", problems=draft.problems, typed=typed, facts=facts, waiting=waiting, ready=ready)
 
 
 def open_budget(request: Request) -> Response:
     """State the totals, once."""
     session, sent = session_of(request), form_of(request)
     try:
-        open_ledger(session.study, sent.get("epsilon", "").strip(), sent.get("delta", "").strip())
+        if session.source is None:
+            raise DpselectError("State where the rows are first, on the page Study.")
+        open_ledger(session.source, sent.get("epsilon", "").strip(), sent.get("delta", "").strip())
     except DpselectError as problem:
         sentence = explain(problem).sentence
         session.keep("budget", sent, {"delta" if sentence.startswith("delta") else "epsilon": sentence})

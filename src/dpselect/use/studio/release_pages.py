@@ -9,11 +9,17 @@ from starlette.responses import Response
 
 from dpselect.errors import BudgetExceeded, DpselectError
 from dpselect.use.shell.failures import explain
+from dpselect.use.studio.forms import stated
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
-from dpselect.use.studio.papers import (
-    Order,
+from dpselect.use.studio.reports import (
+    ReportPlan,
+    check_text,
+    consequences,
+    hand_over_waiting,
     ledger_facts,
-    past_order,
+    past_report,
+    plan_report,
+    release,
     report_facts,
     report_files,
     report_text,
@@ -22,8 +28,6 @@ from dpselect.use.studio.papers import (
     same_python,
 )
 from dpselect.use.studio.session import Job, Verified
-from dpselect.use.studio.study import stated
-from dpselect.use.studio.work import consequences, place_order, release, verify_text
 
 USED = "This confirmation was used or withdrawn before; nothing more was charged."
 OTHER = "The study was changed since this release was asked for; nothing was charged. Ask for its price again."
@@ -32,15 +36,15 @@ OTHER = "The study was changed since this release was asked for; nothing was cha
 def show_release(request: Request) -> Response:
     """The form for a release, and the reports so far."""
     session = session_of(request)
-    draft, facts = session.kept("release"), ledger_facts(session.study)
+    draft, facts = session.kept("release"), ledger_facts(session.study_file, session.source)
     return answer(
         request,
         "release",
         problems=draft.problems,
         typed={"epsilon": "1", "delta": "1e-6", "title": "", "what": "both", **draft.form},
         facts=facts,
-        alone=facts.alone if facts and not session.busy else (),
-        reports=reports(session.study),
+        waiting=facts.waiting if facts and not session.busy else (),
+        reports=reports(session.study_file),
     )
 
 
@@ -52,7 +56,7 @@ def ask(request: Request) -> Response:
             raise DpselectError("State where the rows are first, on the page Study.")
         if session.busy:
             raise DpselectError("A release is under way; wait for it to end.")
-        session.ask(place_order(session.study, session.source, {key: text.strip() for key, text in sent.items()}))
+        session.ask(plan_report(session.study_file, session.source, {key: text.strip() for key, text in sent.items()}))
     except DpselectError as problem:
         sentence = explain(problem).sentence
         where = next((each for each in ("delta", "epsilon") if sentence.startswith(each)), "what")
@@ -89,7 +93,7 @@ def confirm(request: Request) -> Response:
         if not _equal(sent.get("amount", "").strip(), waiting.order.budget.epsilon):
             session.keep("confirm", sent, {"amount": "This is not the amount above; type it in to agree to it."})
             return go_to("confirm")
-        if stated(session.study).hash != waiting.order.assumptions.hash:
+        if stated(session.study_file).hash != waiting.order.study.hash:
             session.withdraw()
             session.keep("release", {}, {"form": OTHER})
             return go_to("release")
@@ -99,7 +103,7 @@ def confirm(request: Request) -> Response:
     return go_to("release")
 
 
-def _begin(order: Order) -> Job:
+def _begin(order: ReportPlan) -> Job:
     return Job(lambda tell: release(order, tell))
 
 
@@ -116,6 +120,19 @@ def withdraw(request: Request) -> Response:
     return go_to("release")
 
 
+def hand_over(request: Request) -> Response:
+    """Write what was paid for and did not arrive; nothing is charged."""
+    session = session_of(request)
+    source = session.source
+    if source is not None and not session.busy:
+        session.job = Job(lambda tell: hand_over_waiting(session.study_file, source, tell))
+        session.job.ended.wait()
+        if session.job.problem:
+            session.keep("release", {}, {"form": session.job.problem})
+        session.job = None
+    return go_to("release")
+
+
 def show_progress(request: Request) -> Response:
     """The release that is under way, or how it ended; looking again starts nothing."""
     session = session_of(request)
@@ -127,15 +144,15 @@ def show_progress(request: Request) -> Response:
 def show_report(request: Request) -> Response:
     """What was released, and how to do the same without the studio."""
     session, number = session_of(request), request.path_params["number"]
-    facts = report_facts(session.study, number)
+    facts = report_facts(session.study_file, number)
     recent = session.order if session.order and session.order.number == number else None
-    order = recent or past_order(session.study, number, session.source)
+    order = recent or past_report(session.study_file, number, session.source)
     return answer(
         request,
         "report",
         facts=facts,
         number=number,
-        files=[path.name for path in report_files(session.study, number)],
+        files=[path.name for path in report_files(session.study_file, number)],
         command=same_command(order),
         python=same_python(order),
     )
@@ -143,15 +160,15 @@ def show_report(request: Request) -> Response:
 
 def show_page(request: Request) -> Response:
     """The public page as it lies on the disk."""
-    return whole_page(report_text(session_of(request).study, request.path_params["number"], page=True))
+    return whole_page(report_text(session_of(request).study_file, request.path_params["number"], page=True))
 
 
 def show_json(request: Request) -> Response:
     """The JSON file as it lies on the disk."""
     session, number = session_of(request), request.path_params["number"]
-    name = report_files(session.study, number)[1].name.encode("ascii", "replace").decode().replace('"', "_")
+    name = report_files(session.study_file, number)[1].name.encode("ascii", "replace").decode().replace('"', "_")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(report_text(session.study, number), media_type="application/json", headers=headers)
+    return Response(report_text(session.study_file, number), media_type="application/json", headers=headers)
 
 
 def show_verify(request: Request) -> Response:
@@ -166,11 +183,11 @@ def verify(request: Request) -> Response:
     session, sent = session_of(request), form_of(request)
     number = sent.get("number", "")
     try:
-        text = report_text(session.study, int(number), page=True) if number.isdecimal() else sent.get("report", "")
+        text = report_text(session.study_file, int(number), page=True) if number.isdecimal() else sent.get("report", "")
         if not text.strip():
             raise DpselectError("Choose a report first: its HTML page or its JSON file.")
         name = f"Report {number}" if number else "The report"
-        session.verified = Verified(name, tuple(verify_text(text, session.study)))
+        session.verified = Verified(name, check_text(text, session.source))
     except Exception as problem:
         session.verified = Verified(problem=explain(problem).sentence)
     return go_to("verify")

@@ -12,19 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpselect.errors import DpselectError
-from dpselect.report.verify.answers import Check
+from dpselect.release.checks import Check
 from dpselect.use.shell.failures import explain
-from dpselect.use.studio.forms import Form
-from dpselect.use.studio.papers import Order, Source
-from dpselect.use.studio.statement import Problems
-from dpselect.use.studio.work import PlanFacts, Tell
+from dpselect.use.studio.forms import Form, Problems
+from dpselect.use.studio.reports import PlanFacts, ReportPlan, Source, Tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
     """Public. A release that was asked for and waits for its amount to be typed in. Its nonce is good for one use."""
 
-    order: Order
+    order: ReportPlan
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(16), repr=False)
 
 
@@ -68,15 +66,15 @@ class Job:
 class Session:
     """One custodian, one study, one release at a time."""
 
-    def __init__(self, study: Path) -> None:
-        self.study = study
+    def __init__(self, study_file: Path) -> None:
+        self.study_file = study_file
         self.source: Source | None = None
         self.plan: PlanFacts | None = None
         self.check: str | None = None  # the custodian's page, kept in memory until it is closed
         self.looked = False
         self.verified = Verified()
         self.job: Job | None = None
-        self.order: Order | None = None  # what the job releases
+        self.order: ReportPlan | None = None  # what the job releases
         self._waiting: Confirmation | None = None
         self._used = ""  # the nonce of the release that is under way or has ended
         self._drafts: dict[str, Draft] = {}
@@ -95,7 +93,7 @@ class Session:
         """The release that waits for its confirmation, if one does."""
         return self._waiting
 
-    def ask(self, order: Order) -> None:
+    def ask(self, order: ReportPlan) -> None:
         """Put a release before the custodian; one that waited before is forgotten."""
         with self._lock:
             self._waiting = Confirmation(order=order)
@@ -105,7 +103,7 @@ class Session:
         with self._lock:
             self._waiting = None
 
-    def start(self, nonce: str, begin: Callable[[Order], Job]) -> bool:
+    def start(self, nonce: str, begin: Callable[[ReportPlan], Job]) -> bool:
         """Use a confirmation up and begin its work; False if it is unknown or used, or while something is under way.
 
         This is the one place where a release begins. The nonce is taken and the job put down under one lock, so of any

@@ -9,16 +9,18 @@ from starlette.responses import Response
 
 from dpselect.errors import DpselectError
 from dpselect.use.shell.failures import explain
-from dpselect.use.studio.pages import answer, form_of, go_to, session_of
-from dpselect.use.studio.session import Session
-from dpselect.use.studio.statement import (
+from dpselect.use.studio.forms import (
     entries_of_form,
     entries_of_study,
+    holds_already,
+    save_study,
+    study_values,
     values_of_entries,
     values_of_settings,
 )
-from dpselect.use.studio.study import holds_already, save_study, study_values
-from dpselect.use.studio.work import open_source
+from dpselect.use.studio.pages import answer, form_of, go_to, session_of
+from dpselect.use.studio.reports import open_source
+from dpselect.use.studio.session import Session
 
 CHANGED = "The study was changed elsewhere since this page was opened. What you see here is your version: save again to keep it."
 TEXT_FORM = ("delimiter", "encoding", "decimal")
@@ -35,7 +37,7 @@ def show_study(request: Request) -> Response:
         problems=draft.problems,
         typed={**dict.fromkeys(("address", *TEXT_FORM), ""), **stated, **draft.form},
         columns=source.columns if source and not draft.problems else (),
-        exists=session.study.exists(),
+        exists=session.study_file.exists(),
     )
 
 
@@ -62,7 +64,7 @@ def show_variables(request: Request) -> Response:
     draft = session.kept("variables", forget=False)
     entries = entries_of_form(draft.form)
     if not entries:
-        entries = entries_of_study(study_values(session.study), session.source.columns if session.source else ())
+        entries = entries_of_study(study_values(session.study_file), session.source.columns if session.source else ())
     return answer(
         request,
         "variables",
@@ -81,22 +83,22 @@ def save_variables(request: Request) -> Response:
         session.kept("variables")
         return go_to("variables")
     values, problems = values_of_entries(
-        entries_of_form(sent), study_values(session.study), session.source.columns if session.source else ()
+        entries_of_form(sent), study_values(session.study_file), session.source.columns if session.source else ()
     )
-    if not problems and sent.get("seen") != _mark(session) and not holds_already(values, session.study):
+    if not problems and sent.get("seen") != _mark(session) and not holds_already(values, session.study_file):
         problems["form"] = CHANGED
     if problems:
         session.keep("variables", sent, problems)
         return go_to("variables")
     session.kept("variables")
-    save_study(values, session.study)
+    save_study(values, session.study_file)
     return go_to("persons")
 
 
 def show_persons(request: Request) -> Response:
     """Whom the guarantee is for."""
     session = session_of(request)
-    draft, values = session.kept("persons"), study_values(session.study)
+    draft, values = session.kept("persons"), study_values(session.study_file)
     taken = {each.get("name") for each in [values.get("response", {}), *values.get("predictors", [])]}
     typed = {**values, **draft.form}
     columns = [each.name for each in session.source.columns if each.name not in taken] if session.source else []
@@ -115,19 +117,19 @@ def show_persons(request: Request) -> Response:
 def save_persons(request: Request) -> Response:
     """Save the settings of the study."""
     session, sent = session_of(request), form_of(request)
-    values, problems = values_of_settings(sent, study_values(session.study))
-    if not problems and sent.get("seen") != _mark(session) and not holds_already(values, session.study):
+    values, problems = values_of_settings(sent, study_values(session.study_file))
+    if not problems and sent.get("seen") != _mark(session) and not holds_already(values, session.study_file):
         problems["form"] = CHANGED
     if problems:
         session.keep("persons", sent, problems)
         return go_to("persons")
-    save_study(values, session.study)
+    save_study(values, session.study_file)
     return go_to("plan")
 
 
 def _mark(session: Session) -> str:
     """A mark of the study file as it is now, to notice that another tab or an editor has changed it."""
     try:
-        return hashlib.sha256(session.study.read_bytes()).hexdigest()
+        return hashlib.sha256(session.study_file.read_bytes()).hexdigest()
     except OSError:
         return ""

@@ -1,0 +1,225 @@
+"""Public. How edge votes are held: every model is judged by regressions and blocks of its own size.
+
+For every set S of k terms and every term outside it, blocks of about `size_k` rows fit the response and the term on S and vote on
+what is left of their covariance (`minimize.edges`). A model of two terms need not pay for the degrees of freedom of twelve columns:
+on short tables that is half of what a price can buy. All numbers here are functions of public facts; a wrong number of rows costs
+quality, never privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from itertools import combinations
+from operator import and_
+
+from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, mask_of, vote_units
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, edge_range
+from dpselect.assume.records import Public
+from dpselect.assume.study import Study
+from dpselect.assume.vote_rule import (
+    BYTES_A_SUM,
+    BYTES_FOR_SUMS,
+    FEWEST_PARTITIONS,
+    LARGEST_BLOCK,
+    SMALLEST_BLOCK,
+    expected_nats,
+    largest_size,
+)
+from dpselect.errors import StudyError
+
+MAX_SETS = 6000
+"""Sets of terms whose regressions are run, at most."""
+MAX_TERMS = 16
+MAX_EDGE_PARTITIONS = 16
+MAX_DEALT = 50_000_000
+"""Rows that are dealt, all dealings of all families together: a longer table has blocks that can afford to fit all terms."""
+MAX_WORK = 3e10
+"""Numbers that are swept, at most: some ten seconds of one core."""
+MAX_LABELS = 10_000_000
+"""Labels of equal blocks that are kept in memory, 4 bytes each; longer tables have blocks so large that equal ones gain nothing."""
+CLEAR_DIRECTIONS = 0.85
+"""Directions are part of a choice where it has this share of the nats that they ask for."""
+
+
+class EdgeRule(Public, frozen=True):
+    """The numbers that edge votes need before a row is read, one of each for sets of k = 0 .. top terms.
+
+    In each of `partitions` dealings of family k every row goes to one of `blocks[k]` blocks; the families are dealt by themselves.
+    `ridges[k]` steadies a small block's fit of S; `thresholds[k]`, in 64ths of a vote, is what a term's lead beside a set of k
+    terms is held against, over all partitions; `price` is what each term costs, in nats.
+    """
+
+    blocks: tuple[int, ...]
+    ridges: tuple[float, ...]
+    thresholds: tuple[int, ...]
+    partitions: int
+    price: float
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.blocks), len(self.ridges), len(self.thresholds)}
+        if len(lengths) != 1 or lengths == {0}:
+            raise StudyError("A rule for edge votes needs blocks, a ridge and a threshold for each size of set.")
+        if not all(1 <= value < 2**31 for value in (*self.blocks, *self.thresholds, self.partitions)):
+            raise StudyError("Blocks, thresholds and partitions of a rule for edge votes must be whole numbers from 1.")
+        if not all(0 <= value <= 1e6 for value in (*self.ridges, self.price)):
+            raise StudyError("Ridges and the price of a rule for edge votes must be between 0 and 1e6.")
+
+    @property
+    def top(self) -> int:
+        """Terms that a model may have."""
+        return len(self.blocks) - 1
+
+
+def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int = 0) -> EdgeRule | None:
+    """The rule for `rows` rows and `terms` terms of `columns` columns together, beside `forced` columns that every model has.
+
+    None where whole-model blocks (`vote_rule`) are as good, or serve because this would take too long: too many terms for all
+    their sets, in a table so long that its blocks can afford to fit them all. An intercept is in every fit and not counted.
+    """
+    if not (rows >= 1 and columns >= terms >= 1 and forced >= 0):
+        raise StudyError(
+            f"There is no rule for {rows} rows, {columns} columns and {terms} terms: each must be at least 1."
+        )
+    if not (epsilon > 0 and math.isfinite(epsilon)):
+        raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
+    price, nats = expected_nats(terms)
+    affordable = rows * epsilon / (8 * (nats + 1))
+    top = largest_sets(terms)
+    if top < terms and (terms > MAX_TERMS or affordable > 5 * top):
+        return None
+    short = min(max((8 - affordable) / 5, 0.0), 1.0)  # 1 in tables that are very short for their price
+    fitted = [
+        2 + forced + k * columns / terms for k in range(top + 1)
+    ]  # the intercept, S, and the column that is voted on
+    sizes = _sizes(rows, fitted, affordable)
+    partitions = min(max(round(400 / math.sqrt(rows)), FEWEST_PARTITIONS), MAX_EDGE_PARTITIONS)
+    sizes, partitions = _within_memory(rows, columns + forced, sizes, partitions)
+    blocks = [max(1, int(rows / size)) for size in sizes]
+    work = sum(math.comb(terms, k) * block for k, block in enumerate(blocks)) * partitions * (columns + forced + 1) ** 2
+    if rows * partitions * len(blocks) > MAX_DEALT or work > MAX_WORK:
+        return None
+    bars = [
+        threshold(rows, block, size / (size + need), partitions, (3 - short) * nats, epsilon)
+        for block, size, need in zip(blocks, sizes, fitted, strict=True)
+    ]
+    spare = 2.5 * min(max(3 - rows_a_column(affordable), 0.0), 1.0)
+    return EdgeRule(
+        blocks=tuple(blocks),
+        ridges=tuple(spare / size / (1 - 1 / size) ** 8 for size in sizes),
+        thresholds=tuple(max(1, round(bar * partitions * WHOLE_VOTE)) for bar in bars),
+        partitions=partitions,
+        price=price + 0.7 * short,
+    )
+
+
+def edge_rule_for(study: Study, candidates: Candidates, rows: int, epsilon: float) -> EdgeRule | None:
+    """The rule for these candidates of a study; None where whole-model blocks serve.
+
+    They do for an intercept that competes, which no block can centre by, and where no candidate has as few terms as are judged.
+    """
+    terms = voted_terms(candidates)
+    if study.intercept == "candidate" or not terms:
+        return None
+    forced = [column for column in columns_of(common_columns(candidates)) if study.columns[column].factors]
+    rule = edge_rule(rows, sum(map(len, terms)), len(terms), epsilon, len(forced))
+    if rule is None:
+        return None
+    listed = (
+        sum(1 << term for term in each) for k in range(rule.top + 1) for each in combinations(range(len(terms)), k)
+    )
+    return rule if any(is_candidate(candidates, set_mask(candidates, terms, each)) for each in listed) else None
+
+
+def voted_terms(candidates: Candidates) -> tuple[tuple[int, ...], ...]:
+    """The columns of each term that is voted on."""
+    return tuple(columns_of(unit) for unit in vote_units(candidates))
+
+
+def common_columns(candidates: Candidates) -> int:
+    """The columns that every candidate has, as a mask."""
+    if isinstance(candidates, SubsetRule):
+        return candidates.always
+    return reduce(and_, candidates)
+
+
+def set_mask(candidates: Candidates, terms: Sequence[Sequence[int]], chosen: int) -> int:
+    """The columns of a set of terms, with those that every candidate has."""
+    return common_columns(candidates) | mask_of([column for term in columns_of(chosen) for column in terms[term]])
+
+
+def is_candidate(candidates: Candidates, mask: int) -> bool:
+    """Whether these columns are a candidate."""
+    try:
+        candidates.index(mask)
+    except ValueError:
+        return False
+    return True
+
+
+def largest_sets(terms: int) -> int:
+    """The largest number of terms such that all sets of at most so many can be listed."""
+    total = 0
+    for size in range(terms + 1):
+        total += math.comb(terms, size)
+        if total > MAX_SETS:
+            return size - 1
+    return terms
+
+
+def rows_a_column(affordable: float) -> float:
+    """Rows of a block for each column it fits, from one on.
+
+    Blocks go on growing like the root of the table: what is left of a vote's bias falls with the block, and the bar with the table.
+    """
+    wanted = max(1.35 * math.pow(affordable / 18.6, 0.7), 1.0)
+    return wanted if wanted <= 4 else 4 * math.pow(wanted / 4, 0.5 / 0.7)
+
+
+def _sizes(rows: int, fitted: list[float], affordable: float) -> list[float]:
+    """Rows of a block of each family. Pairs where nothing is fitted and rows are dear: they see two thirds of what ranks see."""
+    per_column = rows_a_column(affordable)
+    most = min(max(largest_size(rows), SMALLEST_BLOCK), LARGEST_BLOCK)
+    return [min(2.0 if need == 2 and per_column < 1.6 else per_column * need, most) for need in fitted]
+
+
+def _within_memory(rows: int, columns: int, sizes: list[float], partitions: int) -> tuple[list[float], int]:
+    """Fewer partitions first, then larger blocks, so that the sums of all families fit."""
+    sums = (columns + 2) * (columns + 3) // 2 + columns + 1  # products of (1, x, y), and cubes
+    room = BYTES_FOR_SUMS / (BYTES_A_SUM * sums)
+    blocks = sum(rows / size for size in sizes)
+    partitions = max(min(partitions, int(room / blocks)), min(partitions, FEWEST_PARTITIONS))
+    grow = max(blocks * partitions / room, 1.0)
+    return [min(size * grow, float(LARGEST_BLOCK)) for size in sizes], partitions
+
+
+def threshold(rows: int, blocks: int, spare: float, partitions: int, blurred: float, epsilon: float) -> float:
+    """What a lead is held against, in votes a dealing: above chance, as BIC is, and above what the private choice blurs.
+
+    The deviation of an idle lead has the sample's part, which all dealings share, and what few dealings add to it; `spare` is the
+    share of a block's rows that what it fits leaves of the first.
+    """
+    sample = 0.64 * spare
+    deviation = math.sqrt(blocks * (sample + (1 - sample) / partitions))
+    return max(1.05 * math.sqrt(math.log(max(rows, 2))) * deviation, deviation / 2 + (blurred + 0.9) / epsilon)
+
+
+def equal_blocks(rule: EdgeRule, rows: int) -> bool:
+    """Whether rows are dealt into equal blocks, where their number is public: as long as the labels fit in memory."""
+    return rows * rule.partitions * len(rule.blocks) <= MAX_LABELS
+
+
+def clear_edge_directions(rule: EdgeRule, widths: tuple[int, ...], epsilon: float) -> bool:
+    """Whether directions cost the choice nothing; `widths` are the columns of each term.
+
+    A candidate with directions has 2c options for a term of c columns where it had one, and below a score of -t all of them
+    count: as if about k terms were to be found, k log(2c) nats more than the H that the choice must overcome anyway. A lead of
+    the lowest threshold buys epsilon t/range of them.
+    """
+    terms = len(widths)
+    if not terms:
+        return False
+    few = min(math.sqrt(terms), terms / 2)
+    nats = expected_nats(terms)[1] + few * sum(math.log(2 * width) for width in widths) / terms
+    return epsilon * min(rule.thresholds) / edge_range(rule.partitions) >= CLEAR_DIRECTIONS * nats

@@ -1,0 +1,297 @@
+"""Public. All that a custodian states before dpselect reads a row, and the study file that holds it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self, get_args
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from dpselect.assume.budget import Neighbors, check_neighbors
+from dpselect.assume.formula import formula_parts
+from dpselect.assume.records import Public, sha256_of
+from dpselect.assume.source_form import SourceForm, form_from_dict
+from dpselect.assume.study_file import format_tables, parse_tables, read_tables, write_whole
+from dpselect.assume.terms import INTERCEPT, Column, Term, check_width, design_columns, normal_terms
+from dpselect.assume.variables import (
+    Binary,
+    Categorical,
+    Number,
+    Numeric,
+    Variable,
+    as_number,
+    check_name,
+    shown,
+    variable_from_dict,
+)
+from dpselect.errors import StudyError
+
+Intercept = Literal["always", "candidate", "none"]
+Missing = Literal["error", "midpoint", "zero-row"]
+MAX_ROWS_PER_PERSON = 100_000
+MAX_ROWS = 2**32
+MAX_RADIUS = 1e6
+"""In units of the response's half range."""
+
+
+class Study(Public, frozen=True, kw_only=False, dict=True):
+    """All that a custodian states before dpselect reads a row: limits, categories, neighbours, and what to do about missing cells.
+
+    The columns are scaled to [-1, 1] by their limits and the response to [-r, r], r being half its range. `radius` bounds
+    the sum of the absolute coefficients on that scale, in the response's units; the default is r.
+
+    Each predictor is a term of the model by itself unless `terms` lists others, such as `["size", ["size", "year"]]`: a list
+    is the product of its scaled factors, which is in [-1, 1] again. The column `person` makes the guarantee one for whole
+    persons. Block votes then count all rows of each; whatever else is released needs `max_rows_per_person`: at most so many
+    rows of each count, and sensitivities are so many times larger. `rows` says about how many rows there are, where that
+    is public and either not counted (a long file) or secret to the last digit (add-remove-one); a wrong number costs
+    accuracy, never privacy.
+
+    Example: `Study(Numeric("price", 0, 1_000_000), [Numeric("size", 0, 3000), Categorical("county", ["Marin", "Napa"])])`.
+    """
+
+    response: Annotated[Number, msgspec.Meta(description="What is to be explained.")]
+    predictors: Annotated[Sequence[Variable], msgspec.Meta(description="What may explain it.")]
+    intercept: Annotated[Intercept, msgspec.Meta(description="In every model, competing, or in none.")] = "always"
+    radius: Annotated[
+        float | None, msgspec.Meta(description="Bound on the sum of |coefficients|, variables in [-1, 1].")
+    ] = None
+    neighbors: Annotated[Neighbors, msgspec.Meta(description="Is the number of rows public, or itself secret?")] = (
+        "replace-one"
+    )
+    missing: Annotated[Missing, msgspec.Meta(description="What becomes of empty cells and unknown categories.")] = (
+        "error"
+    )
+    terms: Annotated[
+        Sequence[Term] | None, msgspec.Meta(description="The terms of the model; a list is a product.")
+    ] = None
+    person: Annotated[str | None, msgspec.Meta(description="The column that tells persons apart.")] = None
+    max_rows_per_person: Annotated[int, msgspec.Meta(ge=1, le=MAX_ROWS_PER_PERSON)] | None = None
+    source: Annotated[
+        SourceForm | None, msgspec.Meta(description="How the file of the rows is written, which no row may decide.")
+    ] = None
+    rows: (
+        Annotated[
+            int, msgspec.Meta(ge=1, le=MAX_ROWS, description="About how many rows there are, if that may be said.")
+        ]
+        | None
+    ) = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.response, Numeric | Binary):
+            raise StudyError("The response must be Numeric(name, lower, upper) or Binary(name, [no, yes]).")
+        force_setattr(self, "predictors", tuple(self.predictors))
+        if not all(isinstance(variable, Numeric | Binary | Categorical) for variable in self.predictors):
+            raise StudyError(
+                "Each predictor must be Numeric(name, lower, upper), Categorical(name, levels) or Binary(name, [no, yes])."
+            )
+        names = [self.response.name, *(variable.name for variable in self.predictors)]
+        for name, times in Counter(names).items():
+            if times > 1:
+                raise StudyError(f"{name!r} is named twice among the response and the predictors; name each once.")
+        # Also without one among the columns: in the units of the table a model has a constant of that name.
+        if INTERCEPT in names[1:]:
+            raise StudyError(f"A predictor is named {INTERCEPT!r}, as the constant of a model is; rename it.")
+        _check_choice("intercept", self.intercept, get_args(Intercept))
+        _check_choice("missing", self.missing, get_args(Missing))
+        check_neighbors(self.neighbors)
+        self._check_radius()
+        force_setattr(self, "terms", normal_terms(self.terms, self.predictors))
+        self._check_person(names)
+        _check_whole("rows", self.rows, MAX_ROWS)
+        if not isinstance(self.source, SourceForm | None):
+            raise StudyError("source must be SourceForm(...): how the file of the rows is written.")
+        check_width(self.predictors, self.terms or [(variable.name,) for variable in self.predictors])
+        columns = [column.name for column in self.columns]
+        if not columns:
+            raise StudyError("There is nothing to choose from: name a predictor or allow an intercept.")
+        for name, times in Counter(columns).items():
+            if times > 1:
+                raise StudyError(
+                    f"Two columns of the model would be named {shown(name)}; rename a variable or a level."
+                )
+
+    def _check_radius(self) -> None:
+        if not self.response.bounded:
+            if self.radius is not None:
+                raise StudyError(
+                    f"A radius is stated and {self.response.name!r} has no bounds: state them, or leave the radius out."
+                )
+            return
+        radius = self.r if self.radius is None else as_number(self.radius, "radius")
+        if not 0 <= radius <= MAX_RADIUS * self.r:
+            raise StudyError(
+                f"radius is {radius:g}; it must be at least 0 and at most a million times the response's half range."
+            )
+        force_setattr(self, "radius", radius)
+
+    def _check_person(self, names: list[str]) -> None:
+        if self.person is None:
+            if self.max_rows_per_person is not None:
+                raise StudyError("max_rows_per_person needs person: name the column of persons, or leave it out.")
+            return
+        check_name(self.person)
+        if self.person in names:
+            raise StudyError(f"The column of persons {self.person!r} cannot also be the response or a predictor.")
+        _check_whole("max_rows_per_person", self.max_rows_per_person, MAX_ROWS_PER_PERSON)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """A study from plain values, as people write them: the inverse of `to_dict`, and less strict."""
+        if not (isinstance(values, Mapping) and "response" in values and "predictors" in values):
+            raise StudyError("A study needs a response and predictors.")
+        if extra := sorted(map(str, set(values) - set(cls.__struct_fields__))):
+            raise StudyError(f"{shown(extra[0])} is not an assumption; known are {', '.join(cls.__struct_fields__)}.")
+        if not isinstance(values["predictors"], list | tuple):
+            raise StudyError(f"The predictors are {shown(values['predictors'])}; they must be a list of variables.")
+        response = variable_from_dict(values["response"])
+        if isinstance(response, Categorical):
+            raise StudyError(
+                f"The response {response.name!r} must have lower and upper bounds, or be of the kind 'binary' with two levels."
+            )
+        stated = {name: value for name, value in values.items() if name not in ("response", "predictors")}
+        if "source" in stated:
+            stated["source"] = form_from_dict(stated["source"])
+        return cls(response, tuple(variable_from_dict(each) for each in values["predictors"]), **stated)
+
+    @classmethod
+    def from_formula(cls, formula: str, variables: Iterable[Variable], **settings: Any) -> Self:
+        """A study whose terms are those of a formula. Variables that the formula does not use are left out.
+
+        Example: `Study.from_formula("price ~ size + C(county) + size:year", [Numeric("price", 0, 1e6), ...])`. A product is that
+        of the scaled factors, and a category stands for its dummies without the reference, also in products; "- 1" or "0 +"
+        leave the intercept out. `settings` are those of `Study`.
+        """
+        parts = formula_parts(formula, variables)
+        settings.setdefault("intercept", "always" if parts.intercept else "none")
+        if (settings["intercept"] == "none") == parts.intercept:
+            raise StudyError("The formula and intercept disagree: write '0 +' exactly where intercept is 'none'.")
+        return cls(parts.response, tuple(parts.predictors), terms=parts.terms, **settings)
+
+    @classmethod
+    def parse(cls, text: str, where: str = "The study file") -> Self:
+        """A study from the text of a study file."""
+        return cls._of_tables(parse_tables(text, where))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a study file. Example: `Study.read("study.toml")`."""
+        return cls._of_tables(read_tables(path))
+
+    @classmethod
+    def _of_tables(cls, tables: dict[str, Any]) -> Self:
+        if "formula" not in tables:
+            return cls.from_dict(tables)
+        if "terms" in tables:
+            raise StudyError("A study has both a formula and terms; give one or the other.")
+        stated = {name: value for name, value in tables.items() if name != "formula"}
+        variables = cls.from_dict({**stated, "intercept": "always"})
+        settings = {name: value for name, value in stated.items() if name not in ("response", "predictors")}
+        return cls.from_formula(tables["formula"], [variables.response, *variables.predictors], **settings)
+
+    def text(self) -> str:
+        """The text of the study file."""
+        return format_tables(self.to_dict())
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a study file, whole or not at all."""
+        write_whole(path, self.text())
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the statement in canonical JSON: the same on every machine."""
+        return sha256_of(self.to_dict())
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The design's columns: the intercept first if any, then the terms as stated; see `design_columns`."""
+        terms = self.terms or tuple((variable.name,) for variable in self.predictors)
+        return design_columns(self.predictors, terms, intercept=self.intercept != "none")
+
+    @cached_property
+    def unbounded(self) -> tuple[str, ...]:
+        """The variables without limits."""
+        return tuple(
+            variable.name
+            for variable in (self.response, *self.predictors)
+            if isinstance(variable, Numeric) and not variable.bounded
+        )
+
+    def require_bounds(self, what: str) -> None:
+        """Refuse what needs every limit, and for persons how many rows of each count, naming all that is missing."""
+        if self.unbounded:
+            names = ", ".join(map(repr, self.unbounded))
+            raise StudyError(
+                f"{what} needs the bounds of {names}: state lower and upper of each; only a choice by votes (select) needs none."
+            )
+        if self.person is not None and self.max_rows_per_person is None:
+            raise StudyError(
+                f"{what} needs max_rows_per_person, because its noise grows with the rows of a person: state it, or choose by "
+                "votes, which need none."
+            )
+
+    def public_rows(self, count: int) -> int | None:
+        """The number of rows where it may appear in a public formula: with replace-one neighbours have the same."""
+        return count if self.neighbors == "replace-one" else None
+
+    @property
+    def rows_per_person(self) -> int:
+        """By how many rows neighbouring tables may differ: one, unless the guarantee is for persons."""
+        return self.max_rows_per_person or 1
+
+    @property
+    def r(self) -> float:
+        """Half the response's range."""
+        return self.response.half_width
+
+    @property
+    def rho(self) -> float:
+        """The radius with the response scaled to [-1, 1]."""
+        assert self.radius is not None
+        return self.radius / self.r
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON Schema of a study file, by which editors complete and check it: that of `Study`, and what people may leave out."""
+    schema = Study.json_schema()
+    parts = schema["$defs"]
+    for kind in (Numeric, Binary, Categorical):
+        parts[kind.__name__]["required"].remove("kind")  # follows from limits or categories
+    parts["Numeric"]["dependentRequired"] = {"lower": ["upper"], "upper": ["lower"]}
+    settings = parts["Study"]["properties"]
+    term = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+    settings["terms"] = {"description": settings["terms"]["description"], "type": "array", "items": term}
+    settings["formula"] = {"type": "string", "description": "In place of terms: rent ~ size + C(county) + size:year."}
+    for variable in (settings["response"], settings["predictors"]["items"]):
+        del variable["discriminator"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A dpselect study", **schema}
+
+
+def _check_choice(what: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise StudyError(f"{what} is {shown(value)}; it must be one of {', '.join(map(repr, allowed))}.")
+
+
+def _check_whole(what: str, value: object, most: int) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most):
+        raise StudyError(f"{what} is {shown(value)}; it must be a whole number from 1 to {most:,}.")
+
+
+RESPONSE = "y"
+
+
+def plain_study(names: Sequence[str], *, r: float, R: float, neighbors: Neighbors = "replace-one") -> Study:
+    """Columns in [-1, 1], the response in [-r, r], no intercept but one that is a column of X."""
+    half = as_number(r, "r")
+    if not half > 0:
+        raise StudyError(f"r is {half:g}; the bound on |y| must be above 0.")
+    radius = as_number(R, "R")
+    if not 0 <= radius <= 1e6 * half:
+        raise StudyError(f"R is {radius:g}; it must be at least 0 and at most a million times r.")
+    response = RESPONSE if RESPONSE not in names else "response"
+    predictors = [Numeric(name, -1, 1) for name in names]
+    return Study(Numeric(response, -half, half), predictors, intercept="none", radius=radius, neighbors=neighbors)

@@ -1,1 +1,0 @@
-"""Public. What a person states: variables, terms, bounds, neighbours, study files."""

@@ -1,0 +1,109 @@
+"""Public. Study files as text: TOML that people write, in which a "?" is a place that is still open."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpselect.assume.variables import is_printable, shown
+from dpselect.errors import StudyError
+
+MAX_STUDY_LENGTH = 1 << 22
+"""Characters of a study file, at most."""
+OPEN = "?"
+MAX_OPEN_PLACES = 10
+"""Open places that one message names."""
+
+
+def read_tables(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The plain values in a study file."""
+    where = f"The study file {str(path)!r}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MAX_STUDY_LENGTH + 1)
+    except UnicodeDecodeError:
+        raise StudyError(f"{where} is not UTF-8 text: save it as UTF-8.") from None
+    except OSError as error:
+        raise StudyError(f"{where} cannot be read: {error.strerror or 'it cannot be opened'}.") from None
+    return parse_tables(text, where)
+
+
+def parse_tables(text: str, where: str = "The study file") -> dict[str, Any]:
+    """The plain values in a TOML text; refused as long as a place is open. Limits may stay open: votes need none."""
+    if len(text) > MAX_STUDY_LENGTH:
+        raise StudyError(f"{where} has more than {MAX_STUDY_LENGTH:,} characters; no study needs as many.")
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"{where} is not valid TOML: {shown(str(error))[1:-1]}.") from None
+    except (ValueError, RecursionError):
+        raise StudyError(
+            f"{where} is not valid TOML: a number is too long, or brackets are nested too deeply."
+        ) from None
+    if not isinstance(values.get("response"), dict):
+        raise StudyError(f"{where} needs a [response] table with name, lower and upper.")
+    predictors = values.setdefault("predictors", [])
+    if not (isinstance(predictors, list) and all(isinstance(each, dict) for each in predictors)):
+        raise StudyError(f"{where} must give each predictor as a [[predictors]] table.")
+    tables = [values["response"], *predictors]
+    for table in tables:
+        if table.get("lower") == OPEN and table.get("upper") == OPEN:
+            del table["lower"], table["upper"]
+    if places := list(_open_places(tables)):
+        more = f"; and {len(places) - MAX_OPEN_PLACES} more" if len(places) > MAX_OPEN_PLACES else ""
+        raise StudyError(
+            f"{where} still leaves open: {'; '.join(places[:MAX_OPEN_PLACES])}{more}. "
+            'Replace each "?" by what is known without looking at the rows.'
+        )
+    return values
+
+
+def _open_places(tables: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    for place, table in enumerate(tables):
+        missing = [key for key, value in table.items() if OPEN in (value if isinstance(value, list) else [value])]
+        if missing:
+            name = table.get("name")
+            who = f"predictor {place}" if place else "the response"
+            who = shown(name) if isinstance(name, str) and name != OPEN else who
+            yield f"{' and '.join(shown(key)[1:-1] for key in missing)} of {who}"
+
+
+def format_tables(values: Mapping[str, Any]) -> str:
+    """The text of a study file with these plain values."""
+    lines = ["# A dpselect study: public statements only. Nothing here may be read from the rows.", ""]
+    settings = {name: value for name, value in values.items() if name not in ("response", "predictors", "source")}
+    lines += _entries(settings)
+    if "source" in values:
+        lines += ["", "[source]", *_entries(values["source"])]
+    lines += ["", "[response]", *_entries(values["response"])]
+    for predictor in values["predictors"]:
+        lines += ["", "[[predictors]]", *_entries(predictor)]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {toml(value)}" for name, value in values.items()]
+
+
+def toml(value: Any) -> str:
+    """A value as TOML writes it, on one line that can be printed: names and categories may hold whatever files hold."""
+    # JSON's strings, numbers and lists are TOML's too; what cannot be printed is escaped TOML's way.
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(each if is_printable(each) else f"\\U{ord(each):08x}" for each in text)
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a study file, whole or not at all."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        reason = error.strerror or "the disk refused"
+        raise StudyError(f"The study file {str(path)!r} cannot be written: {reason}.") from None

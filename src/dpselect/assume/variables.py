@@ -1,0 +1,317 @@
+"""Public. What a person states about each variable before any row is read: names, words, limits and categories."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from dpselect.assume.records import Public
+from dpselect.errors import StudyError
+
+Category = str | int
+
+MAX_NAME_LENGTH = 300
+MAX_CATEGORY_LENGTH = 1000
+MAX_CATEGORY_NUMBER = 2**53 - 1
+"""Whole numbers up to here are told apart as doubles, in which every engine compares them."""
+MAX_WORDS_LENGTH = 300
+"""Letters of a label, a unit or a reason, at most: they stand in tables and beside axes."""
+MAX_QUOTED_LENGTH = 120
+"""Characters of a value that a message quotes, at most."""
+GRID = 2**20
+"""A number scaled to [-1, 1] becomes a whole number of steps of 1/GRID, so that sums of products are exact everywhere."""
+_TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Marks that turn the direction of a line, by which a name could pass for another."""
+
+
+def is_printable(text: str) -> bool:
+    """Whether a text is one line without control characters: no new line, escape, half of a character or turned direction."""
+    return not any(unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") or each in _TURNING for each in text)
+
+
+def check_name(name: object) -> None:
+    """Refuse anything but a short line of text."""
+    if not isinstance(name, str) or not name.strip():
+        raise StudyError(f"A variable is named {shown(name)}; a name must be a non-empty string.")
+    if name == "?":
+        raise StudyError("A variable is named '?', which stands for an open place in study files: rename the column.")
+    if len(name) > MAX_NAME_LENGTH:
+        raise StudyError(
+            f"The name {shown(name)} has {len(name):,} letters; the most is {MAX_NAME_LENGTH}: rename the column."
+        )
+    if not is_printable(name):
+        raise StudyError(f"The name {shown(name)} holds characters that cannot be printed: rename the column.")
+
+
+def shown(value: Any) -> str:
+    """How a message quotes a value: as Python writes it, cut where it is long, and always on one line."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits, or lists within lists
+        text = f"a {type(value).__name__} that is too long to show"
+    if len(text) > MAX_QUOTED_LENGTH:
+        text = f"{text[:MAX_QUOTED_LENGTH]}..."
+    return "".join(each if is_printable(each) else each.encode("unicode_escape").decode() for each in text)
+
+
+def as_number(value: Any, what: str) -> float:
+    """A finite float, or one sentence about why not."""
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise StudyError(f"{what} is {shown(value)}; it must be a number.")
+    try:
+        number = float(value)
+    except (OverflowError, ValueError, TypeError):  # too large for a double, or an object that only looks like a number
+        raise StudyError(f"{what} is {shown(value)}; it must be a number below 1e308 in size.") from None
+    if not math.isfinite(number):
+        raise StudyError(f"{what} is {number}; it must be finite.")
+    return number
+
+
+Name = Annotated[str, msgspec.Meta(min_length=1, description="The column's name, to the letter.")]
+Limit = Annotated[
+    float, msgspec.Meta(description="Known without the rows; values beyond it are moved to the nearest limit.")
+]
+Words = Annotated[str, msgspec.Meta(max_length=MAX_WORDS_LENGTH)]
+
+
+class Described(Public, frozen=True, kw_only=True, tag_field="kind"):
+    """What people call a variable: its label, its unit, and the reason for what is stated about it; each may be left out.
+
+    They change no number. They are part of the statement where they are given, so that a report cannot say other words than were
+    hashed.
+    """
+
+    label: Annotated[Words, msgspec.Meta(description="What people call the variable; reports use it.")] = ""
+    unit: Annotated[Words, msgspec.Meta(description="Its unit, such as years or euro.")] = ""
+    reason: Annotated[
+        Words, msgspec.Meta(description="Why its limits or categories are known without the rows; reports print it.")
+    ] = ""
+
+    def _check_words(self, name: str) -> None:
+        check_name(name)
+        for what in ("label", "unit", "reason"):
+            _check_text(f"The {what} of {name!r}", getattr(self, what))
+
+
+class Numeric(Described, frozen=True, kw_only=False, tag="number"):
+    """A number between two limits; values outside are moved to the nearest one.
+
+    Example: `Numeric("size", 0, 3000)`. `Numeric("size")` states no limits: block votes need none, everything else does.
+    Reports use `label` and `unit` where they are given, and print the `reason` for the limits.
+    """
+
+    name: Name
+    lower: Limit | None = None
+    upper: Limit | None = None
+
+    def __post_init__(self) -> None:
+        self._check_words(self.name)
+        if (self.lower is None) != (self.upper is None):
+            raise StudyError(f"{self.name!r} has one bound; state lower and upper, or leave both out.")
+        if self.lower is None:
+            return
+        for side in ("lower", "upper"):
+            force_setattr(self, side, as_number(getattr(self, side), f"The {side} bound of {self.name!r}"))
+        self._check_limits(*self.bounds)
+
+    def _check_limits(self, lower: float, upper: float) -> None:
+        if not lower < upper:
+            raise StudyError(
+                f"The bounds of {self.name!r} are {lower:g} to {upper:g}; the lower must be below the upper."
+            )
+        if not (math.isfinite(self.middle) and 1e-150 < self.half_width < 1e150):
+            raise StudyError(
+                f"The bounds of {self.name!r} are {lower:g} to {upper:g}; their distance must be "
+                "between 1e-150 and 1e150: state the variable in other units."
+            )
+        # Then the grid reaches from -GRID to GRID, and clipping before or after rounding is the same in every engine.
+        ends = [math.floor((bound - self.middle) * self.scale + 0.5) for bound in (lower, upper)]
+        if ends != [-GRID, GRID]:
+            raise StudyError(
+                f"The bounds of {self.name!r} are {lower!r} to {upper!r}, too close together for numbers of their "
+                "size: subtract a public constant from the variable first."
+            )
+
+    @property
+    def bounded(self) -> bool:
+        """Whether limits are stated."""
+        return self.lower is not None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Both limits; refused where none are stated."""
+        if self.lower is None or self.upper is None:
+            raise StudyError(f"{self.name!r} has no bounds: state lower and upper.")
+        return self.lower, self.upper
+
+    @property
+    def middle(self) -> float:
+        """Half-way between the limits."""
+        lower, upper = self.bounds
+        return (lower + upper) / 2
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance of the limits."""
+        lower, upper = self.bounds
+        return (upper - lower) / 2
+
+    @property
+    def scale(self) -> float:
+        """Grid steps in one unit: a cell v becomes floor((v - middle) * scale + 0.5)."""
+        return GRID / self.half_width
+
+
+CategoryList = Annotated[
+    Sequence[Category],
+    msgspec.Meta(
+        min_length=2, description="All that can occur, all text or all whole numbers; the first is the reference."
+    ),
+]
+CategoryLabels = Annotated[Sequence[str], msgspec.Meta(description="What people call each category, one each.")]
+
+
+class Binary(Described, frozen=True, kw_only=False, tag="binary"):
+    """No or yes: the first category counts as 0 and the second as 1, so that its limits are 0 and 1 by nature.
+
+    Example: `Binary("died", ["no", "yes"])`, or `Binary("died", [0, 1])`.
+    """
+
+    name: Name
+    categories: CategoryList
+    category_labels: CategoryLabels = ()
+
+    bounded: ClassVar[bool] = True
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = 1.0
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    middle: ClassVar[float] = 0.5
+    half_width: ClassVar[float] = 0.5
+    scale: ClassVar[float] = GRID / 0.5
+
+    def __post_init__(self) -> None:
+        self._check_words(self.name)
+        _check_categories(self)
+        if len(self.categories) != 2:
+            raise StudyError(f"{self.name!r} has {len(self.categories)} levels; a binary variable has two, no and yes.")
+
+
+class Categorical(Described, frozen=True, kw_only=False, tag="category"):
+    """One of a few categories, stated in advance; each but the reference becomes a column of zeros and ones.
+
+    Example: `Categorical("county", ["Marin", "Napa", "Sonoma"])`. Categories are strings or whole numbers; the reference is the
+    first unless another is named.
+    """
+
+    name: Name
+    categories: CategoryList
+    reference: Annotated[
+        Category | None, msgspec.Meta(description="The category that the others are compared with.")
+    ] = None
+    category_labels: CategoryLabels = ()
+
+    def __post_init__(self) -> None:
+        self._check_words(self.name)
+        _check_categories(self)
+        if self.reference is None:
+            force_setattr(self, "reference", self.categories[0])
+        if self.reference not in self.categories:
+            raise StudyError(
+                f"The reference {shown(self.reference)} is not a level of {self.name!r}; choose one of them."
+            )
+
+    @property
+    def dummies(self) -> tuple[Category, ...]:
+        """The categories that get a column, in order."""
+        return tuple(category for category in self.categories if category != self.reference)
+
+
+Number = Numeric | Binary
+"""What is one column of numbers."""
+
+Variable = Numeric | Binary | Categorical
+
+
+def _check_categories(variable: Binary | Categorical) -> None:
+    """Categories that can be told apart in every engine: all text or all whole numbers, each once; and one label each, or none."""
+    name, given = variable.name, variable.categories
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise StudyError(f"The levels of {name!r} must be a list of levels.")
+    categories = tuple(given)
+    texts = all(isinstance(each, str) for each in categories)
+    wholes = all(isinstance(each, int) and not isinstance(each, bool) for each in categories)
+    if not (texts or wholes):
+        raise StudyError(f"The levels of {name!r} must be all strings or all whole numbers.")
+    if wholes and not all(abs(int(each)) <= MAX_CATEGORY_NUMBER for each in categories):
+        raise StudyError(f"The levels of {name!r} must be below 2^53 in size: state larger ones as text.")
+    if len(categories) < 2:
+        raise StudyError(f"{name!r} has {len(categories)} level(s); it needs at least two.")
+    for each in categories:
+        if isinstance(each, str) and (len(each) > MAX_CATEGORY_LENGTH or not _is_text(each)):
+            raise StudyError(
+                f"A level of {name!r} is {shown(each)}; it must be text of at most {MAX_CATEGORY_LENGTH:,} letters."
+            )
+    if len(set(categories)) < len(categories):
+        raise StudyError(f"The levels of {name!r} name one twice; name each once.")
+    force_setattr(variable, "categories", categories)
+    force_setattr(variable, "category_labels", _checked_labels(variable))
+
+
+def _checked_labels(variable: Binary | Categorical) -> tuple[str, ...]:
+    name, given = variable.name, variable.category_labels
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise StudyError(f"The category_labels of {name!r} must be a list of texts, one a level.")
+    labels = tuple(given)
+    if labels and len(labels) != len(variable.categories):
+        raise StudyError(
+            f"{name!r} has {len(labels)} category_labels for {len(variable.categories)} levels; give one a level."
+        )
+    for label in labels:
+        _check_text(f"A level label of {name!r}", label)
+        if labels.count(label) > 1:
+            raise StudyError(f"Two levels of {name!r} are labelled {label!r}; label each differently.")
+    return labels
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text can be written in UTF-8."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def _check_text(what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise StudyError(f"{what} is {text!r}; it must be text.")
+    if not text.isprintable() or len(text) > MAX_WORDS_LENGTH:
+        raise StudyError(f"{what} must be one line of at most {MAX_WORDS_LENGTH} letters; make it shorter.")
+
+
+_KINDS: dict[str, type[Variable]] = {"number": Numeric, "binary": Binary, "category": Categorical}
+
+
+def variable_from_dict(values: Any) -> Variable:
+    """A variable from plain values, as a person writes them: the kind follows from limits or categories unless it is stated."""
+    if not isinstance(values, Mapping):
+        raise StudyError(f"A variable is {shown(values)}; it must have a name, and bounds or levels.")
+    # Study files of before say levels.
+    stated = {("categories" if key == "levels" else key): value for key, value in values.items()}
+    name = stated.get("name")
+    check_name(name)
+    kind = stated.pop("kind", "category" if "categories" in stated else "number")
+    if kind not in _KINDS:
+        raise StudyError(f"The kind of {name!r} is {shown(kind)}; it must be one of {', '.join(map(repr, _KINDS))}.")
+    limits, categories = {"lower", "upper"} & set(stated), {"categories", "reference", "category_labels"} & set(stated)
+    if limits and categories:
+        raise StudyError(f"{name!r} has both levels and bounds; give one or the other.")
+    if kind != "number" and "categories" not in stated:
+        raise StudyError(f"{name!r} needs levels, because its kind is {kind!r}.")
+    if kind == "binary" and "reference" in stated:
+        raise StudyError(f"{name!r} is binary and has no reference: its first level counts as 0.")
+    known = _KINDS[kind].__struct_fields__
+    if extra := sorted(map(str, set(stated) - set(known))):
+        raise StudyError(f"{name!r} has the unknown entry {shown(extra[0])}; known are {', '.join(sorted(known))}.")
+    return _KINDS[kind](**stated)

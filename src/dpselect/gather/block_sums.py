@@ -1,0 +1,132 @@
+"""Private. Exact sums of products and cubes by partition and block: all that the votes need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.study import Intercept, Study
+from dpselect.errors import DataError
+from dpselect.gather import block_kernel
+from dpselect.gather.block_numpy import (
+    BINNED_CUBES,
+    LOWEST,
+    SLICES,
+    WHOLE_CUBES,
+    Places,
+    count_numbers,
+    merge_bins,
+)
+
+BYTES_ON_THE_GRID = 8
+BYTES_IN_BINS = 8 * SLICES + 1
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class WholeSums:
+    """Private. Sums of products and cubes of grid integers, (partitions, blocks, numbers)."""
+
+    table: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "WholeSums(values=<private>)"
+
+    def __add__(self, other: WholeSums) -> WholeSums:
+        return WholeSums(self.table + other.table)
+
+    def add(
+        self, partition: int, rows: NDArray[np.int32], order: Places, starts: Places, first: int, last: int
+    ) -> None:
+        """Add the rows of some blocks of a partition, sorted by block."""
+        block_kernel.add_whole(rows, order, starts, self.table[partition], first, last)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class BinnedSums:
+    """Private. Sums of products and cubes of doubles in bins: tops (partitions, blocks, numbers), slices (.., SLICES, numbers)."""
+
+    tops: NDArray[np.int8]
+    slices: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return "BinnedSums(values=<private>)"
+
+    def __add__(self, other: BinnedSums) -> BinnedSums:
+        return BinnedSums(*merge_bins(self.tops, self.slices, other.tops, other.slices))
+
+    def add(
+        self, partition: int, rows: NDArray[np.float64], order: Places, starts: Places, first: int, last: int
+    ) -> None:
+        """Add the rows of some blocks of a partition, sorted by block."""
+        tops, slices = self.tops[partition], self.slices[partition]
+        block_kernel.add_binned(rows, order, starts, tops, slices, first, last)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class BlockSums:
+    """Private. The sums of every block; `a + b` pools the rows of two tables that were assigned alike.
+
+    `columns` and `intercept` are those of the study, `study` its hash: public. `n` counts the rows that were read, those that
+    count in no block among them.
+    """
+
+    sums: WholeSums | BinnedSums
+    n: int
+    partitions: int
+    blocks: int
+    columns: tuple[str, ...]
+    intercept: Intercept
+    study: str
+
+    def __repr__(self) -> str:
+        return f"BlockSums(partitions={self.partitions}, blocks={self.blocks}, values=<private>)"
+
+    def __add__(self, other: BlockSums) -> BlockSums:
+        if not isinstance(other, BlockSums):
+            return NotImplemented
+        public = [(each.partitions, each.blocks, each.columns, each.study) for each in (self, other)]
+        if public[0] != public[1]:
+            raise DataError("These block sums were gathered under different rules and cannot be pooled.")
+        sums = self.sums + other.sums  # type: ignore[operator]
+        rest = (self.partitions, self.blocks, self.columns, self.intercept, self.study)
+        return BlockSums(sums, self.n + other.n, *rest)
+
+    @property
+    def width(self) -> int:
+        """Entries of (1, x, y)."""
+        return len(self.columns) - (self.intercept != "none") + 2
+
+
+def is_on_grid(study: Study) -> bool:
+    """Whether every variable has bounds, so that all sums are of whole numbers."""
+    return not study.unbounded
+
+
+def row_width(study: Study) -> int:
+    """Entries of (1, x, y): the intercept is the one, stated or not."""
+    return sum(bool(column.factors) for column in study.columns) + 2
+
+
+def sums_bytes(study: Study, blocks: int, partitions: int) -> int:
+    """Memory that the sums need."""
+    each = BYTES_ON_THE_GRID if is_on_grid(study) else BYTES_IN_BINS
+    return blocks * partitions * _numbers(study) * each
+
+
+def _numbers(study: Study) -> int:
+    return count_numbers(row_width(study), WHOLE_CUBES if is_on_grid(study) else BINNED_CUBES)
+
+
+def empty_sums(study: Study, blocks: int, partitions: int) -> BlockSums:
+    """The sums of no rows."""
+    shape = (partitions, blocks, _numbers(study))
+    sums: WholeSums | BinnedSums
+    if is_on_grid(study):
+        sums = WholeSums(np.zeros(shape, dtype=np.int64))
+    else:
+        slices = np.zeros((partitions, blocks, SLICES, shape[2]))
+        sums = BinnedSums(np.full(shape, LOWEST, dtype=np.int8), slices)
+    names = tuple(column.name for column in study.columns)
+    return BlockSums(sums, 0, partitions, blocks, names, study.intercept, study.hash)

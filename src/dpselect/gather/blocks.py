@@ -1,0 +1,235 @@
+"""Private. Rows to the exact sums of their blocks: all that the votes need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.edge_rule import EdgeRule, equal_blocks
+from dpselect.assume.study import Study
+from dpselect.errors import StudyError
+from dpselect.gather.block_kernel import sort_rows, take_rows
+from dpselect.gather.block_numpy import SLICES, merge_bins
+from dpselect.gather.block_sums import BlockSums, WholeSums, empty_sums, is_on_grid, row_width, sums_bytes
+from dpselect.gather.dealing import Assigner, fresh_assigner
+from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk
+from dpselect.gather.summary import MAX_PIECE_BYTES, Several, Summary, require_some
+
+MAX_BLOCK_BYTES = 512 * 2**20
+"""Memory for the sums of all blocks; a rule that asks for more is refused before a row is read."""
+MAX_BLOCKS = 2**31 - 1
+BUFFER_BYTES = 2**26
+"""Bytes of rows that all threads hold before they add them to their blocks: the more, the more rows a block gets at a time."""
+MAX_STRIPES = 16
+"""Ranges of blocks that threads may write to at the same time."""
+
+
+class BlockTable:
+    """Private. The sums of all blocks, shared by threads: one copy, and who writes to a range of blocks holds its lock."""
+
+    def __init__(self, study: Study, blocks: int, partitions: int, threads: int = 1) -> None:
+        self.sums = empty_sums(study, blocks, partitions)
+        stripes = min(MAX_STRIPES, blocks) if threads > 1 else 1
+        cuts = [blocks * i // stripes for i in range(stripes + 1)]
+        self._ranges = list(pairwise(cuts))
+        self._locks = [[Lock() for _ in self._ranges] for _ in range(partitions)]
+
+    def __repr__(self) -> str:
+        return "BlockTable(values=<private>)"
+
+    def add(self, rows: NDArray[np.generic], ids: NDArray[np.uint32]) -> None:
+        """Add rows (n, width - 1) to their blocks (partitions, n)."""
+        for partition, own in enumerate(ids):
+            starts, order = sort_rows(own, self.sums.blocks)
+            waiting = list(range(len(self._ranges)))
+            while waiting:
+                # The first range that nobody writes to; if there is none, the first.
+                free = next((r for r in waiting if self._locks[partition][r].acquire(blocking=False)), None)
+                if free is None:
+                    free = waiting[0]
+                    self._locks[partition][free].acquire()
+                try:
+                    self.sums.sums.add(partition, rows, order, starts, *self._ranges[free])  # type: ignore[arg-type]
+                finally:
+                    self._locks[partition][free].release()
+                waiting.remove(free)
+
+
+class BlockSummary(Summary[BlockSums]):
+    """Private. Adds rows to the sums of their blocks.
+
+    Each row goes to a block by a chance of its own in every partition, drawn afresh for every gathering, or all rows of a person
+    do together; blocks are equal where `equal_rows`, the number of rows, is public and stated; `assigner` is for tests. A row
+    with a missing cell counts in no block, unless it is refused or the middle of stated bounds is put there (`missing`); a number
+    without bounds counts up to 1e75.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        blocks: int,
+        partitions: int,
+        assigner: Assigner | None = None,
+        *,
+        equal_rows: int | None = None,
+        buffer_bytes: int = BUFFER_BYTES,
+    ) -> None:
+        _check(study, blocks, partitions)
+        if equal_rows is not None and study.neighbors != "replace-one":
+            raise StudyError("Equal blocks need a number of rows that is public: neighbors='replace-one'.")
+        self._study, self._blocks, self._partitions = study, blocks, partitions
+        self._width = row_width(study) - 1
+        """Of (1, x, y) without the one, which is every row's own."""
+        self._stated, self._equal_rows = assigner, equal_rows
+        self._assigner = assigner or fresh_assigner(blocks, partitions, study.person, equal_rows)
+        self._table: BlockTable | None = None
+        self._buffer = buffer_bytes
+        self._rows: NDArray[np.generic] | None = None
+        self._ids = np.empty((partitions, 0), dtype=np.uint32)
+        self._filled = 0
+        self._n = 0
+
+    def __repr__(self) -> str:
+        return f"BlockSummary(blocks={self._blocks}, partitions={self._partitions}, values=<private>)"
+
+    def empty(self) -> BlockSummary:
+        """One of no rows that draws as this one does."""
+        other = BlockSummary(self._study, self._blocks, self._partitions, self._assigner, buffer_bytes=self._buffer)
+        other._stated, other._equal_rows = self._stated, self._equal_rows
+        return other
+
+    def fresh(self) -> BlockSummary:
+        """One of no rows that draws anew."""
+        rule = self._study, self._blocks, self._partitions, self._stated
+        return BlockSummary(*rule, equal_rows=self._equal_rows, buffer_bytes=self._buffer)
+
+    def for_threads(self, count: int) -> list[BlockSummary]:
+        """Some of no rows that add to one table."""
+        table = BlockTable(self._study, self._blocks, self._partitions, count)
+        summaries = [self.empty() for _ in range(count)]
+        for each in summaries:
+            each._table, each._buffer = table, self._buffer // count
+        return summaries
+
+    def add(self, chunk: Chunk) -> None:
+        """Add some rows: they wait until there are many, so that a block gets many at a time."""
+        ids = self._assigner.draw(chunk.cells, chunk.count)
+        lines = chunk.lines
+        if chunk.left_out is not None:
+            kept = ~chunk.left_out
+            lines, ids = np.ascontiguousarray(lines[:, kept]), ids[:, kept]
+        rows, count = self._room(), ids.shape[1]
+        if self._filled + count > len(rows):
+            self.finish()
+        place = slice(self._filled, self._filled + count)
+        take_rows(lines, chunk.order[len(chunk.order) - self._width :].astype(np.int64), rows[place])
+        self._ids[:, place] = ids
+        self._filled += count
+        self._n += chunk.count
+
+    def _room(self) -> NDArray[np.generic]:
+        if self._rows is None:
+            kind = np.dtype(np.int32 if is_on_grid(self._study) else np.float64)
+            room = max(MAX_CHUNK_ROWS, self._buffer // (kind.itemsize * self._width + 4 * self._partitions + 4))
+            self._rows = np.empty((room, self._width), dtype=kind)
+            self._ids = np.empty((self._partitions, room), dtype=np.uint32)
+        return self._rows
+
+    def _sums(self) -> BlockTable:
+        if self._table is None:
+            self._table = BlockTable(self._study, self._blocks, self._partitions)
+        return self._table
+
+    def finish(self) -> None:
+        """Add the rows that wait to their blocks."""
+        if self._rows is not None:
+            self._sums().add(self._rows[: self._filled], self._ids[:, : self._filled])
+            self._filled = 0
+
+    def merge(self, other: BlockSummary) -> BlockSummary:
+        """The sums of the rows of both."""
+        self.finish()
+        other.finish()
+        mine, others = self._sums(), other._sums()
+        if mine is not others:
+            mine.sums = mine.sums + others.sums
+        self._n += other._n
+        return self
+
+    def to_bytes(self) -> Iterator[bytes]:
+        """The sums of the blocks that have rows, some at a time; the number of rows goes with the first."""
+        self.finish()
+        values, tops = _flat(self._sums().sums)
+        counts = values[:, 0] if tops is None else values[:, 0, 0]
+        places = np.flatnonzero(counts).astype(np.int64)
+        some = max(1, MAX_PIECE_BYTES // values[0].nbytes)
+        for start in range(0, max(len(places), 1), some):
+            own = places[start : start + some]
+            head = np.array([self._n if start == 0 else 0, len(own)], dtype=np.int64)
+            yield b"".join(each.tobytes() for each in (head, own, values[own], *([] if tops is None else [tops[own]])))
+
+    def from_bytes(self, pieces: Iterable[bytes]) -> BlockSummary:
+        """The sums of all workers that draw as this one does."""
+        whole = self.empty()
+        values, tops = _flat(whole._sums().sums)
+        for piece in pieces:
+            n, count = np.frombuffer(piece, dtype=np.int64, count=2).tolist()
+            places = np.frombuffer(piece, dtype=np.int64, count=count, offset=16)
+            end = 16 + 8 * count + values[:count].nbytes
+            own = np.frombuffer(piece[16 + 8 * count : end], dtype=values.dtype).reshape(count, *values.shape[1:])
+            whole._n += n
+            if tops is None:
+                values[places] += own
+                continue
+            own_tops = np.frombuffer(piece[end:], dtype=np.int8).reshape(count, tops.shape[1])
+            tops[places], values[places] = merge_bins(tops[places], values[places], own_tops, own)
+        return whole
+
+    @property
+    def max_bytes(self) -> int:
+        """Of the sums of all blocks and their places."""
+        return sums_bytes(self._study, self._blocks, self._partitions) + 8 * self._blocks * self._partitions + 16
+
+    def result(self) -> BlockSums:
+        """The sums of the blocks of a whole table."""
+        self.finish()
+        require_some(self._n, self._study)
+        return replace(self._sums().sums, n=self._n)
+
+
+def edge_families(study: Study, rule: EdgeRule, rows: int | None) -> Several[BlockSums]:
+    """The block sums of every family of edge votes in one pass; `rows` is their number, where it is public.
+
+    The families deal by themselves, each into blocks of its own size: equal ones where rows are public and nobody's go together.
+    """
+    equal = rows is not None and study.neighbors == "replace-one" and study.person is None and equal_blocks(rule, rows)
+    buffer = BUFFER_BYTES // len(rule.blocks)
+    return Several(
+        BlockSummary(study, blocks, rule.partitions, equal_rows=rows if equal else None, buffer_bytes=buffer)
+        for blocks in rule.blocks
+    )
+
+
+def _check(study: Study, blocks: int, partitions: int) -> None:
+    for what, value in (("blocks", blocks), ("partitions", partitions)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_BLOCKS:
+            raise StudyError(f"{what} is {value!r}; it must be a whole number from 1 to {MAX_BLOCKS:,}.")
+    if not sums_bytes(study, blocks, partitions) <= MAX_BLOCK_BYTES:
+        raise StudyError(
+            f"{blocks:,} blocks in {partitions} partition(s) of this study need more than {MAX_BLOCK_BYTES // 2**20} MB: use "
+            "fewer, larger blocks."
+        )
+
+
+def _flat(sums: BlockSums) -> tuple[NDArray[Any], NDArray[np.int8] | None]:
+    """Views of the arrays in which all blocks of all partitions follow each other; tops where the sums are in bins."""
+    blocks = sums.partitions * sums.blocks
+    if isinstance(sums.sums, WholeSums):
+        return sums.sums.table.reshape(blocks, -1), None
+    return sums.sums.slices.reshape(blocks, SLICES, -1), sums.sums.tops.reshape(blocks, -1)

@@ -1,1 +1,0 @@
-"""Private. Spark and Dask: each worker adds up its rows, and only sums travel."""

@@ -1,0 +1,165 @@
+"""Private. Which block a row goes to in each partition: drawn afresh for every release, never by the row's place.
+
+What the proof needs (`assume/lemmas`) is that the draw knows nothing of the rows, that it has the same law for every row or
+person, and that it is forgotten afterwards: then the law of the votes depends on the set of rows, and a sorted table is as
+safe as a shuffled one. It need not be uniform to the last digit: a block's chance is off by at most 2^-32, which only makes
+blocks of slightly different size.
+
+Where the number of rows is public, blocks may be equal: labels in a random order, the i-th for the row that arrives i-th. In blocks
+of a few rows that makes the votes a tenth clearer.
+
+Tested: tests/gather/test_dealing.py
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.gather.grid import Cells
+
+Blocks = NDArray[np.uint32]
+
+WORD_BYTES = 4
+"""Bytes of chance for each row and partition."""
+DIGEST_BYTES = 64
+KEY_BYTES = 32
+
+
+class Assigner(Protocol):
+    """Private. Draws blocks; tests put one of their own in its place."""
+
+    def draw(self, cells: Cells, rows: int) -> Blocks:
+        """The blocks (partitions, rows) of a batch."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RowAssigner:
+    """Private. Each row by a chance of its own, from the operating system."""
+
+    blocks: int
+    partitions: int
+
+    def __repr__(self) -> str:
+        return "RowAssigner(<private>)"
+
+    def draw(self, cells: Cells, rows: int) -> Blocks:
+        """The blocks (partitions, rows) of a batch, whatever its cells are."""
+        words = np.frombuffer(os.urandom(WORD_BYTES * self.partitions * rows), dtype=np.uint32)
+        return spread(words.reshape(self.partitions, rows), self.blocks)
+
+
+class EqualAssigner:
+    """Private. Equal blocks: in each partition the labels of all blocks in a random order, handed out as rows arrive.
+
+    For tables whose number of rows is public and that are compared with others of as many rows (replace-one). Why it is as private
+    as chances of their own: the order pi of the labels is uniform, drawn from the operating system without a look at a row. Rows
+    arrive in some order o, which may depend on the rows, on threads and on the machine, but not on pi, which nobody has seen; so
+    the row that is i-th in the table has the label pi(o(i)), and pi o is uniform again, whatever o is: each set of rows has the law
+    of a random equal dealing. For neighbouring tables with orders o and o', let the new row stand in the old one's place and pi' be
+    pi o o'^-1, as uniform as pi: all rows but the one that differs are in the same blocks (`assume.lemmas.sensitivity.edge_range`).
+
+    If rows were miscounted, those beyond the labels are dealt by chances of their own, and labels that are left over go to nobody.
+    A copy that is sent to another process deals row by row: nobody could hand out labels there.
+    """
+
+    def __init__(self, blocks: int, partitions: int, rows: int) -> None:
+        self._beyond, self._rows = RowAssigner(blocks, partitions), rows
+        self._labels: Blocks | None = None  # until the first row comes: a plan of a gathering needs none
+        self._taken = 0
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return "EqualAssigner(<private>)"
+
+    def __reduce__(self) -> tuple[type[RowAssigner], tuple[int, int]]:
+        return RowAssigner, (self._beyond.blocks, self._beyond.partitions)
+
+    def draw(self, cells: Cells, rows: int) -> Blocks:
+        """The blocks (partitions, rows) of a batch, whatever its cells are."""
+        with self._lock:
+            if self._labels is None:
+                own = self._beyond
+                self._labels = np.stack([_random_labels(own.blocks, self._rows) for _ in range(own.partitions)])
+            labels = self._labels[:, self._taken : self._taken + rows]
+            self._taken += rows
+        missing = rows - labels.shape[1]
+        return labels if missing == 0 else np.concatenate([labels, self._beyond.draw(cells, missing)], axis=1)
+
+
+def _random_labels(blocks: int, rows: int) -> Blocks:
+    """Labels of equal blocks in a uniformly random order: that of words which are all different, so that any order is as likely."""
+    while True:
+        words = np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
+        order = np.argsort(words)
+        if (np.diff(words[order]) > 0).all():
+            break
+    labels = np.empty(rows, dtype=np.uint32)
+    labels[order] = np.arange(rows, dtype=np.uint64) * np.uint64(blocks) // np.uint64(max(rows, 1))
+    return labels
+
+
+def _fresh_key() -> bytes:
+    return os.urandom(KEY_BYTES)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PersonAssigner:
+    """Private. All rows of a person together: by BLAKE2b of the person, under a key that is drawn once a release.
+
+    The key goes to whoever adds up rows, so that a person's rows meet in one block from every batch, thread and worker. To
+    anybody without the key the blocks are as good as drawn: BLAKE2b with a key is a pseudorandom function (RFC 7693).
+    """
+
+    blocks: int
+    partitions: int
+    person: str
+    key: bytes = field(default_factory=_fresh_key)
+
+    def __repr__(self) -> str:
+        return "PersonAssigner(<private>)"
+
+    def draw(self, cells: Cells, rows: int) -> Blocks:
+        """The blocks (partitions, rows) of a batch."""
+        places, persons = different_persons(cells[self.person])
+        digests = b"".join(self._digest(person) for person in persons)
+        width = len(self._digest(""))  # the same for all, also where a batch has no rows
+        words = np.frombuffer(digests, dtype="<u4").reshape(len(persons), width // WORD_BYTES)[:, : self.partitions]
+        return spread(np.ascontiguousarray(words.T), self.blocks)[:, places]
+
+    def _digest(self, person: Any) -> bytes:
+        # As text, so that 17 in one file and "17" in another are one person.
+        content = str(person).encode("utf-8", "surrogatepass")
+        if self.partitions * WORD_BYTES <= DIGEST_BYTES:
+            return blake2b(content, key=self.key, digest_size=self.partitions * WORD_BYTES).digest()
+        pages = range(-(-self.partitions * WORD_BYTES // DIGEST_BYTES))
+        return b"".join(blake2b(content, key=self.key, salt=page.to_bytes(8, "little")).digest() for page in pages)
+
+
+def different_persons(persons: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """For each row the place of its person, and the persons; whoever stands there as 17 and as "17" is listed twice."""
+    if persons.dtype != object:
+        different, places = np.unique(persons, return_inverse=True)
+        return places, different.tolist()
+    codes: dict[Any, int] = {}
+    places = np.array([codes.setdefault(person, len(codes)) for person in persons.tolist()], dtype=np.intp)
+    return places, list(codes)
+
+
+def spread(words: NDArray[np.uint32], blocks: int) -> Blocks:
+    """Words below 2^32 to blocks, each block's share of the words being within one of 2^32 / blocks."""
+    scaled: Blocks = (words.astype(np.uint64) * np.uint64(blocks) >> np.uint64(32)).astype(np.uint32)
+    return scaled
+
+
+def fresh_assigner(blocks: int, partitions: int, person: str | None, equal_rows: int | None = None) -> Assigner:
+    """An assignment that nobody has used before; into equal blocks where `equal_rows`, the public number of rows, is given."""
+    if person is not None:
+        return PersonAssigner(blocks, partitions, person)
+    return RowAssigner(blocks, partitions) if equal_rows is None else EqualAssigner(blocks, partitions, equal_rows)

@@ -1,0 +1,95 @@
+"""Private. At most k rows of each person, whichever order, batches or engine the rows come in.
+
+Of a person's rows on the grid the first k in a fixed public order count: by a number mixed from all their values, ties by the
+values themselves. The order is the same for every table, so which rows of a person count depends on that person's rows alone;
+and it says nothing about where rows are stored, so every engine keeps the same ones. A person with fewer rows is filled up
+with rows of zeros, so that n is k times the number of persons and replacing a person leaves it as it is. Tables that differ in
+one person therefore differ in k rows and no more, and every sensitivity is k times that of one row (`loss_sensitivity`,
+`loss_range`, `moment_scale`).
+
+Tested: tests/gather/test_persons.py
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.study import Study
+from dpselect.assume.variables import GRID
+from dpselect.gather.dealing import different_persons
+from dpselect.gather.grid import Chunk
+
+PRIME = 2**31 - 1
+MULTIPLIER = 1_583_458_089
+"""With PRIME, L'Ecuyer's multiplier for a good linear congruential generator; products stay below 2^62 in every engine."""
+
+MAX_WAITING_ROWS = 1_000_000
+"""Rows that may wait before those beyond k are dropped."""
+
+
+class PersonRows:
+    """Private. The rows that count of every person, for whatever sums are made of them in the end.
+
+    All rows of a person must be added to the same one. It holds the rows, so its memory grows with the number of persons.
+    """
+
+    def __init__(self, study: Study) -> None:
+        assert study.person is not None
+        self._person, self._most, self._width = study.person, study.rows_per_person, len(study.columns) + 1
+        self._codes: dict[str, int] = {}
+        self._persons: list[NDArray[np.int64]] = []
+        self._values: list[NDArray[np.int32]] = []
+        self._waiting = 0
+
+    def __repr__(self) -> str:
+        return "PersonRows(values=<private>)"
+
+    def add(self, chunk: Chunk) -> None:
+        """Add some rows, which are on the grid."""
+        self._values.append(chunk.lines[chunk.order].T.astype(np.int32))
+        self._persons.append(self._coded(chunk.cells[self._person]))
+        self._waiting += chunk.count
+        if self._waiting > MAX_WAITING_ROWS:
+            self._drop()
+            self._waiting = 0
+
+    def _coded(self, persons: NDArray[Any]) -> NDArray[np.int64]:
+        places, different = different_persons(persons)
+        codes = [self._codes.setdefault(str(person), len(self._codes)) for person in different]
+        return np.array(codes, dtype=np.int64)[places]
+
+    def _drop(self) -> None:
+        """Keep the first k rows of every person."""
+        persons, values = np.concatenate(self._persons), np.concatenate(self._values)
+        many = np.bincount(persons)[persons] > self._most
+        kept = np.flatnonzero(~many)
+        if many.any():
+            places = np.flatnonzero(many)
+            picked = values[places]
+            places = places[np.lexsort((*picked.T[::-1], mixed(picked), persons[places]))]
+            first = np.searchsorted(persons[places], persons[places])
+            kept = np.append(kept, places[np.arange(len(places)) - first < self._most])
+        self._persons, self._values = [persons[kept]], [values[kept]]
+
+    @property
+    def count(self) -> int:
+        """How many persons there are."""
+        return len(self._codes)
+
+    def rows(self) -> NDArray[np.int32]:
+        """The rows added so far that count, on the grid: one row of columns and response each, and none that fills up."""
+        if not self._persons:
+            return np.zeros((0, self._width), dtype=np.int32)
+        self._drop()
+        return self._values[0]
+
+
+def mixed(values: NDArray[np.int32]) -> NDArray[np.int64]:
+    """A number below PRIME from all values of a row; the same in SQL."""
+    number = np.zeros(len(values), dtype=np.int64)
+    for column in values.T:
+        number = (number + column + GRID) % PRIME * MULTIPLIER % PRIME
+    return number

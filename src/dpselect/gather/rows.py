@@ -1,0 +1,146 @@
+"""Private. The one door to the rows, wherever they live and whatever is added up from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from os import PathLike, fspath
+from typing import Any, Literal, TypeVar, overload
+
+from dpselect.assume.study import Study
+from dpselect.errors import DataError
+from dpselect.gather.dask import add_in_dask
+from dpselect.gather.grid import Cells
+from dpselect.gather.moments import Moments, MomentSummary, require_sound
+from dpselect.gather.saved import moments_files, pool_files
+from dpselect.gather.sources.arrays import array_cells, pieces
+from dpselect.gather.sources.arrow import check_schema, checked_cells, kinds_of
+from dpselect.gather.sources.excel import is_workbook, tells_its_rows
+from dpselect.gather.sources.open import is_read_once, open_stream
+from dpselect.gather.sources.source import Database, parse_address
+from dpselect.gather.sources.stream import Progress, Reporter
+from dpselect.gather.spark import add_in_spark
+from dpselect.gather.summary import Count, Summary
+from dpselect.gather.threads import add_here
+
+Telling = Callable[[Progress], None]
+Result = TypeVar("Result")
+
+
+@overload
+def gather(source: Any, study: Study, summary: None = None, progress: Telling | None = None) -> Moments: ...
+@overload
+def gather(source: Any, study: Study, summary: Summary[Result], progress: Telling | None = None) -> Result: ...
+def gather(source: Any, study: Study, summary: Any = None, progress: Telling | None = None) -> Any:
+    """Read a table once and add up its rows, clipped to the study: exact moments, or whatever `summary` comes to.
+
+    `source` is a pair of arrays (predictors in the order stated, response); a pandas, polars, Dask or Spark data frame; an
+    Arrow table, stream or dataset; a path ("table.parquet", "folder/", "part-*.csv.gz", "file.duckdb?table=t") or a list of
+    paths; a database's address with a table ("postgresql://host/base?table=t", "spark:?table=t"); `Csv` or `Database`. Where
+    moments are asked for, moments that were gathered before under the same study serve too, saved or not. `progress` is
+    called with what was read so far.
+    """
+    if summary is None:
+        summary = MomentSummary(study)
+        if isinstance(source, Moments):
+            return of_these(source, study)
+        if saved := moments_files(source):
+            return pool_files(saved, study)
+    _refuse_moments(source)
+    _require_public_count(source, study)
+    return _added(source, study, summary.fresh(), progress).result()
+
+
+def _added(source: Any, study: Study, summary: Any, progress: Telling | None) -> Any:
+    engine, source = engine_of(source)
+    if engine == "spark":
+        return add_in_spark(source, study, summary)
+    if engine == "dask":
+        return add_in_dask(source, study, summary)
+    # Closed at once when anything goes wrong or Ctrl-C is pressed, so that no connection outlives the call.
+    with closing(table_parts(source, study, summary.needs(study))) as parts:
+        return add_here(parts, study, summary, Reporter(progress))
+
+
+def engine_of(source: Any) -> tuple[Literal["here", "spark", "dask"], Any]:
+    """Where rows are added up, and the source as that place takes it: a cluster's rows stay in the cluster."""
+    if isinstance(source, str):
+        source = parse_address(source) or source
+    package = type(source).__module__.partition(".")[0]
+    if package == "pyspark" or (isinstance(source, Database) and source.engine == "spark"):
+        return "spark", source
+    return ("dask" if package in ("dask", "dask_expr") else "here"), source
+
+
+def table_parts(source: Any, study: Study, names: Sequence[str]) -> Generator[Iterable[Cells]]:
+    """The table in pieces, each of batches of cells, which several threads may go through at the same time."""
+    if isinstance(source, tuple):
+        yield from ([piece] for piece in pieces(array_cells(*_pair(source), study)))
+        return
+    with open_stream(source, kinds_of(study), study.source) as stream:
+        check_schema(stream.schema, study)
+        for part in stream.in_parts(names):
+            yield checked_cells(part, study, names)
+
+
+def _pair(source: tuple[Any, ...]) -> tuple[Any, Any]:
+    if len(source) != 2:
+        raise DataError(
+            "A tuple that is not a pair is not a table: give (X, y); weights are not taken, for a row that counts twice would "
+            "need twice the noise."
+        )
+    return source[0], source[1]
+
+
+def of_these(moments: Moments, study: Study) -> Moments:
+    """Moments, refused if they were gathered under other assumptions, or made by a hand that added up no rows."""
+    if moments.study != study.hash:
+        raise DataError("These moments were gathered under other assumptions: gather them again with these.")
+    return require_sound(moments, study)
+
+
+def count_rows(source: Any, study: Study) -> int:
+    """The number of rows, from the source's own word where it has one, else by reading one column through.
+
+    Refused where a source can be read only once, because then the rows themselves would be gone.
+    """
+    _refuse_moments(source)
+    if isinstance(source, tuple):  # what is no pair is refused where it is read
+        return len(source[-1]) if source and hasattr(source[-1], "__len__") else 0
+    engine, source = engine_of(source)
+    if engine == "dask":
+        return len(source)
+    if is_read_once(source) or (isinstance(source, Database) and engine == "spark"):
+        raise DataError(
+            "This source is not read just to count its rows: state about how many there are, rows in the study, such as "
+            "rows = 20000."
+        )
+    return int(source.count()) if engine == "spark" else gather(source, study, Count())
+
+
+def require_repeatable(source: Any, what: str) -> None:
+    """Refuse what cannot be read several times, row by row; `what` needs it."""
+    if isinstance(source, Moments) or moments_files(source):
+        raise DataError(f"{what} read the rows again for each round: give a table, a path or an address, not moments.")
+    if is_read_once(source):
+        raise DataError(
+            f"{what} read the table several times, and a stream can be read once: give a table, a path or an address."
+        )
+
+
+def _require_public_count(source: Any, study: Study) -> None:
+    """Refuse a workbook of which one record would decide how many rows it has, where that number is public and not stated."""
+    named = isinstance(source, str | PathLike) and fspath(source)
+    if study.neighbors == "replace-one" and study.rows is None and named and is_workbook(str(named)):
+        if not tells_its_rows(str(named)):
+            raise DataError(
+                "A workbook of this kind does not store empty rows at its end, so nobody can tell how many rows it has: state "
+                "rows in the study, such as rows = 300, or save the sheet as .xlsx or CSV."
+            )
+
+
+def _refuse_moments(source: Any) -> None:
+    if isinstance(source, Moments) or moments_files(source):
+        raise DataError(
+            "This reads rows, and moments no longer hold them: give the table itself, or choose with method='pcls' or 'pcpl'."
+        )

@@ -1,1 +1,0 @@
-"""Private. Sums that were made elsewhere: SQL answers and moments files."""

@@ -1,0 +1,164 @@
+"""Private. The bytes of a text file, in UTF-8 and sound: one record touches only itself.
+
+Two things could let one record change others. A quote that is opened and never closed lets the parser go on into the next record,
+up to a quote there. And in an encoding with a state, or of several bytes a letter, one odd byte can turn everything after it
+into something else, line ends too. So quotes are checked as the bytes pass, and a file is decoded line by line, in encodings
+whose line ends can be told before anything is decoded.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from typing import Any
+
+from dpselect.errors import DataError
+
+QUOTE, NEWLINE, RETURN = 0x22, 0x0A, 0x0D
+LINE_BY_LINE = frozenset(
+    "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk shift_jis shift_jis_2004 "
+    "shift_jisx0213 johab".split()
+)
+"""Encodings of one or more bytes a letter in which no letter has a byte that is a line end."""
+TWO_BYTES = {"utf-16": "", "utf-16-le": "little", "utf-16-be": "big"}
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that is not known, or in which a line cannot be read by itself."""
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError:
+        raise DataError(f"The encoding {encoding!r} is not known: try 'utf-8', 'latin-1' or 'cp1252'.") from None
+    if not (name in ("utf-8", "utf-8-sig", *LINE_BY_LINE, *TWO_BYTES) or _is_one_byte(name)):
+        raise DataError(
+            f"In the encoding {encoding!r} one odd byte can change all lines after it, so it is not read: save the file as UTF-8."
+        )
+
+
+def _is_one_byte(name: str) -> bool:
+    """Whether every byte is a letter of its own."""
+    try:
+        return len(bytes(range(256)).decode(name, "replace")) == 256 and not name.startswith(("utf", "iso2022", "hz"))
+    except (LookupError, UnicodeError, ValueError):  # not an encoding of text, such as base64
+        return False
+
+
+def sound_bytes(file: str, encoding: str, delimiter: str) -> Any:
+    """The bytes of a file, unpacked, in UTF-8, refused where a quote is not closed as it should be.
+
+    A byte that the encoding does not have becomes a mark, in its own cell alone.
+    """
+    import pyarrow as pa
+
+    stream = pa.input_stream(file)
+    name = codecs.lookup(encoding).name
+    if name not in ("utf-8", "utf-8-sig", "ascii"):  # those as they are: no cell need be text to be skipped or compared
+        stream = pa.TransformInputStream(stream, _decoder(file, name))
+    return pa.TransformInputStream(stream, Quotes(file, delimiter).passed)
+
+
+def _decoder(file: str, name: str) -> Callable[[Any], bytes]:
+    """From chunks of bytes to chunks of UTF-8, line by line."""
+    if _is_one_byte(name):
+        return lambda data: bytes(data).decode(name, "replace").encode()
+    return _TwoBytes(file, name).decoded if name in TWO_BYTES else _Lines(name).decoded
+
+
+class _Lines:
+    """Lines in an encoding of several bytes a letter: whatever a line holds ends with it."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._rest = name, b""
+
+    def decoded(self, data: Any) -> bytes:
+        whole, mark, self._rest = (self._rest + bytes(data)).rpartition(b"\n")
+        if not data:  # the end
+            whole, mark, self._rest = self._rest, b"", b""
+        lines = (whole + mark).split(b"\n")
+        return b"\n".join(line.decode(self._name, "replace").encode() for line in lines)
+
+
+class _TwoBytes:
+    """UTF-16: lines are told apart before they are decoded, and each must have a whole number of letters."""
+
+    def __init__(self, file: str, name: str) -> None:
+        self._file, self._order, self._rest, self._begun = file, TWO_BYTES[name], b"", False
+
+    def decoded(self, data: Any) -> bytes:
+        held = self._rest + bytes(data)
+        if not self._begun and (len(held) >= 2 or not data):
+            self._begun = True
+            marks = {codecs.BOM_UTF16_LE: "little", codecs.BOM_UTF16_BE: "big"}
+            self._order = marks.get(held[:2], self._order or "little")
+            held = held[2:] if held[:2] in marks else held
+        end = b"\n\x00" if self._order == "little" else b"\x00\n"
+        *lines, self._rest = held.split(end)
+        if not data:
+            lines, self._rest = [*lines, self._rest], b""
+        if any(len(line) % 2 for line in lines):
+            raise DataError(
+                f"A line of {self._file!r} is not UTF-16, because it has half a letter: save the file as UTF-8."
+            )
+        text = [
+            line.decode("utf-16-le" if self._order == "little" else "utf-16-be", "replace").encode() for line in lines
+        ]
+        return b"".join(line + b"\n" for line in text) if data else b"\n".join(text)
+
+
+class Quotes:
+    """Quotes as bytes pass by: one that opens a cell must close it, with a delimiter or the end of the line behind it."""
+
+    def __init__(self, file: str, delimiter: str) -> None:
+        self._file, self._mark = file, ord(delimiter)
+        self._inside = False  # a quoted cell
+        self._last = NEWLINE  # the byte before this chunk
+        self._closing = False  # the last byte was a quote inside a cell: it closes it, or is the first of two
+        # What may stand in a quoted cell up to the quote that closes it.
+        ends = re.escape(delimiter.encode())
+        self._opening = re.compile(rb"(?:(?<=[\r\n])|(?<=" + ends + rb'))"')
+
+    def passed(self, data: Any) -> Any:
+        """The same bytes, if they are sound so far."""
+        if not data:
+            if self._inside and not self._closing:
+                raise self._broken()
+            return b""
+        chunk = bytes(data)
+        if self._inside or QUOTE in chunk:
+            self._follow(chunk)
+        else:
+            self._last = chunk[-1]
+        return chunk
+
+    def _follow(self, chunk: bytes) -> None:
+        """Go from quote to quote."""
+        whole = bytes([self._last]) + chunk  # its first byte was looked at before
+        place = 1
+        while place < len(whole):
+            if not self._inside:
+                found = self._opening.search(whole, place)
+                if found is None:
+                    break
+                self._inside, place = True, found.end()
+                continue
+            if not self._closing:
+                place = whole.find(b'"', place)
+                if place < 0:
+                    break
+                self._closing, place = True, place + 1
+                continue
+            self._closing = False
+            if whole[place] == QUOTE:  # two of them are one in the cell
+                place += 1
+            elif whole[place] in (self._mark, NEWLINE, RETURN):
+                self._inside = False
+            else:
+                raise self._broken()
+        self._last = whole[-1]
+
+    def _broken(self) -> DataError:
+        return DataError(
+            f"{self._file!r} has a quote that is opened and not closed, or closed within a cell: correct that line, for it "
+            "would take in the lines after it."
+        )

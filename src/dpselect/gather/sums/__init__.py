@@ -1,1 +1,0 @@
-"""Private. Exact sums of rows on the grid."""

@@ -1,1 +1,0 @@
-"""Tables made up for experiments; no real row, and NumPy's generator."""

@@ -1,1 +1,0 @@
-"""Public. From noisy moments to coefficients with intervals."""

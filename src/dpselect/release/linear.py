@@ -1,0 +1,213 @@
+"""Public. The gaussian family: coefficients of a linear model from noisy moments; its plan, draw, solution and verification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from dpselect.assume.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below, plain
+from dpselect.assume.lemmas.moments import MomentLayout, NoiseKind, moment_layout
+from dpselect.assume.recipe import Recipe
+from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT
+from dpselect.errors import DataError, DpselectError, StudyError
+from dpselect.gather.moments import Moments
+from dpselect.randomize.moment_noise import MomentNoise, moment_noise
+from dpselect.randomize.noisy_moments import NoisyMoments, noisy_moments
+from dpselect.release.account import charge_about
+from dpselect.release.checks import Check
+from dpselect.release.drawn import Drawn, Solved, Term, terms_of
+from dpselect.release.equations.findings import HIDDEN, Finding, Fit, findings, fit, unexplained
+from dpselect.release.equations.problem import problem
+from dpselect.release.ledger.entries import Charge
+from dpselect.release.units import UserScale, user_scale
+
+PREDICTION_SHRINKAGE = 2.0
+"""For predictions slopes are expected to be so many times smaller: less error on short tables, next to none on long ones."""
+
+PRICE_TOLERANCE = 1e-6
+"""Prices are computed to more digits than that."""
+
+KNOWN = Finding(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""What does not move with the data: an intercept that follows from the bounds alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentPlan:
+    """Public. Which moments are released, with which noise, at which price: from public values alone."""
+
+    layout: MomentLayout
+    noise: MomentNoise
+    guarantee: Guarantee
+
+
+def plan_moments(
+    study: Study, columns: tuple[int, ...], *, epsilon: Price, delta: Price, noise: NoiseKind | None = None
+) -> MomentPlan:
+    """Check everything, and fix the noise and its price."""
+    study.require_bounds("An estimate")
+    whole, slack = exact_epsilon(epsilon), exact_delta(delta)
+    layout = moment_layout(study, columns)
+    chosen = moment_noise(
+        layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=study.rows_per_person
+    )
+    # Whichever noise the columns call for, the price is the one that was asked for: columns that were selected from the rows must
+    # not decide whether a charge is refused. Laplace noise that was asked for by name needs no delta.
+    paid = Decimal(0) if noise == "laplace" else slack
+    return MomentPlan(
+        layout=layout, noise=chosen, guarantee=Guarantee(epsilon=whole, delta=paid, neighbors=study.neighbors)
+    )
+
+
+def plan_any_moments(study: Study, *, epsilon: Price, delta: Price) -> MomentPlan:
+    """The plan of a model that is not selected yet: the price is that of any model."""
+    return plan_moments(study, (), epsilon=epsilon, delta=delta)
+
+
+def moments_charge(study: Study, guarantee: Guarantee) -> Charge:
+    """What the ledger is told: nothing that depends on the columns, which may be drawn together with the noise.
+
+    Gaussian noise has a zCDP price besides; it is not stated, as the kind of noise depends on the columns.
+    """
+    return Charge(what="estimate", mechanism="noisy-moments", **charge_about(study, guarantee))
+
+
+def check_moments_of(moments: Moments, study: Study) -> None:
+    """Refuse moments of another study, before anything is drawn or charged."""
+    if moments.study != study.hash:
+        raise DataError("These moments were gathered under other assumptions: gather them again with these.")
+
+
+def draw_moments(moments: Moments, plan: MomentPlan) -> NoisyMoments:
+    """Draw the noisy moments, once, in memory: nothing of them may be shown before their charge is committed."""
+    return noisy_moments(moments, plan.layout, plan.noise)
+
+
+def solve_moments(
+    noisy: NoisyMoments, study: Study, columns: tuple[int, ...], *, level: float, considered: int | None
+) -> Solved:
+    """Solve the model once, go back to the user's units, and put both intervals around each coefficient that can be seen."""
+    if not set(columns) <= set(noisy.layout.columns):
+        known = ", ".join(study.columns[place].name for place in noisy.layout.columns)
+        raise StudyError(f"A submodel may have columns of the released moments only: {known}.")
+    solved = fit(problem(noisy, columns)) if columns else None
+    terms = _terms(solved, user_scale(study, columns), level, considered)
+    deviation, share = (HIDDEN, HIDDEN) if solved is None else unexplained(solved, level)
+    return {
+        "terms": terms,
+        "unadjusted": _one_at_a_time(noisy, study, columns, terms, (level, considered)),
+        "residual_deviation": deviation.times(study.r),
+        "r_squared": share,
+        "rows": float(noisy.known_rows or 0) if solved is None else solved.problem.rows,
+    }
+
+
+def _terms(solved: Fit | None, scale: UserScale, level: float, considered: int | None) -> tuple[Term, ...]:
+    moving = np.asarray(scale.matrix.any(axis=1))
+    found = iter(
+        findings(solved, scale.matrix[moving], level=level, considered=considered) if solved and moving.any() else ()
+    )
+    return terms_of(scale.names, scale.offsets.tolist(), [next(found) if moves else KNOWN for moves in moving])
+
+
+def _one_at_a_time(
+    noisy: NoisyMoments,
+    study: Study,
+    columns: tuple[int, ...],
+    terms: Sequence[Term],
+    asked: tuple[float, int | None],
+) -> tuple[Term, ...]:
+    """Slopes one variable at a time, from the same noisy moments, where the whole model's are drowned."""
+    drowned = {term.name for term in terms if not term.determined}
+    if not drowned:
+        return ()
+    design = {place: study.columns[place] for place in columns}
+    constants = [place for place, column in design.items() if not column.factors]
+    groups: dict[int, list[int]] = {}
+    for place, column in design.items():
+        if column.factors:
+            groups.setdefault(column.term, []).append(place)
+    if not constants or len(groups) < 2:
+        return ()
+    found: list[Term] = []
+    for members in groups.values():
+        if drowned.isdisjoint(design[place].name for place in members):
+            continue
+        small = (*constants, *members)
+        solved = fit(problem(noisy, small))
+        if not solved.quiet:
+            continue  # too loud for any slope: nothing would be said
+        found += [one for one in _terms(solved, user_scale(study, small), *asked) if one.name != INTERCEPT]
+    return tuple(found)
+
+
+def predictive_slopes(noisy: NoisyMoments, study: Study, columns: tuple[int, ...]) -> dict[str, float]:
+    """The coefficients that predict best, by name in the user's units: shrunk where noise is large, not to be read one by one."""
+    scale = user_scale(study, columns)
+    scaled = fit(problem(noisy, columns).expecting_less(PREDICTION_SHRINKAGE)).scaled if columns else np.zeros(0)
+    return dict(zip(scale.names, map(float, scale.offsets + scale.matrix @ scaled), strict=True))
+
+
+def linear_regression(values: dict[str, float], study: Study) -> Any:
+    """A fitted scikit-learn LinearRegression with these coefficients, an intercept among them or none."""
+    from sklearn.linear_model import LinearRegression
+
+    slopes = {name: value for name, value in values.items() if name != INTERCEPT}
+    model = LinearRegression()
+    model.intercept_ = values.get(INTERCEPT, 0.0)
+    model.coef_ = np.array(list(slopes.values()))
+    model.n_features_in_ = len(slopes)
+    model.feature_names_in_ = np.array(list(slopes), dtype=object)
+    return model
+
+
+def moment_noise_words(noisy: NoisyMoments) -> str:
+    """How they were drawn."""
+    return f"{noisy.noise.scale.noise} noise on the moments"
+
+
+def planned_moments(drawn: Drawn) -> MomentPlan:
+    """The plan that this release must have had: computed anew from its public statements."""
+    noisy, price = drawn.released, drawn.guarantee
+    assert isinstance(noisy, NoisyMoments)
+    kind = noisy.noise.scale.noise
+    return plan_moments(drawn.study, noisy.layout.columns, epsilon=price.epsilon, delta=price.delta, noise=kind)
+
+
+def check_moments(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
+    """All that can be checked about noisy moments without the rows."""
+    noisy, guarantee = drawn.released, drawn.guarantee
+    assert isinstance(noisy, NoisyMoments)
+    same = _same_rows(noisy.known_rows, recipe)
+    yield Check("the coefficients are of as many rows as the selection", same, f"{noisy.known_rows or 'private'}")
+    what, stated = "the noise is worth its price", noisy.noise
+    try:
+        plan = planned_moments(drawn)
+    except DpselectError as problem:
+        yield Check(what, False, str(problem))
+        return
+    needed = plan.noise
+    enough = noisy.layout == plan.layout and stated.scale == needed.scale
+    enough = enough and stated.spread >= needed.spread * (1 - PRICE_TOLERANCE) and _priced(stated, needed)
+    enough = enough and guarantee.neighbors == drawn.study.neighbors
+    yield Check(what, enough, f"epsilon {plain(guarantee.epsilon)}, {stated.scale.noise} noise")
+
+
+def _same_rows(known: int | None, recipe: Recipe) -> bool:
+    """One report, one table. But votes go by the rows that a study states, an estimate by those that there are."""
+    if recipe.votes is not None and recipe.study.rows is not None and known is not None:
+        return recipe.rows == recipe.study.rows
+    return known == recipe.rows
+
+
+def _priced(stated: MomentNoise, needed: MomentNoise) -> bool:
+    """The stated prices are those of the noise; the zero-concentrated one is no less, and of Laplace noise there is none."""
+    if (stated.epsilon, stated.delta) != (needed.epsilon, needed.delta):
+        return False
+    if stated.rho is None or needed.rho is None:
+        return stated.rho is needed.rho
+    return stated.rho >= needed.rho * (1 - PRICE_TOLERANCE)

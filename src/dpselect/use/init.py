@@ -1,0 +1,229 @@
+"""The study file that `init` writes: names and kinds from the table, and open places for what only a person can state.
+
+A code book, or the dictionary of the file itself, may say some of it. Bounds are never read from rows.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpselect.assume.study_file import OPEN, toml
+from dpselect.assume.variables import is_printable, shown
+from dpselect.errors import DataError, StudyError
+from dpselect.gather.sources.open import ColumnType, read_schema
+from dpselect.gather.sources.text import guess_form
+
+
+def init(
+    source: Any,
+    path: str | Path = "study.toml",
+    *,
+    response: str | None = None,
+    codebook: str | Path | None = None,
+) -> Path:
+    """Write a study file for a table: the names and types of its columns, and open places ("?") for what only you can state.
+
+    Example: `init("people.csv", response="income")`. Ranges and categories come from the code book or stay open; none is ever
+    read from rows. A file that is there is not overwritten.
+    """
+    target = Path(path)
+    if target.exists():
+        raise StudyError(f"{str(target)!r} exists already; give another path.")
+    columns, _ = named_and_unnamed(source)
+    book = {} if codebook is None else read_codebook(str(codebook))
+    target.write_text(new_study(columns, response, book), encoding="utf-8")
+    return target
+
+
+def named_columns(source: Any) -> list[ColumnType]:
+    """The columns of a source that have a name."""
+    return named_and_unnamed(source)[0]
+
+
+def named_and_unnamed(source: Any) -> tuple[list[ColumnType], list[int]]:
+    """The columns that have a name, and the places of those that have none.
+
+    A name that two columns share is refused, for no study could tell them apart; so is one that no study may have: names come
+    from files, and may hold anything.
+    """
+    listed = read_schema(source)
+    for place, column in enumerate(listed, 1):
+        if column.name.strip() and not is_printable(column.name):
+            raise DataError(
+                f"The name of column {place}, {shown(column.name)}, holds characters that cannot be printed: rename it."
+            )
+    columns = [column for column in listed if column.name.strip()]
+    for name, times in Counter(column.name for column in columns).items():
+        if times > 1:
+            raise DataError(f"Two columns are named {shown(name)}: rename one of them in the table.")
+    return columns, [place for place, column in enumerate(listed, 1) if not column.name.strip()]
+
+
+Book = Mapping[str, Mapping[str, Any]]
+"""What a code book says about some variables, in the words of study files."""
+
+_HEAD = """\
+# A dpselect study: what is stated in public before any row is read.
+#
+# Replace every "?" by what is known without looking at the rows: from a form, a code book, a law, common sense.
+# A bound that was read from the rows is a leak that no noise repairs. Cells beyond a bound are clipped to it, so
+# bounds may be narrower than the extremes; the wider they are, the more noise is needed.
+# Delete the variables that are not to compete (identifiers, names, dates).
+# Each variable may also have a label, a unit and a reason, which the report prints.
+
+intercept = "always"       # or "candidate" (it may be dropped), or "none"
+neighbors = "replace-one"  # or "add-remove-one", where the number of rows is itself secret
+missing = "error"          # or "midpoint" (the middle of the bounds), or "zero-row" (the row counts for nothing)
+# rows = 10000             # about how many rows there are, where that may be said: epsilon is then divided better
+# person = "id"            # a column that names persons, where one can have several rows: the promise is then for persons;
+# max_rows_per_person = 5  # and for coefficients, how many rows of each count at most
+# radius = 0.0             # pcls and pcpl: bound on the sum of |coefficients|, variables scaled to [-1, 1];
+#                          # half the response's range unless stated
+"""
+
+
+NO_AND_YES = (
+    '# lower and upper of a number; or, of no and yes: kind = "binary" and categories = [0, 1] (or ["no", "yes"])'
+)
+
+
+def new_study(columns: Iterable[ColumnType], response: str | None, book: Book | None = None) -> str:
+    """The text of a study file for some columns. Bounds come from the code book or stay open; none is ever read from rows."""
+    listed, book = list(columns), book or {}
+    names = [column.name for column in listed]
+    if response is not None and response not in names:
+        raise StudyError(f"The column {response!r} is not in the table; it has {_some(names)}.")
+    lines = [_HEAD, "[response]"]
+    if response is None:
+        which = f"  # one of {_some(names)}; then delete its [[predictors]] table below"
+        lines += [f'name = "{OPEN}"{which}', NO_AND_YES, f'lower = "{OPEN}"', f'upper = "{OPEN}"']
+    for column in listed:
+        if column.name == response:
+            lines += _response(column, book.get(column.name, {}))
+    for column in listed:
+        if column.name != response:
+            lines += ["", *_predictor(column, book.get(column.name, {}))]
+    return "\n".join(lines) + "\n"
+
+
+def _response(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
+    if len(said.get("categories", ())) == 2:
+        return _entries({"name": column.name, "kind": "binary", **said})
+    known = {"name": column.name, **_labelled(column)}
+    if column.kind == "text" and "lower" not in said:
+        lines = _entries({**known, **said, "kind": "binary", "categories": [OPEN, OPEN]})
+        lines[-1] += '  # no first, then yes: ["no", "yes"]'
+        return lines
+    lines = _entries({**known, "lower": OPEN, "upper": OPEN, **said})
+    return lines if "lower" in said else [lines[0], NO_AND_YES, *lines[1:]]
+
+
+def _predictor(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
+    head = ["[[predictors]]"]
+    if "categories" in said or ("lower" in said and "upper" in said):
+        return head + _entries({"name": column.name, **_labelled(column), **said})
+    if column.categories:
+        return head + _from_dictionary(column)
+    if column.kind in ("number", "boolean"):
+        return head + _entries({"name": column.name, **_labelled(column), "lower": OPEN, "upper": OPEN, **said})
+    if column.kind == "text":
+        lines = _entries({"name": column.name, **_labelled(column), **said, "categories": [OPEN]})
+        lines[-1] += '  # all that can occur, such as ["north", "south"]; the first is the reference'
+        return head + lines
+    # A type may hold names too: those of the fields of a structure.
+    kind = shown(column.type)[1:-1]
+    return [
+        f"# {toml(column.name)} has the type {kind}, which cannot be used as it is: store it as a number or as text."
+    ]
+
+
+def _labelled(column: ColumnType) -> dict[str, str]:
+    return {"label": column.label} if column.label else {}
+
+
+def _from_dictionary(column: ColumnType) -> list[str]:
+    """Codes and their labels as the file's dictionary has them; the reason stays open, so that a person looks at them."""
+    categories = [code for code, _ in column.categories]
+    labels = [label for _, label in column.categories]
+    lines = [
+        "# By the file's dictionary. Take out codes for missing answers; if it is a number, state lower and upper instead."
+    ]
+    lines += _entries({"name": column.name, **_labelled(column), "categories": categories, "category_labels": labels})
+    return [*lines, f'reason = "{OPEN}"  # where these categories are stated, apart from the rows']
+
+
+def _entries(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {toml(value)}" for name, value in values.items()]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(map(toml, names[:12])) + (", ..." if len(names) > 12 else "")
+
+
+COLUMNS = ("name", "lower", "upper", "categories", "label", "unit", "reason")
+
+
+def read_codebook(path: str) -> dict[str, dict[str, Any]]:
+    """What a code book says about each variable, in the words of study files.
+
+    A CSV file whose first line names some of `COLUMNS`; categories stand with semicolons or bars between them, each with its label
+    after an equals sign if it has one: "1=male; 2=female".
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for number, line in _lines(path):
+        name = line.pop("name", "")
+        if not name:
+            raise StudyError(f"Line {number} of the code book {path!r} has no name: name the variable, or remove it.")
+        if name in found:
+            raise StudyError(f"The code book {path!r} names {name!r} twice; name each variable once.")
+        found[name] = _entry(name, line)
+    return found
+
+
+def _lines(path: str) -> Iterator[tuple[int, dict[str, str]]]:
+    if not Path(path).is_file():
+        raise StudyError(f"There is no code book {path!r}: give a CSV file with the columns {', '.join(COLUMNS)}.")
+    form = guess_form(path)
+    encoding = "utf-8-sig" if form.encoding == "utf-8" else form.encoding
+    try:
+        Path(path).read_text(encoding=encoding)
+    except UnicodeDecodeError:  # a code book holds no row of anybody, so all of it may tell its encoding
+        encoding = "cp1252"
+    with open(path, encoding=encoding, newline="") as file:
+        rows = csv.reader(file, delimiter=form.delimiter)
+        head = [each.strip().lower() for each in next(rows, [])]
+        if unknown := [each for each in head if each not in COLUMNS]:
+            raise StudyError(f"The code book {path!r} has the column {unknown[0]!r}; known are {', '.join(COLUMNS)}.")
+        if "name" not in head:
+            raise StudyError(f"The code book {path!r} has no column 'name'; its first line names the columns.")
+        for number, row in enumerate(rows, start=2):
+            if any(cell.strip() for cell in row):
+                yield number, {name: cell.strip() for name, cell in zip(head, row, strict=False) if cell.strip()}
+
+
+def _entry(name: str, line: dict[str, str]) -> dict[str, Any]:
+    entry: dict[str, Any] = {word: line[word] for word in ("label", "unit", "reason") if word in line}
+    for side in ("lower", "upper"):
+        if side in line:
+            entry[side] = _number(name, side, line[side])
+    if "categories" in line:
+        parts = [part.partition("=") for part in line["categories"].replace("|", ";").split(";") if part.strip()]
+        categories = [code.strip() for code, _, _ in parts]
+        whole = all(level.lstrip("-").isdecimal() for level in categories)
+        entry["categories"] = [int(level) for level in categories] if whole else categories
+        labels = [label.strip() for _, _, label in parts]
+        if any(labels):
+            entry["category_labels"] = [label or str(level) for label, level in zip(labels, categories, strict=True)]
+    return entry
+
+
+def _number(name: str, side: str, text: str) -> float:
+    try:
+        value = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+    except ValueError:
+        raise StudyError(f"The code book gives {name!r} the {side} bound {text!r}; it must be a number.") from None
+    return int(value) if value.is_integer() else value

@@ -1,0 +1,180 @@
+"""Public. All about a run that is known before its rows are read: refused here if anything is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dpselect.assume.budget import Budget, Price
+from dpselect.assume.candidates import Candidates, Model, Subsets, candidates_for
+from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.recipe import Choice, Recipe, make_recipe, price_choice
+from dpselect.assume.records import sha256_of
+from dpselect.assume.study import Study
+from dpselect.errors import StudyError
+from dpselect.gather.rows import count_rows
+from dpselect.release.account import charge_about
+from dpselect.release.drawn import FamilyName, as_level
+from dpselect.release.families import Family, family_of
+from dpselect.release.ledger.entries import Charge
+from dpselect.release.select import charged_mechanism
+from dpselect.release.titles import check_title
+from dpselect.use.methods import METHODS, Method
+
+Competing = Subsets | Iterable[Model] | Candidates | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimating:
+    """Public. What is asked of an estimate; `columns` where the model is settled, None where it is chosen first."""
+
+    price: Budget
+    level: float
+    family: Family
+    noise: NoiseKind | None = None
+    columns: tuple[int, ...] | None = None
+    selected: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Public. A choice, an estimate, or both, and what they cost; refused when it is made if any number of rows is.
+
+    `choice` and `for_choice` are None where nothing is chosen. `charges` are what the ledger will be asked for, but for the hash of
+    a recipe, which costs nothing. `budget` is the whole price.
+    """
+
+    study: Study
+    budget: Budget
+    charges: tuple[Charge, ...]
+    choice: Choice | None = None
+    for_choice: Budget | None = None
+    method: Method | None = None
+    estimating: Estimating | None = None
+    title: str = ""
+
+    def request(self, *where: Any) -> str:
+        """A hash of all that is asked for, and of where the rows and the ledger are, by which the same request is known again."""
+        asked, choice = self.estimating, self.choice
+        wanted = [] if asked is None else [asked.level, asked.family.name, asked.noise, asked.columns]
+        chosen: list[Any] = []
+        if choice is not None:
+            models = candidates_for(self.study, choice.candidates).to_dict()
+            chosen = [choice.method, choice.mechanism, models, repr(choice.penalty), choice.as_printed]
+        price = [str(self.budget.epsilon), str(self.budget.delta)]
+        return sha256_of([self.title, price, chosen, wanted, [each.to_dict() for each in self.charges], list(where)])
+
+    def recipe(self, rows: int | None) -> Recipe:
+        """The recipe of the choice, where so many rows are public."""
+        assert self.choice is not None and self.for_choice is not None and self.method is not None
+        price = self.for_choice
+        recipe = make_recipe(self.study, self.choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
+        return self.method.adapt(recipe)
+
+
+def require_study(study: object) -> None:
+    """A dictionary or a path in place of a study is a mistake that deserves a sentence."""
+    if not isinstance(study, Study):
+        raise StudyError(
+            f"The study is a {type(study).__name__}; it must be dpselect.Study, stated in Python or read from a study file: "
+            "Study.read('study.toml')."
+        )
+
+
+def rows_beforehand(source: Any, order: Order) -> int | None:
+    """About how many rows there are, where the method has to know before they are gathered: as stated, or counted."""
+    if order.method is None or not order.method.rule.counts_rows:
+        return None
+    return public_count(order.study, lambda: count_rows(source, order.study))
+
+
+def public_count(study: Study, count: Callable[[], int]) -> int | None:
+    """About how many rows, where that is public: stated, or counted. A person's rows are private, and so is their number."""
+    if study.neighbors != "replace-one":
+        return None
+    if study.rows is not None:
+        return study.rows
+    return None if study.person is not None else max(count(), 1)
+
+
+def order_selection(
+    study: Study, choice: Choice, budget: Budget, *, title: str = "", method: Method | None = None
+) -> Order:
+    """A choice alone."""
+    require_study(study)
+    return Order(
+        study=study,
+        budget=budget,
+        charges=(_charge_for_choice(study, choice, budget),),
+        choice=choice,
+        for_choice=budget,
+        method=method or METHODS[choice.method],
+        title=check_title(title),
+    )
+
+
+def order_analysis(
+    study: Study,
+    choice: Choice,
+    budget: Budget,
+    *,
+    split: tuple[Price, Price] | None = None,
+    level: float = 0.95,
+    family: FamilyName = "gaussian",
+    title: str = "",
+) -> Order:
+    """A choice and the estimate of what it chose, from one budget.
+
+    `split` are the shares of epsilon for the choice and for the estimate; without it public facts decide.
+    """
+    for_choice, for_estimate = divided(study, choice, budget, split)
+    asked = Estimating(price=for_estimate, level=as_level(level), family=family_of(family))
+    return Order(
+        study=study,
+        budget=budget,
+        charges=(_charge_for_choice(study, choice, for_choice), _charge_for_estimate(study, asked)),
+        choice=choice,
+        for_choice=for_choice,
+        method=METHODS[choice.method],
+        estimating=asked,
+        title=check_title(title),
+    )
+
+
+def order_estimate(study: Study, budget: Budget, asked: Estimating) -> Order:
+    """An estimate of a model that is settled."""
+    return Order(study=study, budget=budget, charges=(_charge_for_estimate(study, asked),), estimating=asked)
+
+
+def divided(
+    study: Study, choice: Choice, budget: Budget, split: tuple[Price, Price] | None = None
+) -> tuple[Budget, Budget]:
+    """The parts of a budget for the choice and for the estimate. A method that needs no delta leaves it to the estimate."""
+    require_study(study)
+    rule = METHODS[choice.method].rule
+    if split is None:
+        split = rule.split(study.rows, len(study.columns), budget.epsilon)
+    elif not (isinstance(split, tuple | list) and len(split) == 2):
+        raise StudyError(f"split is {split!r}; it must be two shares of epsilon, such as (1, 1).")
+    for_choice, for_estimate = budget.split(*split, delta=(1, 1) if rule.needs_delta else (0, 1))
+    return for_choice, for_estimate
+
+
+def _charge_for_choice(study: Study, choice: Choice, price: Budget) -> Charge:
+    """The charge for a choice, without the recipe."""
+    guarantee, bound = price_choice(study, choice, epsilon=price.epsilon, delta=price.delta)
+    return Charge(
+        what="select",
+        mechanism=charged_mechanism(choice.method, choice.mechanism),
+        parameters={"method": choice.method, "bound_epsilon": str(bound)},
+        **charge_about(study, guarantee),
+    )
+
+
+def _charge_for_estimate(study: Study, asked: Estimating) -> Charge:
+    """The charge for an estimate; of a model that is not known yet its price is that of any model."""
+    kind, price = asked.family, {"epsilon": asked.price.epsilon, "delta": asked.price.delta}
+    if asked.columns is None:
+        return kind.charge(study, kind.plan_any(study, **price).guarantee)
+    return kind.charge(study, kind.plan(study, asked.columns, noise=asked.noise, **price).guarantee)

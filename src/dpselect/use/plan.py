@@ -1,0 +1,222 @@
+"""Public. What to expect of a run before a row is read: what it would find, and how long its intervals would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dpselect.assume.budget import Budget, Price, exact_delta, exact_epsilon, split_for_votes
+from dpselect.assume.recipe import Choice, Method
+from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT
+from dpselect.assume.variables import Numeric
+from dpselect.errors import StudyError
+from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
+from dpselect.rehearse.planning.outlook import STEPS, Outlook
+from dpselect.rehearse.planning.plan import Plan
+from dpselect.rehearse.planning.sums import likely_models, supposed_moments, supposed_products
+from dpselect.rehearse.planning.supposed import three_digits
+from dpselect.rehearse.planning.worlds import Floats, layout_of, typical
+from dpselect.release.equations.findings import Finding, findings, fit
+from dpselect.release.equations.problem import problem
+from dpselect.release.linear import MomentPlan, plan_moments
+from dpselect.release.units import beyond_range, user_scale
+from dpselect.use.methods import METHODS, Supposing
+from dpselect.use.order import require_study
+
+WIDE_COLUMNS = 12
+"""Columns beyond which curves have fewer points: a plan is made in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Public. What a run is expected to find (`found`), and how long its intervals are expected to be, where it gives any."""
+
+    study: Study
+    found: Outlook | Plan
+    intervals: ExpectedIntervals | None
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        return self.found.verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        lengths = {"intervals": self.intervals and self.intervals.to_dict()} if isinstance(self.found, Outlook) else {}
+        return self.found.to_dict() | lengths
+
+    def __str__(self) -> str:
+        words = () if self.intervals is None else self.intervals.words(self.study)
+        return "\n".join([self.verdict, *(f"Length of the interval of {name}: {length}" for name, length in words)])
+
+
+def plan(
+    study: Study,
+    *,
+    rows: int,
+    epsilon: Price,
+    delta: Price | None = None,
+    method: Method = "votes",
+    r2: float | None = None,
+    choice_only: bool = False,
+    effects: Sequence[float] | None = None,
+    deviation: float | None = None,
+    wanted: float = 0.8,
+    progress: Callable[[float], None] | None = None,
+) -> Planned:
+    """What `analyze` with its defaults would find with so many rows, or with `choice_only` `select`. No row is read.
+
+    Example: `print(plan(study, rows=5000, epsilon=1))`. For votes, `r2` is the share of the response that is supposed to be
+    explained; for "pcls" and "pcpl", `effects` and `deviation` are those supposed, and `wanted` is the chance to aim at.
+    """
+    require_study(study)
+    price = float(exact_epsilon(epsilon))
+    supposed = Supposing(r2, choice_only, effects, deviation, wanted, None if delta is None else str(delta))
+    found = METHODS[Choice(method).method].plan(study, rows, price, supposed, progress)
+    if not isinstance(found, Outlook) or choice_only:
+        return Planned(study, found, None)
+    slack = float(exact_delta(delta or 0))
+    return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedIntervals:
+    """Public. The lengths of 95% intervals that are expected in the typical world, if as many terms are chosen as have an effect.
+
+    `terms` has each slope's name and its length in the user's units; None where the price could not show it, and then the size that
+    could have been seen, or None where none could.
+    `by_rows` and `by_epsilon` have the length of the slope `shown` at other numbers of rows and prices.
+    """
+
+    epsilon: float
+    delta: float
+    noise: str
+    supposed: str
+    terms: tuple[tuple[str, float | None, float | None], ...]
+    shown: str
+    by_rows: tuple[tuple[float, float | None], ...]
+    by_epsilon: tuple[tuple[float, float | None], ...]
+
+    @property
+    def seen(self) -> float:
+        """The share of the slopes that would be estimated."""
+        return sum(length is not None for _, length, _ in self.terms) / max(len(self.terms), 1)
+
+    def words(self, study: Study) -> tuple[tuple[str, str], ...]:
+        """Each slope's name and the length of its interval, as people read them."""
+        response = study.response
+        unit = f" of {response.name}" if isinstance(response, Numeric) else f" in the chance of {response.name}"
+
+        def length_words(name: str, length: float | None, visible: float | None) -> str:
+            if length is not None:
+                return f"{two_digits(length)}{unit}"
+            if visible is None or beyond_range(study, name, visible):
+                return "not seen, of whatever size"
+            return f"not seen; about {two_digits(visible)}{unit} could be"
+
+        return tuple((name, length_words(name, length, visible)) for name, length, visible in self.terms)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        terms = [{"term": name, "length": length, "visible": visible} for name, length, visible in self.terms]
+        return asdict(self) | {"terms": terms, "seen": self.seen}
+
+
+def two_digits(value: float) -> str:
+    """A forecast is no better than that."""
+    return three_digits(float(f"{value:.2g}"))
+
+
+def expected_intervals(
+    study: Study, *, rows: int, epsilon: float, delta: float = 0.0, r2: float | None = None
+) -> ExpectedIntervals | None:
+    """What `analyze` with its defaults would show; None where a bound that an estimate needs is not stated.
+
+    The intervals are those of a release whose noise happened to be zero: the law of the noise makes their length, not the draw.
+    """
+    try:
+        study.require_bounds("An estimate")
+    except StudyError:
+        return None
+    world = typical(layout_of(study), r2)
+    columns, others = _with_slopes(study, *likely_models(study, world))
+    here = _Supposed(study, columns, supposed_products(study, world), delta)
+    found = here.found(rows, epsilon)
+    if others:
+        idle = {study.columns[place].name for place in others if place not in columns}
+        found |= replace(here, columns=others).found(rows, epsilon, idle)
+    places = {column.name: place for place, column in enumerate(study.columns)}
+    found = {name: found[name] for name in sorted(found, key=lambda name: places.get(name, -1))}
+    terms = tuple(
+        (name, None if each.value is None else each.upper - each.lower, each.visible)
+        for name, each in found.items()
+        if name != INTERCEPT
+    )
+    if not terms:
+        return None
+    steps = STEPS if len(columns) <= WIDE_COLUMNS else STEPS[1:-1]
+    slopes = [each for each in terms if places[each[0]] in columns]
+    shown, now = slopes[0][:2]
+
+    def length(count: int, price: float) -> float | None:
+        if (count, price) == (rows, epsilon):
+            return now
+        one = here.found(count, price, {shown})[shown]
+        return None if one.value is None else one.upper - one.lower
+
+    return ExpectedIntervals(
+        epsilon=here.price(rows, epsilon),
+        delta=delta,
+        noise=here.plan(rows, epsilon).noise.scale.noise,
+        supposed=world.words,
+        terms=terms,
+        shown=shown,
+        by_rows=tuple((round(rows * k), length(round(rows * k), epsilon)) for k in steps if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, length(rows, epsilon * k)) for k in steps),
+    )
+
+
+def _with_slopes(
+    study: Study, columns: tuple[int, ...], others: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """An intercept that competes may be all that acts, and has no slope: the other model takes its place."""
+    if others and all(study.columns[place].name == INTERCEPT for place in columns):
+        return others, ()
+    return columns, others
+
+
+@dataclass(frozen=True, slots=True)
+class _Supposed:
+    """Public. A study and what is supposed about its rows."""
+
+    study: Study
+    columns: tuple[int, ...]
+    products: Floats
+    delta: float
+
+    def price(self, rows: int, epsilon: float) -> float:
+        """What of epsilon `analyze` leaves for the estimate by default."""
+        split = split_for_votes(rows=rows, columns=len(self.study.columns), epsilon=str(epsilon))
+        return float(Budget(str(epsilon), 0).split(*split)[1].epsilon)
+
+    def plan(self, rows: int, epsilon: float) -> MomentPlan:
+        """All about the estimate of the terms with an effect."""
+        price = str(self.price(rows, epsilon))
+        return plan_moments(self.study, self.columns, epsilon=price, delta=str(self.delta))
+
+    def found(self, rows: int, epsilon: float, only: set[str] | None = None) -> dict[str, Finding]:
+        """What would be found of each coefficient, or of some, in the user's units."""
+        plan, columns = self.plan(rows, epsilon), self.columns
+        sums = supposed_moments(self.study, self.products, rows)
+        noisy = NoisyMoments(
+            layout=plan.layout,
+            noise=plan.noise,
+            values=tuple(weighted_integers(sums, plan.layout, plan.noise.scale)),
+            known_rows=rows if plan.layout.neighbors == "replace-one" else None,
+        )
+        scale = user_scale(self.study, columns)
+        kept = [k for k, name in enumerate(scale.names) if scale.matrix[k].any() and (only is None or name in only)]
+        made = findings(fit(problem(noisy, columns)), scale.matrix[kept], level=0.95)
+        return {scale.names[k]: each for k, each in zip(kept, made, strict=True)}

@@ -1,0 +1,337 @@
+"""scikit-learn's door: private selectors that stand in a pipeline. Bounds are parameters and are never learnt."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from dpselect.assume.budget import Budget, Neighbors
+from dpselect.assume.candidates import Subsets, vote_units
+from dpselect.assume.recipe import Choice, Mechanism, Recipe, tells_directions
+from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT
+from dpselect.assume.variables import Numeric
+from dpselect.assume.vote_rule import vote_rule
+from dpselect.errors import ManyFitsWarning, StudyError
+from dpselect.release.account import account_of
+from dpselect.release.selection import Selection
+from dpselect.use.methods import votes_by
+from dpselect.use.order import order_selection
+from dpselect.use.select import choose_model, select
+from dpselect.use.selectors.estimators import cell_by_cell, check_fits, check_fresh, one_kind, quoting_nothing, unfitted
+from dpselect.use.spend import spend
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.feature_selection import SelectorMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as missing:
+    raise ImportError("The selectors need scikit-learn: install dpselect[sklearn].") from missing
+
+
+NOTHING = "nothing"
+"""The name of the column of zeros that stands for an empty choice."""
+
+
+class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """What both selectors share: the bounds, the fit and the support.
+
+    `X_lower`, `X_upper`, `y_lower` and `y_upper` are public statements: numbers that hold for every column, or one a
+    column. A ledger given to a selector is the same ledger in its clones, so cross-validation pays for every fit.
+    """
+
+    _method: Any = "pcls"
+
+    def _select(self, X: Any, y: Any) -> Selection:
+        names = [f"x{j}" for j in range(X.shape[1])]
+        lower, upper = (_per_column(self, side, X.shape[1]) for side in ("X_lower", "X_upper"))
+        study = Study(
+            Numeric("y", self.y_lower, self.y_upper),
+            [Numeric(name, low, high) for name, low, high in zip(names, lower, upper, strict=True)],
+            intercept="always" if self.fit_intercept else "none",
+            radius=self.radius,
+            neighbors=self._relation(),
+        )
+        return select(
+            (X, y),
+            study,
+            epsilon=self.epsilon,
+            delta=self._delta(),
+            method=self._method,
+            mechanism=self.mechanism,
+            candidates=Subsets(max_size=self.max_size, empty=True),
+            penalty=self.penalty,
+            ledger=self.ledger,
+        )
+
+    def _relation(self) -> Neighbors:
+        return "replace-one"
+
+    def _delta(self) -> float:
+        return 0.0
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose columns of X with a differential-privacy guarantee, spending epsilon.
+
+        A fit that is refused leaves the selector as it was, with the choice that was paid for earlier, if any.
+        """
+        before = dict(self.__dict__)
+        _warn_of_many_fits(self.epsilon)
+        try:
+            selection = self._select(*self._checked(X, y))
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self.selection_ = selection  # paid for, so that nothing below takes it away
+        offset = 1 if self.fit_intercept else 0
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        chosen = [
+            j - offset
+            for j, name in zip(self.selection_.columns, self.selection_.variables, strict=True)
+            if name != INTERCEPT
+        ]
+        self.support_[chosen] = True
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """X with the chosen columns only; where none was chosen one column of zeros, so that a pipeline goes on."""
+        if hasattr(self, "support_") and not self.support_.any():
+            checked = quoting_nothing(lambda: validate_data(self, X, dtype=None, reset=False))
+            return np.zeros((checked.shape[0], 1))
+        return quoting_nothing(lambda: super(BaseSelector, self).transform(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The chosen columns; a single "nothing" where there are none."""
+        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
+        return names if len(names) else np.array([NOTHING], dtype=object)
+
+    def _checked(self, X: Any, y: Any, *, numeric: bool = True) -> tuple[Any, Any]:
+        checked: tuple[Any, Any] = quoting_nothing(
+            lambda: validate_data(self, X, y, y_numeric=numeric, dtype=np.float64)
+        )
+        return checked
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        support: NDArray[np.bool_] = self.support_
+        return support
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        # The noise has no seed, by design: a seed would undo the guarantee.
+        tags.non_deterministic = True
+        return tags
+
+
+def _warn_of_many_fits(epsilon: float) -> None:
+    """Warn, once, that a search or a cross-validation of scikit-learn fits a selector again and again, and what that costs."""
+    frame = sys._getframe(2)
+    while frame is not None and not str(frame.f_globals.get("__name__")).startswith("sklearn.model_selection"):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None or _warned:
+        return
+    _warned.append(True)
+    while frame.f_back is not None and frame.f_code.co_name != "evaluate_candidates":
+        frame = frame.f_back
+    fits = frame.f_locals.get("n_candidates", 0) * frame.f_locals.get("n_splits", 0) + 1
+    total = f": epsilon {fits * epsilon:g} in all, for {fits} fits" if fits > 1 else ""
+    warnings.warn(
+        f"Cross-validation fits this selector anew for every fold and setting, and each fit spends epsilon {epsilon:g}{total}. To "
+        "pay once, fit the selector before, and search on what it selected. This is said once.",
+        ManyFitsWarning,
+        stacklevel=3,
+    )
+
+
+_warned: list[bool] = []
+
+
+def _per_column(selector: BaseSelector, side: str, width: int) -> list[float]:
+    value = getattr(selector, side)
+    if np.ndim(value) == 0:
+        return [value] * width
+    listed = list(value)
+    if len(listed) != width:
+        raise StudyError(f"{side} has {len(listed)} bounds for {width} columns of X; give one number, or one a column.")
+    return listed
+
+
+class PCLSSelector(BaseSelector):
+    """Private feature selection by penalized constrained least squares (pure epsilon-differential privacy).
+
+    Example: `PCLSSelector(epsilon=1.0, y_lower=0, y_upper=100).fit(X, y).get_support()`. Values outside the bounds are
+    clipped. `radius` bounds the sum of absolute coefficients on columns scaled to [-1, 1] (default: half the response's
+    range); `penalty` is the cost of a column in squared units of y (default: from public facts).
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        X_lower: Any = -1.0,
+        X_upper: Any = 1.0,
+        y_lower: float = -1.0,
+        y_upper: float = 1.0,
+        radius: float | None = None,
+        penalty: Any = None,
+        mechanism: str = "permute-and-flip",
+        neighbors: str = "replace-one",
+        max_size: int | None = None,
+        fit_intercept: bool = True,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.X_lower = X_lower
+        self.X_upper = X_upper
+        self.y_lower = y_lower
+        self.y_upper = y_upper
+        self.radius = radius
+        self.penalty = penalty
+        self.mechanism = mechanism
+        self.neighbors = neighbors
+        self.max_size = max_size
+        self.fit_intercept = fit_intercept
+        self.ledger = ledger
+
+    def _relation(self) -> Neighbors:
+        relation: Neighbors = self.neighbors  # type: ignore[assignment]
+        return relation
+
+
+class PCPLSelector(BaseSelector):
+    """Private feature selection by penalized constrained profile likelihood ((epsilon, delta)-differential privacy).
+
+    Example: `PCPLSelector(epsilon=1.0, delta=1e-6, y_lower=0, y_upper=100).fit(X, y).get_support()`. As `PCLSSelector`,
+    but the noise variance need not be known: `penalty` is in units of -2 log-likelihood, "aic" or "bic".
+    """
+
+    _method = "pcpl"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        X_lower: Any = -1.0,
+        X_upper: Any = 1.0,
+        y_lower: float = -1.0,
+        y_upper: float = 1.0,
+        radius: float | None = None,
+        penalty: Any = None,
+        mechanism: str = "permute-and-flip",
+        max_size: int | None = None,
+        fit_intercept: bool = True,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.X_lower = X_lower
+        self.X_upper = X_upper
+        self.y_lower = y_lower
+        self.y_upper = y_upper
+        self.radius = radius
+        self.penalty = penalty
+        self.mechanism = mechanism
+        self.max_size = max_size
+        self.fit_intercept = fit_intercept
+        self.ledger = ledger
+
+    def _delta(self) -> float:
+        delta: float = self.delta
+        return delta
+
+
+ROWS_PER_COLUMN = 4
+"""Of a block, at least, where any estimator may stand in it."""
+
+
+class PrivateSelector(BaseSelector):
+    """Private feature selection by block votes (pure epsilon-differential privacy), without any bounds.
+
+    Example: `PrivateSelector(epsilon=1.0).fit(X, y).get_support()`, or with any estimator that has one coefficient a column:
+    `PrivateSelector(LogisticRegression(), epsilon=1.0)`. The estimator is fitted in each of many small blocks of rows, and a
+    column is chosen where enough blocks agree on its sign; one that cannot fit a made-up block is refused. `rows` says about
+    how many rows there are, where neighbors="add-remove-one" makes their number private.
+
+    Without an estimator the votes of the blocks are corrected for skewness: a column that has nothing to do with the response is
+    not chosen, however skewed both are. The signs of an estimator's coefficients are not: where a column and the response are both
+    rare or long-tailed, such signs may agree on a column that is idle. Leave the estimator out, or transform such columns.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        epsilon: float = 1.0,
+        mechanism: str = "permute-and-flip",
+        neighbors: str = "replace-one",
+        rows: int | None = None,
+        max_size: int | None = None,
+        fit_intercept: bool = True,
+        ledger: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.neighbors = neighbors
+        self.rows = rows
+        self.max_size = max_size
+        self.fit_intercept = fit_intercept
+        self.ledger = ledger
+
+    def _select(self, X: Any, y: Any) -> Selection:
+        study = Study(
+            Numeric("y"),
+            [Numeric(f"x{j}") for j in range(X.shape[1])],
+            intercept="always" if self.fit_intercept else "none",
+            neighbors=self._relation(),
+            missing="zero-row",
+            rows=self.rows,
+        )
+        mechanism: Mechanism = self.mechanism  # type: ignore[assignment]
+        choice = Choice("votes", mechanism, Subsets(max_size=self.max_size, empty=True))
+        price, account = Budget(self.epsilon), account_of(self.ledger)
+        if self.estimator is None:
+            return choose_model((X, y), study, choice, price, account)
+
+        def adapt(recipe: Recipe) -> Recipe:
+            recipe, size = rule_for_estimators(recipe)
+            check_fits(self.estimator, size, X.shape[1], text=y.dtype.kind != "f")
+            return recipe
+
+        order = order_selection(study, choice, price, method=votes_by(self._fit_block, adapt))
+        selection = spend(order, (X, y), account).selection
+        assert selection is not None
+        return selection
+
+    def _relation(self) -> Neighbors:
+        relation: Neighbors = self.neighbors  # type: ignore[assignment]
+        return relation
+
+    def _fit_block(self, X: Any, y: Any) -> Any:
+        return unfitted(self.estimator).fit(X, y)
+
+    def _checked(self, X: Any, y: Any, *, numeric: bool = True) -> tuple[Any, Any]:
+        if self.estimator is None:
+            return super()._checked(X, y, numeric=True)
+        check_fresh(self.estimator)
+        X, y = super()._checked(X, quoting_nothing(lambda: cell_by_cell(y)), numeric=False)
+        return X, one_kind(y)
+
+
+def rule_for_estimators(recipe: Recipe) -> tuple[Recipe, int]:
+    """The recipe where any estimator may stand in a block, and about how many rows a block has."""
+    columns = len(recipe.study.columns)
+    rows, terms = recipe.study.rows or recipe.rows, max(len(vote_units(recipe.candidates)), 1)
+    assert rows is not None
+    rule = vote_rule(rows, columns, terms, float(recipe.choice_epsilon), ROWS_PER_COLUMN * (columns + 1))
+    rule = replace(rule, ridge=0.0, statistic="the sign of an estimator's coefficient")
+    recipe = replace(recipe, votes=rule)
+    return replace(recipe, directions=tells_directions(recipe)), rows // rule.blocks

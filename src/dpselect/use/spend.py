@@ -1,0 +1,144 @@
+"""The one way to spend: check, confirm, gather, choose, estimate, commit, deliver. Every door goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from dpselect.assume.recipe import Recipe
+from dpselect.gather.moments import Moments
+from dpselect.gather.rows import Telling, gather
+from dpselect.release.account import Account, Committed
+from dpselect.release.analysis import today
+from dpselect.release.drawn import Drawn
+from dpselect.release.estimate import draw_estimate, finish_drawing, plan_estimate
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.select import draw_selection, selection_charge
+from dpselect.release.selection import Selection
+from dpselect.use.order import Order, rows_beforehand
+from dpselect.use.sealed import Released, Sealed
+
+Deliver = Callable[[Released], None]
+
+
+def spend(
+    order: Order,
+    source: Any,
+    account: Account,
+    *,
+    request: str | None = None,
+    look: Callable[[], int | None] | None = None,
+    confirm: Callable[[], None] = lambda: None,
+    deliver: Deliver = lambda released: None,
+    reading: Callable[[], AbstractContextManager[Telling | None]] = nullcontext,
+) -> Released:
+    """Run an order, and charge for it.
+
+    Until the commit nothing is charged and nothing of what was drawn is seen: whatever stops the program before has cost nothing.
+    After it the release waits in the ledger until `deliver` has handed it over, whoever calls next (`resume`).
+    `look` refuses what is wrong with the head of the table, and gives the number of rows where the method has to know it.
+    `confirm` raises if nobody agrees, and `reading` tells how far the reading is. `request` tells this order from others; by
+    default it is a hash of all that is asked for.
+    """
+    with account.session():
+        account.check(*order.charges)
+        rows = rows_beforehand(source, order) if look is None else look()
+        recipe = order.recipe(rows) if order.method and order.method.rule.counts_rows else None
+        confirm()
+        with reading() as progress:
+            gathered = _gathered(order, recipe, source, progress)
+        problems: list[Exception] = []
+
+        def draw() -> Sealed:
+            recipe = gathered.recipe
+            selection = None if recipe is None else draw_selection(gathered.scores, recipe)
+            estimate = None
+            try:
+                estimate = _drawn_estimate(order, selection, source, gathered.moments)
+            except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
+                problems.append(problem)
+            return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
+
+        charges = order.charges
+        if gathered.recipe is not None:
+            charges = (selection_charge(gathered.recipe), *charges[1:])
+        request = order.request(account.data) if request is None else request
+        committed = account.commit(charges, draw, request=request)
+        if problems:
+            if committed.release.selection is None:
+                committed.delivered()  # nothing was drawn that could be handed over
+            else:
+                problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
+            raise problems[0]
+        return hand_over(committed, source, deliver)
+
+
+def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Released:
+    """Finish what is committed, and deliver it. What is drawn in rounds is kept round by round, before the next one uses it."""
+    sealed = committed.release
+    if sealed.estimate is not None:
+        done = finish_drawing(source, sealed.estimate, lambda rounds: committed.keep(replace(sealed, estimate=rounds)))
+        sealed = replace(sealed, estimate=done)
+    released = sealed.solved()
+    deliver(released)
+    committed.delivered()
+    return released
+
+
+def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None = None) -> int:
+    """Deliver what was committed and not handed over, all of it or that of one request; nothing is charged. Says how many."""
+    with ledger.session():
+        waiting = [each for each in ledger.undelivered() if request in (None, each.request)]
+        for each in waiting:
+            hand_over(Committed(Sealed.from_json(each.text), each.id, ledger), source, deliver)
+    return len(waiting)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class _Gathered:
+    """Private. The recipe of a choice as the rows are and the scores that it is drawn from, and moments for an estimate."""
+
+    recipe: Recipe | None
+    scores: Any
+    moments: Moments | None
+
+    def __repr__(self) -> str:
+        return "_Gathered(values=<private>)"
+
+
+def _gathered(order: Order, recipe: Recipe | None, source: Any, progress: Telling | None) -> _Gathered:
+    """Read the rows once for all that the order needs."""
+    asked, method = order.estimating, order.method
+    by_moments = asked is not None and not asked.family.reads_rows
+    if asked is not None and asked.family.reads_rows:
+        asked.family.check_source(source, order.study)
+    if method is None:
+        # For rounds too, which are read again: what is wrong with the rows comes out before anything is charged.
+        return _Gathered(None, None, gather(source, order.study, progress=progress))
+    sums, moments = method.gather(source, order.study, recipe, by_moments, progress)
+    recipe = order.recipe(order.study.public_rows(sums.n)) if recipe is None else recipe
+    return _Gathered(recipe, method.scores(sums, recipe), moments)
+
+
+def _drawn_estimate(order: Order, selection: Selection | None, source: Any, moments: Moments | None) -> Drawn | None:
+    """The noise of the estimate, as far as it is drawn together with the choice."""
+    asked = order.estimating
+    if asked is None:
+        return None
+    columns = asked.columns if selection is None else selection.columns
+    assert columns is not None
+    plan = plan_estimate(
+        order.study,
+        columns,
+        epsilon=asked.price.epsilon,
+        delta=asked.price.delta,
+        family=asked.family.name,
+        noise=asked.noise,
+        level=asked.level,
+        selected=asked.selected,
+    )
+    return draw_estimate(source if asked.family.reads_rows else moments, plan)

@@ -1,0 +1,71 @@
+"""Check a report as anybody can: from the report alone, and against its ledger where there is one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpselect.errors import DataError
+from dpselect.release.checks import Answer, Check, overall
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.report.verify.form import DISGUISED, MAX_TEXT_LENGTH, is_disguised
+from dpselect.report.verify.verify import check_report
+
+A_REPORT = "this is a report"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Public. All that was looked at, and the answer: "yes" only if everything holds; one no is a no."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def answer(self) -> Answer:
+        """Yes, no, or not checked, where another version made what this one cannot know."""
+        return overall(self.checks)
+
+    @property
+    def problem(self) -> Check | None:
+        """The first check that decides a no, or leaves the answer open."""
+        return (
+            next((each for each in self.checks if each.answer == self.answer), None) if self.answer != "yes" else None
+        )
+
+    def __bool__(self) -> bool:
+        return self.answer == "yes"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{each.answer}: {each.what} ({each.found})" for each in self.checks)
+
+
+def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[str] | None = None) -> Verified:
+    """Check a report, the JSON or the HTML file: its form, its hashes, its model, its price, and its place in the ledger.
+
+    Example: `assert verify("report.html", ledger="people.budget.db")`. Everything is computed anew from the public statements in
+    the report; no access to the rows is needed.
+    """
+    path = Path(report)
+    opened = Ledger(ledger) if ledger is not None and not isinstance(ledger, Ledger) else ledger
+    if path.is_file() and path.stat().st_size > 4 * MAX_TEXT_LENGTH:
+        return _no("This is far too long for a dpselect report.")
+    try:
+        text = path.read_text(encoding="utf-8")
+        return verify_text(text, opened, named_json=path.suffix.lower() == ".json")
+    except UnicodeDecodeError:
+        return _no("This is not text: give the JSON or the HTML file of a report.")
+
+
+def verify_text(text: str, ledger: Ledger | None, *, named_json: bool = False) -> Verified:
+    """The same of a report's text; what is no report at all is one no."""
+    if not named_json and is_disguised(text):
+        return _no(DISGUISED)
+    try:
+        return Verified(tuple(check_report(text, ledger)))
+    except DataError as problem:
+        return _no(str(problem))
+
+
+def _no(sentence: str) -> Verified:
+    return Verified((Check(A_REPORT, False, sentence),))

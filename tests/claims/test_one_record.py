@@ -1,0 +1,378 @@
+"""One record decides nothing but its own row: whatever it holds, all other rows and their number are read as before.
+
+Each source is written twice, once with one record replaced by a strange one, and everything else is compared cell by cell;
+nothing may warn or refuse. What a source itself cannot hold (a list in a column of Parquet) is not written.
+"""
+
+import warnings
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect.assume.source_form import SourceForm
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import DataError
+from dpselect.gather.rows import count_rows, gather, table_parts
+from dpselect.gather.sources.source import Csv, Database
+
+ROWS = 30
+RNG = np.random.default_rng(16070)
+TABLE = {
+    "y": [round(float(v), 6) for v in RNG.normal(size=ROWS)],
+    "a": [round(float(v), 3) for v in 1e3 * RNG.normal(size=ROWS)],
+    "b": [round(float(v), 6) for v in RNG.uniform(-2, 2, ROWS)],
+    "c": [str(v) for v in RNG.choice(["u", "v", "é"], ROWS)],
+    "note": ["nothing"] * ROWS,  # a column that nobody asks for
+}
+NAMES = ["a", "b", "c", "y"]
+STUDY = Study(Numeric("y"), [Numeric("a"), Numeric("b", -2, 2), Categorical("c", ["u", "v", "é"])], missing="zero-row")
+
+TEXTS = [
+    "",
+    "x",
+    "1e400",
+    "-1e400",
+    "1e308",
+    "5e-324",
+    "-0.0",
+    "nan",
+    "NaN",
+    "NULL",
+    "NA",
+    "inf",
+    "Infinity",
+    "-infinity",
+    "True",
+    "FALSE",
+    "1,5",
+    "1.5",
+    "+1.5",
+    " 2",
+    "2 ",
+    "\t2",
+    "0x1p3",
+    "1_000",
+    "é",
+    "\U0001f600",
+    "a'b",
+    "٣",
+    "1.#IND",
+    "#N/A",
+    "1d5",
+    "1f",
+    "1.e5",
+    ".5",
+    "5.",
+    "1e5",
+    "-nan",
+    "u",
+    "1" * 5000,
+    "0." + "1" * 400,
+    "9007199254740993",
+    "18446744073709551616",
+    "0.1",
+    "#",
+    "\\N",
+    "%s",
+    "{}",
+    "2020-01-01",
+    "12:00",
+    "1e",
+    "--1",
+    "\ufeff1",
+    "\u200b1",
+    "\u20181\u2019",
+    "\u22121",
+]
+QUOTED = ['a"b', "a,b", "a;b", "a\nb", '"', '""', "a\r\nb", ",", "\n"]
+OBJECTS = [
+    None,
+    1e308,
+    -1e308,
+    5e-324,
+    -0.0,
+    float("inf"),
+    float("nan"),
+    2**53 + 1,
+    2**63,
+    2**64,
+    2**200,
+    True,
+    False,
+    Decimal("0.1"),
+    Decimal("1e5000"),
+    Decimal("NaN"),
+    np.float32(0.1),
+    np.int8(3),
+    np.uint64(2**64 - 1),
+    b"x",
+    b"\xff",
+    datetime(2020, 1, 1),
+    date(2020, 1, 1),
+    pd.NaT,
+    pd.NA,
+    [1, 2],
+    {"a": 1},
+    "\ud800",
+    object(),
+]
+FLOATS = [None, float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 5e-324, -0.0, 2.0**63, 1e22]
+assert len(TEXTS) + len(QUOTED) + len(OBJECTS) >= 80
+
+
+def csv_text(table, delimiter=",", decimal="."):
+    def cell(value):
+        text = "" if value is None else str(value)
+        if isinstance(value, float):
+            text = text.replace(".", decimal)
+        if any(mark in text for mark in ('"', delimiter, "\n", "\r")):
+            text = '"' + text.replace('"', '""') + '"'
+        return text
+
+    lines = [delimiter.join(table), *(delimiter.join(map(cell, row)) for row in zip(*table.values(), strict=True))]
+    return "\n".join(lines) + "\n"
+
+
+def plain_csv(table, folder):
+    (folder / "t.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+    return folder / "t.csv", STUDY
+
+
+def german_csv(table, folder):
+    (folder / "t.csv").write_text(csv_text(table, ";", ","), encoding="latin-1", errors="replace", newline="")
+    form = SourceForm(delimiter=";", decimal=",", encoding="latin-1")
+    return folder / "t.csv", Study.from_dict({**STUDY.to_dict(), "source": form})
+
+
+def utf16_csv(table, folder):
+    (folder / "t.csv").write_text(csv_text(table), encoding="utf-16", newline="")
+    return Csv(folder / "t.csv", encoding="utf-16"), STUDY
+
+
+def japanese_csv(table, folder):
+    (folder / "t.csv").write_text(csv_text(table), encoding="cp932", errors="replace", newline="")
+    return Csv(folder / "t.csv", encoding="cp932"), STUDY
+
+
+def workbook(table, folder):
+    import openpyxl
+
+    if any("\ud800" in str(cell) for cells in table.values() for cell in cells):
+        raise ValueError("half a character is not XML, and no program writes it")
+    book = openpyxl.Workbook()
+    for row in [list(table), *zip(*table.values(), strict=True)]:
+        book.active.append(list(row))
+    book.save(folder / "t.xlsx")
+    return folder / "t.xlsx", STUDY
+
+
+def frame_of_objects(table, folder):
+    return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in table.items()}), STUDY
+
+
+def polars_objects(table, folder):
+    return pl.DataFrame({name: pl.Series(name, cells, dtype=pl.Object) for name, cells in table.items()}), STUDY
+
+
+def lists(table, folder):
+    return {name: list(cells) for name, cells in table.items()}, STUDY
+
+
+def arrow(table):
+    return pa.table(
+        {name: pa.array(cells, pa.string() if name in ("c", "note") else pa.float64()) for name, cells in table.items()}
+    )
+
+
+def arrow_table(table, folder):
+    return arrow(table), STUDY
+
+
+def parquet(table, folder):
+    pq.write_table(arrow(table), folder / "t.parquet", row_group_size=7)
+    return folder / "t.parquet", STUDY
+
+
+def feather(table, folder):
+    pa.feather.write_feather(arrow(table), folder / "t.feather", chunksize=7)
+    return folder / "t.feather", STUDY
+
+
+def typed_pandas(table, folder):
+    return arrow(table).to_pandas(), STUDY
+
+
+def typed_polars(table, folder):
+    return pl.from_arrow(arrow(table)), STUDY
+
+
+def duckdb_table(table, folder):
+    import duckdb
+
+    path = folder / "t.duckdb"
+    path.unlink(missing_ok=True)
+    with duckdb.connect(str(path)) as connection:
+        rows = arrow(table)  # noqa: F841
+        connection.execute("CREATE TABLE t AS SELECT * FROM rows")
+    return f"{path}?table=t", STUDY
+
+
+def dask_frame(table, folder):
+    import dask.dataframe as dd
+
+    return dd.from_pandas(arrow(table).to_pandas(), npartitions=3), STUDY
+
+
+BY_TEXT = (plain_csv, german_csv, utf16_csv, japanese_csv)
+BY_OBJECT = (workbook, frame_of_objects, polars_objects, lists)
+BY_TYPE = (arrow_table, parquet, feather, typed_pandas, typed_polars, duckdb_table)
+
+
+def cells_of(source, study):
+    found = {name: [] for name in NAMES}
+    for part in table_parts(source, study, NAMES):
+        for batch in part:
+            for name in NAMES:
+                found[name].append(np.asarray(batch[name], dtype=float))
+    return {name: np.concatenate(pieces) for name, pieces in found.items()}
+
+
+def strange_records():
+    """(place, {column: cell}) of one cell each, and of a whole record of them; first, middle and last row."""
+    for cell in [*TEXTS, *QUOTED]:
+        for column in ("b", "c", "note", "*"):
+            yield cell, column
+    for cell in OBJECTS:
+        for column in ("y", "c", "*"):
+            yield cell, column
+
+
+def replaced(cell, column, place):
+    table = {name: list(cells) for name, cells in TABLE.items()}
+    for name in table if column == "*" else [column]:
+        table[name][place] = cell
+    return table
+
+
+def compare(make, cases, folder):
+    """How many cases were compared, and refused for a type; any difference is an error."""
+    source, study = make(TABLE, folder)
+    before, compared, refused = cells_of(source, study), 0, 0
+    for number, (cell, column) in enumerate(cases):
+        place = (0, 13, ROWS - 1)[number % 3]
+        try:
+            source, study = make(replaced(cell, column, place), folder)
+        except Exception:  # the source's own writer cannot hold it
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                after, count = cells_of(source, study), count_rows(source, study)
+            except DataError:
+                refused += 1
+                continue
+        others = np.arange(ROWS) != place
+        assert count == ROWS, (make.__name__, cell, column, count)
+        for name in NAMES:
+            assert len(after[name]) == ROWS, (make.__name__, cell, column, name)
+            assert np.array_equal(before[name][others], after[name][others], equal_nan=True), (
+                make.__name__,
+                cell,
+                column,
+                name,
+            )
+        compared += 1
+    return compared, refused
+
+
+@pytest.mark.parametrize("make", BY_TEXT)
+def test_a_strange_record_of_a_text_file_touches_only_itself(make, tmp_path):
+    cases = [(cell, column) for cell, column in strange_records() if isinstance(cell, str) and "\ud800" not in cell]
+    compared, refused = compare(make, cases, tmp_path)
+    assert compared > 200
+    assert refused == 0
+
+
+@pytest.mark.parametrize("make", BY_OBJECT)
+def test_a_strange_object_touches_only_its_own_record(make, tmp_path):
+    compared, refused = compare(make, list(strange_records()), tmp_path)
+    assert compared > 200
+    assert refused == 0
+
+
+@pytest.mark.parametrize("make", BY_TYPE)
+def test_a_strange_cell_of_a_typed_column_touches_only_itself(make, tmp_path):
+    cases = [(cell, column) for cell in FLOATS for column in ("y", "a", "b")]
+    cases += [(cell, column) for cell in [*TEXTS, *QUOTED, None] for column in ("c", "note")]
+    compared, refused = compare(make, cases, tmp_path)
+    assert compared > 100
+    assert refused == 0
+
+
+def test_a_strange_cell_of_a_dask_frame_touches_only_itself():
+    base = gather(*dask_frame(TABLE, None)[:1], bounded())
+    for number, cell in enumerate(FLOATS):
+        moments = gather(dask_frame(replaced(cell, "y", (0, 13, ROWS - 1)[number % 3]), None)[0], bounded())
+        assert moments.n == base.n == ROWS
+        assert differ_by_one_row(base, moments)
+
+
+@pytest.mark.spark
+def test_a_strange_cell_of_a_spark_frame_touches_only_itself(spark):
+    def frame_of(table):
+        return spark.createDataFrame(
+            list(zip(*table.values(), strict=True)), "y double, a double, b double, c string, note string"
+        )
+
+    base = gather(frame_of(TABLE), bounded())
+    for number, cell in enumerate(FLOATS[:5]):
+        moments = gather(frame_of(replaced(cell, "y", (0, 13, ROWS - 1)[number % 3])), bounded())
+        assert moments.n == base.n == ROWS
+        assert differ_by_one_row(base, moments)
+
+
+@pytest.mark.postgres
+def test_a_strange_cell_of_postgresql_touches_only_itself(postgres):
+    import psycopg
+
+    address = Database(postgres, table="strange")
+
+    def load(table):
+        with psycopg.connect(postgres, autocommit=True) as connection:
+            connection.execute("DROP TABLE IF EXISTS strange")
+            connection.execute("CREATE TABLE strange (y float8, a float8, b float8, c text, note text)")
+            with connection.cursor() as cursor:
+                cursor.executemany(
+                    "INSERT INTO strange VALUES (%s, %s, %s, %s, %s)", list(zip(*table.values(), strict=True))
+                )
+
+    def make(table, folder):
+        load(table)
+        return address, STUDY
+
+    cases = [(cell, "y") for cell in FLOATS] + [(cell, "c") for cell in [*TEXTS[:20], *QUOTED, None]]
+    compared, refused = compare(make, cases, None)
+    assert compared >= 35
+    assert refused == 0
+
+
+def bounded():
+    return Study(
+        Numeric("y", -2, 2),
+        [Numeric("a", -3000, 3000), Numeric("b", -2, 2), Categorical("c", ["u", "v", "é"])],
+        missing="zero-row",
+    )
+
+
+def differ_by_one_row(one, other):
+    """Sums of two tables that differ in one row differ by at most two products of numbers on the grid."""
+    change = np.array(one.integers()[1], dtype=object) - np.array(other.integers()[1], dtype=object)
+    return bool((np.abs(change) <= 2 * 2**40).all())

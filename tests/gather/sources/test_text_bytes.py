@@ -1,0 +1,117 @@
+"""One record of a text file touches only itself: open quotes are refused, and encodings are read line by line or refused."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.errors import DataError
+from dpselect.gather.rows import count_rows, gather
+from dpselect.gather.sources.source import Csv
+from dpselect.gather.sources.text_bytes import Quotes, _Lines, _TwoBytes, check_encoding
+
+STUDY = Study(Numeric("y", -5, 5), [Numeric("a", -5, 5), Categorical("c", ["u", "v"])], missing="zero-row")
+
+
+def table(bad: str, quoted: bool = True) -> str:
+    mark = '"' if quoted else ""
+    return "y,a,c\n" + "".join(f"{i % 5},{i % 3},{bad if i == 7 else mark + 'uv'[i % 2] + mark}\n" for i in range(50))
+
+
+@pytest.mark.parametrize("bad", ['"u', '"u""', '"', '"u"x', '""u"'])
+def test_an_open_quote_is_refused_and_never_takes_in_the_next_record(tmp_path, bad):
+    (tmp_path / "q.csv").write_text(table(bad))
+    with pytest.raises(DataError, match="a quote that is opened and not closed"):
+        count_rows(tmp_path / "q.csv", STUDY)
+
+
+@pytest.mark.parametrize("bad", ['"u"', 'u"', 'u"v', '"u""v"', '"u,v"', '"u\nv"', '""'])
+def test_quotes_that_end_where_they_should_are_read(tmp_path, bad):
+    (tmp_path / "q.csv").write_text(table(bad))
+    assert count_rows(tmp_path / "q.csv", STUDY) == 50
+
+
+def test_an_open_quote_at_the_end_is_refused(tmp_path):
+    (tmp_path / "q.csv").write_text(table("u", quoted=False) + '1,1,"u\n')
+    with pytest.raises(DataError, match="a quote that is opened"):
+        count_rows(tmp_path / "q.csv", STUDY)
+
+
+cells = st.text(alphabet='ab",;\n', max_size=5)
+
+
+@given(st.lists(st.lists(cells, min_size=2, max_size=3), min_size=1, max_size=6), st.integers(1, 9))
+def test_what_a_sound_writer_writes_passes_in_pieces_of_any_length(rows, size):
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    data, quotes = text.getvalue().encode(), Quotes("x.csv", ",")
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    assert b"".join(quotes.passed(piece) for piece in [*pieces, b""]) == data
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_lines_decode_the_same_in_pieces_of_any_length(size):
+    text = "y,c\n1,Köln\n2,日本\n3,last"
+    for decoder, data in (
+        (_Lines("gb18030"), text.encode("gb18030")),
+        (_TwoBytes("x.csv", "utf-16"), text.encode("utf-16")),
+        (_TwoBytes("x.csv", "utf-16-be"), text.encode("utf-16-be")),
+    ):
+        pieces = [data[start : start + size] for start in range(0, len(data), size)]
+        assert b"".join(decoder.decoded(piece) for piece in [*pieces, b""]).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "odd"),
+    [
+        ("gbk", b"\x81"),
+        ("shift_jis", b"\x81"),
+        ("euc_jp", b"\x8f"),
+        ("big5", b"\xa1"),
+        ("latin-1", b"\x81"),
+        ("cp1252", b"\x81"),
+    ],
+)
+def test_an_odd_byte_changes_its_own_record_alone(tmp_path, encoding, odd):
+    data = table("u", quoted=False).encode(encoding)
+    place = data.index(b"2,1,u")
+    broken = data[: place + 5] + odd + data[place + 5 :]
+    kept = []
+    for name, content in (("sound", data), ("broken", broken)):
+        (tmp_path / f"{name}.csv").write_bytes(content)
+        kept.append(gather(Csv(tmp_path / f"{name}.csv", encoding=encoding), STUDY))
+    assert kept[0].n == kept[1].n == 50
+    # The moments differ by one row of zeros, so by the squares of one row at most.
+    assert (
+        0
+        < abs(np.array(kept[0].integers()[1], dtype=object)[0][0] - np.array(kept[1].integers()[1], dtype=object)[0][0])
+        <= 2**40
+    )
+
+
+def test_half_a_letter_of_utf_16_is_refused(tmp_path):
+    data = table("u", quoted=False).encode("utf-16-le")
+    place = data.index("4,0,u".encode("utf-16-le"))
+    (tmp_path / "t.csv").write_bytes(data)
+    assert count_rows(Csv(tmp_path / "t.csv", encoding="utf-16-le"), STUDY) == 50
+    (tmp_path / "t.csv").write_bytes(data[: place + 8] + b"x" + data[place + 8 :])
+    with pytest.raises(DataError, match="half a letter"):
+        count_rows(Csv(tmp_path / "t.csv", encoding="utf-16-le"), STUDY)
+
+
+@pytest.mark.parametrize("encoding", ["iso2022_jp", "iso2022_kr", "hz", "utf-7", "utf-32", "base64", "rot13"])
+def test_encodings_with_a_state_are_refused(encoding):
+    with pytest.raises(DataError, match=r"save the file as UTF-8|is not known"):
+        check_encoding(encoding)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "UTF8", "latin-1", "cp1252", "koi8-r", "mac_roman", "gbk", "cp932", "utf-16", "ascii"]
+)
+def test_the_others_are_taken(encoding):
+    check_encoding(encoding)

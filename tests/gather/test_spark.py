@@ -1,0 +1,93 @@
+"""What is sent to Spark's workers needs nothing of dpselect there, compiled or not."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpselect.assume.lemmas.logistic import links
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric
+from dpselect.gather import dealing
+from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.grid import compiled_function
+from dpselect.gather.kept import KeptRows
+from dpselect.gather.logistic import LogisticSummary
+from dpselect.gather.moments import MomentSummary
+from dpselect.gather.rows import gather
+from dpselect.gather.spark import _shipped, package_sources
+from dpselect.gather.summary import Both, Count
+
+STUDY = Study(Binary("y", [0, 1]), [Numeric("a", 0, 1)])
+TABLE = pa.table({"a": np.linspace(-1, 2, 100), "y": np.arange(100) % 2})
+WORKER = """
+import importlib.metadata as metadata, pickle, sys
+here = {here}
+class Nowhere:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("dpselect", "narwhals") and not here:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nowhere())
+real = metadata.version
+def version(name):
+    if not here:
+        raise metadata.PackageNotFoundError(name)
+    return real(name)
+metadata.version = version
+function, batches = pickle.loads(sys.stdin.buffer.read())
+found = [row for _ in range(2) for batch in function(iter(batches)) for row in batch.to_pylist()]
+where = sys.modules["dpselect"].__spec__.origin
+sys.stdout.buffer.write(pickle.dumps((where, found)))
+"""
+
+
+def test_a_module_that_was_not_built_has_no_functions():
+    assert compiled_function("_nowhere", "put_rows") is None
+
+
+def every_sum():
+    center = (2**18, -(2**19))
+    first = Both(BlockSummary(STUDY, 1, 2), MomentSummary(STUDY))
+    return Both(Both(first, LogisticSummary(STUDY, (0, 1), center, links(center))), Both(Count(), KeptRows(STUDY)))
+
+
+def on_a_worker(study, summary, batches, *, here):
+    cloudpickle = pytest.importorskip("pyspark.cloudpickle", reason="No Spark: pip install 'dpselect[spark]'.")
+    sent = cloudpickle.dumps((_shipped(study, summary), batches))
+    command = [sys.executable, "-c", WORKER.format(here=here)]
+    done = subprocess.run(command, input=sent, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:].decode()
+    return pickle.loads(done.stdout)
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_a_worker_adds_up_with_what_it_has(monkeypatch, here):
+    """Without dpselect by the source that is sent and the NumPy twins; else by its own, if that is the same version."""
+    monkeypatch.setattr(dealing, "os", os)  # not the tests' own chance, which would be looked for on the worker
+    where, found = on_a_worker(STUDY, every_sum(), TABLE.to_batches(), here=here)
+    assert (where is None) == (not here)
+    assert {row["refusal"] for row in found} == {""}
+    pieces = [row["piece"] for row in found]
+    ((blocks, moments), logistic), (count, kept) = every_sum().from_bytes(pieces).result()
+    ((one, expected), same), _ = gather(pa.concat_tables([TABLE, TABLE]), STUDY, every_sum())
+    np.testing.assert_array_equal(blocks.sums.table, one.sums.table)
+    assert moments.integers() == expected.integers()
+    assert (logistic.counts, logistic.gradient, logistic.gram) == (same.counts, same.gradient, same.gram)
+    assert (count, kept.count, kept.whole) == (200, 200, False)
+
+
+def test_a_refusal_comes_back_as_one_sentence():
+    table = TABLE.set_column(0, "a", pa.nulls(100, pa.float64()))
+    _, found = on_a_worker(STUDY, MomentSummary(STUDY), table.to_batches(), here=False)
+    assert {row["piece"] for row in found} == {b""}
+    assert {row["refusal"].partition(" has cells")[0] for row in found} == {"'a'"}
+
+
+def test_little_is_sent():
+    """The rooms that gather and what it stands on, and no other."""
+    assert {name.split(".")[1] for name in package_sources() if "." in name} == {"errors", "assume", "gather"}
+    assert sum(len(text) for _, text in package_sources().values()) < 450_000

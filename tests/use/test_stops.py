@@ -1,0 +1,225 @@
+"""Stopped anywhere, by Ctrl-C or by SIGKILL: nothing half-written, and no charge without its release."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.use import command_line
+from dpselect.use.sealed import Sealed
+
+STUDY = """
+[response]
+name = "y"
+lower = 0
+upper = 1
+
+[[predictors]]
+name = "x"
+lower = 0
+upper = 1
+"""
+ASKED = ["analyze", "study.toml", "rows.csv", "--epsilon", "1", "--delta", "1e-6", "-o", "report.html", "--yes"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    Path("rows.csv").write_text("x,y\n" + "".join(f"{i / 100},{i / 100}\n" for i in range(100)))
+
+
+# Where an interrupt strikes, how many charges are on the disk then, and which files.
+PLACES = {
+    "counting the rows": ("dpselect.use.order.count_rows", 0, []),
+    "reading the rows": ("dpselect.use.methods.gather", 0, []),
+    "scoring": ("dpselect.use.methods.penalize", 0, []),
+    "drawing the choice": ("dpselect.use.spend.draw_selection", 0, []),
+    "drawing the noise": ("dpselect.release.linear.noisy_moments", 0, []),
+    "opening the ledger": ("dpselect.release.account.NewLedger.open", 0, []),
+    "committing": ("dpselect.release.ledger.ledger.Ledger.commit", 0, []),
+    "solving": ("dpselect.release.linear.fit", 2, []),
+    "moving a file to its place": ("dpselect.use.shell.files._placed", 2, []),
+    "making the page": ("dpselect.use.shell.files.report_page", 2, []),
+    "noting that it was delivered": (
+        "dpselect.release.ledger.ledger.Ledger.delivered",
+        2,
+        ["report.html", "report.json"],
+    ),
+    "showing the answer": ("dpselect.use.commands.analyze.show_report", 2, ["report.html", "report.json"]),
+}
+
+
+@pytest.mark.parametrize(("where", "charges", "files"), PLACES.values(), ids=PLACES)
+def test_one_line_and_the_ledger_has_what_was_paid_for(where, charges, files, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, interrupted)
+        assert command_line.run(ASKED) == 1
+    _, err = capsys.readouterr()
+    assert err.strip().splitlines()[-1].startswith("Stopped. Nothing is lost")
+    assert not [path for path in Path().iterdir() if path.name.endswith(".part")]
+    assert sorted(str(path) for path in Path().glob("report*")) == files
+    if not charges:
+        assert not Path("rows.budget.db").exists() or Ledger("rows.budget.db").entries() == ()
+        return
+    ledger = Ledger("rows.budget.db")
+    ledger.verify()
+    assert len(ledger.entries()) == charges
+    waits = len(ledger.undelivered())
+    assert waits == (0 if "show_report" in where else 1)
+    assert command_line.run(["resume", "rows.csv"]) == 0
+    assert len(Ledger("rows.budget.db").entries()) == charges and Ledger("rows.budget.db").undelivered() == ()
+    assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+
+
+PROGRAM = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off for background work
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this one
+import {module} as module
+from dpselect.use.command_line import main
+real = module.{name}
+def slow(*arguments, **more):
+    print("here", flush=True)
+    time.sleep(1.5)
+    return real(*arguments, **more)
+module.{name} = slow
+main(sys.argv[1:])
+"""
+
+
+def signalled(number, module, name, *asked):
+    """(exit code, stderr) of a command that gets a signal while it is inside a function."""
+    paths = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(module=module, name=name), *asked],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **paths},
+    ) as process:
+        assert process.stdout.readline() == "here\n", process.stderr.read()
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_after_the_commit_leaves_the_release_to_the_next_call(number):
+    code, err = signalled(number, "dpselect.release.linear", "fit", *ASKED)
+    assert (code, err.count("\n")) == (1, 1), err
+    assert err.startswith("Stopped. Nothing is lost")
+    assert len(Ledger("rows.budget.db").entries()) == 2
+    assert not list(Path().glob("report*"))
+    assert command_line.run(ASKED) == 0
+    assert len(Ledger("rows.budget.db").entries()) == 2
+    assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_commit_stops_at_once_and_leaves_nothing(number):
+    code, err = signalled(number, "dpselect.use.methods", "penalize", *ASKED)
+    assert (code, err.count("\n")) == (1, 1), err
+    assert err.startswith("Stopped.")
+    assert sorted(path.name for path in Path().iterdir()) == ["rows.csv", "study.toml"]
+
+
+ODDS = """
+[response]
+name = "ill"
+kind = "binary"
+categories = [0, 1]
+
+[[predictors]]
+name = "x"
+lower = 0
+upper = 1
+"""
+
+
+def test_rounds_that_were_stopped_are_gone_on_with_from_the_last_one_that_was_kept(monkeypatch, capsys):
+    """A round that is paid for once is drawn once, as far as anybody can see."""
+    from dpselect.release.odds import OddsPlan, all_rounds
+
+    Path("study.toml").write_text(ODDS)
+    Path("rows.csv").write_text("x,ill\n" + "".join(f"{i / 400},{int(i % 7 > 3)}\n" for i in range(400)))
+    asked = [*ASKED[:3], "--epsilon", "2", "--delta", "1e-6", "--family", "binomial", "--yes", "-o", "report.html"]
+    real, drawn = OddsPlan.round_needed, []
+
+    def second_round_is_interrupted(plan, place, center):
+        drawn.append((place, center))
+        if len(drawn) == 2:
+            raise KeyboardInterrupt
+        return real(plan, place, center)
+
+    monkeypatch.setattr(OddsPlan, "round_needed", second_round_is_interrupted)
+    assert command_line.run(asked) == 1
+    (waiting,) = Ledger("rows.budget.db").undelivered()
+    kept = Sealed.from_json(waiting.text).estimate.released
+    assert len(kept.rounds) == 1 and kept.counts is not None and not all_rounds(kept)
+    assert command_line.run(["resume", "rows.budget.db"]) == 2
+    assert "give its rows again" in capsys.readouterr().err
+    assert command_line.run(["resume", "rows.csv"]) == 0
+    assert [place for place, _ in drawn] == [0, 1, 1, 2] and drawn[1] == drawn[2]
+    assert len(Ledger("rows.budget.db").entries()) == 2 and Ledger("rows.budget.db").undelivered() == ()
+    assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+
+
+def test_a_signal_that_a_library_swallowed_is_still_a_stop(monkeypatch, capsys):
+    from dpselect.use.shell import failures
+
+    def swallowed(*_, **__):
+        failures._State.came = True
+        raise ImportError("numpy failed to load")
+
+    monkeypatch.setattr("dpselect.use.commands.analyze.Study.read", swallowed)
+    assert command_line.run(ASKED) == 1
+    assert capsys.readouterr().err.startswith("Stopped.")
+
+
+def test_in_another_thread_signals_are_left_alone(capsys):
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(command_line.run(["budget", "nowhere.db"])))
+    thread.start()
+    thread.join()
+    assert codes == [2]
+
+
+def test_a_signal_that_was_ignored_stays_ignored():
+    from dpselect.use.shell.failures import stoppable
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with stoppable():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_while_the_program_is_being_imported_is_one_sentence():
+    program = """
+import signal, sys, os
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Strike:
+    def find_spec(self, name, *rest):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Strike())
+from dpselect.use.start import main
+main()
+"""
+    paths = {"PYTHONPATH": str(Path(command_line.__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **paths}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "Stopped. Nothing was read or charged.\n")
