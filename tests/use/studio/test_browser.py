@@ -46,10 +46,18 @@ class Visitor:
         self.seen.add(page.url.rsplit("/", 1)[1])
 
     def press(self, text, page=None):
-        (page or self.page).get_by_role("button", name=text, exact=True).click()
+        self._follow(page or self.page, lambda page: page.get_by_role("button", name=text, exact=True))
 
     def go(self, name, page=None):
-        (page or self.page).get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
+        self._follow(
+            page or self.page, lambda page: page.get_by_role("navigation").get_by_role("link", name=name, exact=True)
+        )
+
+    @staticmethod
+    def _follow(page, find):
+        # The studio has no script: every button and link leads to a page, and a click alone does not wait for it.
+        with page.expect_navigation():
+            find(page).click()
 
     def variable(self, name, **values):
         card = self.page.locator("fieldset.variable").filter(has=self.page.locator(f'input[value="{name}"]'))
