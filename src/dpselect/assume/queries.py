@@ -67,7 +67,7 @@ class Histograms(Public, frozen=True, kw_only=True):
 
 
 class Gram(Public, frozen=True, kw_only=True):
-    """The sum of zz' over rows, upper triangle: z = matrix' (1, u), times the root of the family's weight at `center` if it is given.
+    """The sum of zz' over rows, upper triangle: z = matrix' (1, u), times the root of the family's weight at `center`, if given.
 
     A row whose z is longer than `radius` is shortened to it. With `response_top` the vector is (z, response_scale * response) where
     the response is clipped at +-`response_top` and shortened by the factor of its z.
