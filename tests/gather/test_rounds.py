@@ -14,11 +14,13 @@ import pytest
 from dpselect.assume.lemmas.rounds import clip_bits, squared_radius
 from dpselect.assume.queries import Gradient, Gram, Histograms, Norms, Rows, Sandwich, Standard, center_of, rows_of
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary, Categorical, Numeric
-from dpselect.errors import DataError
+from dpselect.assume.variables import MAX_COUNT, Binary, Categorical, Count, Numeric
+from dpselect.errors import DataError, StudyError
 from dpselect.gather import rounds
+from dpselect.gather.grid import Chunks
 from dpselect.gather.rounds import ETA_STEPS, RoundSummary, mean_table
 from dpselect.gather.rows import gather
+from dpselect.gather.sources.arrays import array_cells
 
 PREDICTORS = [Numeric("age", 0, 100), Categorical("town", ["a", "b", "c"]), Binary("sex", ["f", "m"])]
 OPEN = [Numeric("age"), *PREDICTORS[1:]]
@@ -299,3 +301,24 @@ def test_sums_beyond_64_bits_stay_whole():
     assert repr(answer) == "_Products(values=<private>)"
     with pytest.raises(NotImplementedError):
         rounds._Counts(1).of(None, None)
+
+
+@pytest.mark.parametrize("limit", [None, 1, 7, 1000, 2**20])
+def test_counts_are_read_as_they_are(limit):
+    """On the grid and off it: whole numbers from 0 to the limit, halves up, and nothing below."""
+    study = Study(Count("visits", upper=limit), [Numeric("x", -1, 1)])
+    visits = np.array([0, 1, 2, 3, 6, 7, 8, 999, 1000, 1001, 2**20 - 1, 2**20, 2**20 + 1, 1e9, -3])
+    own = Standard(columns=(1,), centers=(0.0,), factors=(1.0,), response_center=0.0, response_factor=1.0)
+    rows = rounds.Views(study, ())
+    for chunk in Chunks(study).of(array_cells(np.zeros((len(visits), 1)), visits, study)):
+        rows.look(chunk.lines[chunk.order])
+        found = rows.response("poisson", own)
+    assert found.tolist() == np.clip(np.floor(visits + 0.5), 0, limit or MAX_COUNT).tolist()
+    about = {"family": "poisson", "standard": own, "matrix": ((1.0,), (0.0,)), "center": (0.5, 0.0)}
+    made = gather(
+        (np.zeros((4, 1)), np.array([0.0, 1, 1, 0])), study, RoundSummary(study, [Gradient(**about, radius=50.0)])
+    )
+    step = 2.0 ** -clip_bits(Fraction(50) ** 2)
+    assert made[0][0] * step == pytest.approx(2 - 4 * math.exp(0.5), abs=3e-4)
+    with pytest.raises(StudyError, match="has no rates"):
+        RoundSummary(LIMITED, [Gradient(**about, radius=50.0)])

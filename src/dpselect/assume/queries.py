@@ -36,8 +36,6 @@ MAX_COLUMN_SUM = 2.0**16
 """Of the sizes of a column of a whitening, and of a center: times a cell, whole numbers stay below 2^53. `rows_of` sees to it."""
 MAX_ETA = 16.0
 """Means and weights of the binomial and poisson families are those at +-16 beyond it."""
-MAX_COUNT = 2**20
-"""A response of the poisson family that is larger counts as this."""
 
 
 def on_grid(values: ArrayLike, bits: int) -> Floats:

@@ -20,7 +20,6 @@ from dpselect.assume.lemmas.rounds import clip_bits, squared_radius, vector_widt
 from dpselect.assume.queries import (
     MATRIX_BITS,
     MAX_COLUMN_SUM,
-    MAX_COUNT,
     MAX_ETA,
     MAX_STANDARD,
     STANDARD_BITS,
@@ -37,7 +36,7 @@ from dpselect.assume.queries import (
     column_kinds,
 )
 from dpselect.assume.study import Study
-from dpselect.assume.variables import GRID, Binary
+from dpselect.assume.variables import GRID, MAX_COUNT, Binary, Count
 from dpselect.errors import StudyError
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
 from dpselect.gather.persons import PersonRows
@@ -323,6 +322,8 @@ def check_exact(query: Gram | Gradient | Sandwich | Norms, study: Study) -> None
         )
     if query.family == "binomial" and not isinstance(study.response, Binary):
         raise StudyError(f"{study.response.name!r} is not a response of no and yes, so it has no odds.")
+    if query.family == "poisson" and not isinstance(study.response, Count):
+        raise StudyError(f"{study.response.name!r} is not a count, so it has no rates.")
 
 
 class _Counts:
