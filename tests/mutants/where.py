@@ -10,15 +10,14 @@ MODULES = [
     f"dpselect/{each}.py"
     for each in (
         *("assume/lemmas/sensitivity", "assume/lemmas/margins", "assume/lemmas/moment_sensitivity"),
-        *("assume/lemmas/gaussian_price", "assume/lemmas/moment_layout", "assume/lemmas/logistic"),
-        *("assume/lemmas/logistic_pairs",),
+        *("assume/lemmas/gaussian_price", "assume/lemmas/moment_layout", "assume/lemmas/rounds"),
         *("assume/models/budget", "assume/models/penalty", "assume/models/vote_rule"),
         *("assume/models/recipe", "assume/models/split"),
         *("minimize/certificate", "minimize/lattice_certificate", "minimize/exact"),
         *("penalize/pcls", "penalize/pcpl", "penalize/margins"),
         *("randomize/choice", "randomize/opendp_door", "randomize/least_loss", "randomize/moment_noise"),
-        *("randomize/noisy_moments", "randomize/logistic_noise", "randomize/levels"),
-        *("release/select", "release/estimate", "release/account", "release/odds/release"),
+        *("randomize/noisy_moments", "randomize/rounds_noise", "randomize/levels"),
+        *("release/select", "release/estimate", "release/account", "release/rounds/drawing", "release/rounds/checking"),
         *("release/ledger/accounting", "release/ledger/entries", "release/ledger/chain", "release/ledger/ledger"),
         *("release/ledger/sqlite", "release/ledger/store"),
     )
@@ -36,7 +35,7 @@ _MIRRORS = {
     "penalize": ["tests/penalize/test_scores.py"],
     "randomize": ["tests/randomize"],
     "release/ledger": LEDGER,
-    "release/odds": ["tests/release/odds"],
+    "release/rounds": ["tests/release/rounds"],
     "release": [EXITS, "tests/release/test_account.py"],
 }
 """For modules without a test file of their own, and after it for the others."""
@@ -45,12 +44,11 @@ _CLAIMS = {
     "assume/lemmas/margins": ["margin_range", "lemma_margins"],
     "assume/lemmas/moment": ["moment_sensitivity", "lemma_margins"],
     "assume/lemmas/gaussian_price": ["gaussian_price", "lemma_margins"],
-    "assume/lemmas/logistic": ["logistic_sensitivity", "lemma_margins"],
-    "assume/lemmas/logistic_pairs": ["logistic_pairs", "logistic_sensitivity"],
+    "assume/lemmas/rounds": ["rounds_sensitivity"],
     "assume/models": ["margin_range", "votes_audit"],
     "minimize": ["losses", "lemma_margins"],
     "penalize": ["sensitivity", "margin_range", "profile_bound", "lemma_margins"],
-    "randomize": ["lemma_margins", "privacy_audit", "logistic_sensitivity"],
+    "randomize": ["lemma_margins", "privacy_audit", "rounds_sensitivity"],
     "release/ledger": ["ledger_prices", "ledger_guide", "lemma_margins"],
     "release": ["privacy_audit"],
 }
@@ -58,7 +56,7 @@ _ROOMS = {
     "assume": ["tests/assume", "tests/randomize", EXITS],
     "minimize": ["tests/minimize"],
     "penalize": [EXITS, "tests/penalize", "tests/minimize/test_votes.py"],
-    "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/odds"],
+    "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/rounds"],
     "release/ledger": ["tests/release/ledger"],
     "release": ["tests/release", "tests/report/verify"],
 }

@@ -65,7 +65,8 @@ def test_the_whole_price_of_an_analysis_is_printed_first(analysis):
 
 def test_the_price_is_what_was_asked_whichever_noise_the_chosen_columns_call_for():
     """Laplace noise takes no delta; but were it left out, the price would say something of the choice before it is paid for."""
-    offered = dpselect.analyze(short_table(), STUDY, epsilon=1, delta="1e-6", candidates=[["kids"]])
+    sums = dpselect.gather(short_table(), STUDY)
+    offered = dpselect.analyze(sums, STUDY, method="pcls", epsilon=1, delta="1e-6", candidates=[["kids"]])
     assert offered.coefficients.released.noise.scale.noise == "laplace"
     assert offered.coefficients.guarantee.delta == Decimal("1e-6")
     assert str(offered).splitlines()[0] == "epsilon=1, delta=1e-6 in all"

@@ -128,7 +128,9 @@ def _width(column: Column, variables: Mapping[str, Variable]) -> float | None:
     if len(column.factors) != 1:
         return None
     variable = variables[column.factors[0].variable]
-    return 1.0 if isinstance(variable, Categorical) else 2 * variable.half_width
+    if isinstance(variable, Categorical):
+        return 1.0
+    return 2 * variable.half_width if variable.bounded else None
 
 
 def _fit(estimate: Estimate) -> str:
