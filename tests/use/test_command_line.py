@@ -522,12 +522,12 @@ def ill(tmp_path, monkeypatch):
 def test_the_family_follows_from_the_response_unless_it_is_named(ill, capsys, response, asked, family, words):
     """No bounds are stated, from the study to the report."""
     study = ODDS.replace('kind = "binary"\ncategories = ["no", "yes"]', response).replace(
-        "lower = 0\nupper = 100\n", ""
+        "lower = 18\nupper = 90\n", ""
     )
     (ill / "study.toml").write_text(study)
     if family == "poisson":
         text = (ill / "people.csv").read_text()
-        (ill / "people.csv").write_text(text.replace(",yes", ",2").replace(",no", ",1"))
+        (ill / "people.csv").write_text(text.replace("yes,", "2,").replace("no,", "1,"))
     code, _, err = run(capsys, *ASK_ODDS[:6], "--delta", "1e-6", *asked)
     assert code == 0, err
     values = json.loads((ill / "report.json").read_text())["coefficients"]

@@ -40,10 +40,13 @@ PLACES = {
     "reading the rows": ("dpselect.use.methods.gather", 0, []),
     "scoring": ("dpselect.use.methods.penalize", 0, []),
     "drawing the choice": ("dpselect.use.spend.draw_selection", 0, []),
-    "drawing the noise": ("dpselect.release.linear.noisy_moments", 0, []),
+    "drawing the estimate": ("dpselect.use.spend.draw_estimate", 0, []),
     "opening the ledger": ("dpselect.release.account.NewLedger.open", 0, []),
     "committing": ("dpselect.release.ledger.ledger.Ledger.commit", 0, []),
-    "solving": ("dpselect.release.linear.fit", 2, []),
+    "reading for a round": ("dpselect.release.rounds.drawing._read", 2, []),
+    "drawing the noise of a round": ("dpselect.randomize.rounds_noise.invoke", 2, []),
+    "keeping a round": ("dpselect.release.ledger.ledger.Ledger.keep", 2, []),
+    "solving": ("dpselect.release.rounds.drawing.terms_of", 2, []),
     "moving a file to its place": ("dpselect.use.shell.files._placed", 2, []),
     "making the page": ("dpselect.use.shell.files.report_page", 2, []),
     "noting that it was delivered": (
@@ -114,7 +117,7 @@ def signalled(number, module, name, *asked):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_after_the_commit_leaves_the_release_to_the_next_call(number):
-    code, err = signalled(number, "dpselect.release.linear", "fit", *ASKED)
+    code, err = signalled(number, "dpselect.release.rounds.drawing", "terms_of", *ASKED)
     assert (code, err.count("\n")) == (1, 1), err
     assert err.startswith("Stopped. Nothing is lost")
     assert len(Ledger("rows.budget.db").entries()) == 2
