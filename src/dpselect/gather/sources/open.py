@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from dpselect.assume.source_form import SourceForm
+from dpselect.assume.study import Study
 from dpselect.errors import DataError
 from dpselect.gather.intact import require_same, require_whole, states_of
 from dpselect.gather.listed import dataset_files, listed_files, refuse_managed, refuse_twice, refuse_twins
@@ -74,6 +77,25 @@ def _path_stream(paths: Sequence[str | os.PathLike[str]], kinds: Kinds, form: So
         return csv_stream(files, plain_form(files[0]) if form is None else _csv(files[0], form), kinds)
     root = os.fspath(paths[0]) if len(paths) == 1 and os.path.isdir(paths[0]) else None
     return file_stream(files, root, kinds)
+
+
+def with_form_of(source: Any, study: Study) -> Study:
+    """The study that is released: with the form that the source itself states, where the study states none.
+
+    `Csv(...)`, a sheet in a path or a name that ends in .tsv decide how every row is read, so they belong to what is hashed and
+    printed. A study that states a form is left as it is: a source that says otherwise is refused where it is opened.
+    """
+    if study.source is not None:
+        return study
+    if isinstance(source, Csv):
+        form = SourceForm(delimiter=source.delimiter, encoding=source.encoding, decimal=source.decimal)
+    elif is_path(source):
+        first = os.fspath(source[0] if isinstance(source, list) else source)
+        path, sheet = split_sheet(first)
+        form = SourceForm(delimiter=plain_form(path).delimiter, sheet=sheet)
+    else:
+        return study
+    return study if form == SourceForm() else replace(study, source=form)
 
 
 def plain_form(file: str) -> Csv:
