@@ -51,8 +51,11 @@ class Store(Protocol):
     def sealed(self, id: str) -> Sealed | None:
         """The release with this id."""
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
-        """Let `decide` say what becomes of a release, and write it, in one exclusive and durable transaction."""
+    def change(self, id: str, decide: Callable[[Sealed | None], Sealed], *, durable: bool = True) -> None:
+        """Let `decide` say what becomes of a release, and write it, in one exclusive transaction.
+
+        One that is not durable comes after all that was written before it, and may be lost when the machine stops.
+        """
 
     def hold(self) -> None:
         """Keep what is costly to open until `let_go`; calls may be nested."""
