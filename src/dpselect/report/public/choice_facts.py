@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from dpselect.assume.budget import about, plain
 from dpselect.assume.candidates import SubsetRule, variables_of
@@ -114,6 +115,7 @@ def _settings(study: Study) -> tuple[tuple[str, str], ...]:
         ("Intercept", intercept[study.intercept]),
         ("Missing cells", missing[study.missing]),
         *person,
+        *_sample(study),
         ("Neighbouring tables", f"{study.neighbors}: {neighbors[study.neighbors]}"),
     )
 
@@ -123,6 +125,19 @@ def _radius(study: Study) -> tuple[tuple[str, str], ...]:
         return ()
     bound = number(study.radius)
     return (("Radius", f"{bound} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])"),)
+
+
+def _sample(study: Study) -> Iterator[tuple[str, str]]:
+    """Weights and clusters, where the study states them, and what they do to the choice."""
+    if study.cluster is not None:
+        yield "Clusters", f"named by {study.cluster}; the rows of a cluster are in one block together"
+    if study.weights is not None and study.weight_limit is not None and study.population is not None:
+        limit = number(study.weight_limit)
+        yield (
+            "Weights",
+            f"{study.weights}: effects describe the population of {number(study.population)} that the weights stand for. Weights "
+            f"above {limit} were moved to {limit}; about {study.expected_rows:,} rows are expected to count in each random split",
+        )
 
 
 def _persons(study: Study) -> str:
@@ -186,6 +201,8 @@ def _directions(selection: Selection) -> str:
 def _rows(recipe: Recipe) -> str:
     if recipe.rows is None:
         return "secret"
+    if recipe.study.weights is not None:
+        return f"about {recipe.rows:,} are expected to count in each random split: the stated population over the largest weight"
     return f"{recipe.rows:,}" if recipe.study.rows is None else f"about {recipe.rows:,}, as stated"
 
 
