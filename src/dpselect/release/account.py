@@ -170,9 +170,14 @@ def charge_about(study: Study, guarantee: Guarantee) -> dict[str, Any]:
         "delta": guarantee.delta,
         "neighbors": guarantee.neighbors,
         "study": study.hash,
-        "unit": ROW if study.person is None else f"{PERSON}{study.person}",
+        "unit": ROW if study.person is None else f"{PERSON}{study.person}{_within(study)}",
         "rows_per_person": study.rows_per_person,
     }
+
+
+def _within(study: Study) -> str:
+    """With clusters the unit is a person within one: the same name in two of them is two units (`assume.lemmas.sampling`)."""
+    return "" if study.cluster in (None, study.person) else f" within {study.cluster}"
 
 
 LedgerPlace = Ledger | str | os.PathLike[str]

@@ -94,8 +94,8 @@ def public_count(study: Study, count: Callable[[], int]) -> int | None:
     """About how many rows, where that is public: stated, or counted. A person's rows are private, and so is their number."""
     if study.neighbors != "replace-one":
         return None
-    if study.rows is not None:
-        return study.rows
+    if study.expected_rows is not None:
+        return study.expected_rows
     return None if study.person is not None else max(count(), 1)
 
 
@@ -160,7 +160,7 @@ def divided(
     require_study(study)
     rule = METHODS[choice.method].rule
     if split is None:
-        split = rule.split(study.rows, len(study.columns), budget.epsilon)
+        split = rule.split(study.expected_rows, len(study.columns), budget.epsilon)
     elif not (isinstance(split, tuple | list) and len(split) == 2):
         raise StudyError(f"split is {split!r}; it must be two shares of epsilon, such as (1, 1).")
     for_choice, for_estimate = budget.split(*split, delta=(1, 1) if rule.needs_delta else (0, 1))

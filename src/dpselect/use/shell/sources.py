@@ -64,7 +64,7 @@ class Rows:
     def count(self, order: Order) -> int | None:
         """The number of rows, where an order's method has to know it; what is wrong with the table's head is refused on the way."""
         study, method = order.study, order.method
-        if study.rows is not None or study.person is not None or method is None or not method.rule.counts_rows:
+        if study.expected_rows is not None or study.person is not None or method is None or not method.rule.counts_rows:
             self.check(study)
         return rows_beforehand(self.table(study), order)
 
