@@ -257,12 +257,18 @@ def test_a_connection_that_cannot_be_set_up_is_closed(tmp_path):
 
 
 def test_only_the_note_that_a_release_arrived_does_not_wait_for_the_disk(tmp_path, monkeypatch):
-    ledger, charge, heard = Ledger(tmp_path / "budget.db", epsilon=3), Charge(what="select", mechanism="laplace", epsilon=1), []
+    ledger, charge, heard = (
+        Ledger(tmp_path / "budget.db", epsilon=3),
+        Charge(what="select", mechanism="laplace", epsilon=1),
+        [],
+    )
     original = sqlite.configured
 
     def watched(where, seconds):
         connection = original(where, seconds)
-        connection.set_trace_callback(lambda each: heard.append(each) if re.search("synchronous|COMMIT", each) else None)
+        connection.set_trace_callback(
+            lambda each: heard.append(each) if re.search("synchronous|COMMIT", each) else None
+        )
         return connection
 
     monkeypatch.setattr(sqlite, "configured", watched)

@@ -35,9 +35,9 @@ from dpselect.release.ledger.entries import (
     amounts,
     decimal_of,
 )
-from dpselect.release.ledger.postgres import PostgresStore, is_address
+from dpselect.release.ledger.postgres import PostgresStore
 from dpselect.release.ledger.sqlite import SqliteStore
-from dpselect.release.ledger.store import Addition, Announce, Patience, Store
+from dpselect.release.ledger.store import Addition, Announce, Patience, Store, is_address
 
 Prices = Counter[EntryPrice]
 Seal = Callable[[tuple[Receipt, ...]], str]

@@ -300,11 +300,6 @@ class PostgresStore:
         )
 
 
-def is_address(path: str) -> bool:
-    """Whether a ledger's path is the URL of a server."""
-    return path.startswith(("postgresql://", "postgres://"))
-
-
 def shown_address(url: str) -> str:
     """Host, database and study of a URL; never the account or its password, wherever it stands."""
     try:

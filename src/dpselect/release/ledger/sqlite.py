@@ -223,9 +223,7 @@ class SqliteStore:
                     return found  # else its owner wrote while it was read
         raise AssertionError("the attempts end with a return or an error")  # pragma: no cover
 
-    def _patiently(
-        self, mode: str, begin: str, work: Callable[[sqlite3.Connection], T], *, durable: bool = True
-    ) -> T:
+    def _patiently(self, mode: str, begin: str, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
         for seconds in self.patience.attempts(self.name):
             try:
                 # SQLite waits on the open file, which is cheap; after that the wait is announced and begins again.

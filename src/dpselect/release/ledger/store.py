@@ -117,3 +117,8 @@ def require_version(name: str, version: int, here: int) -> None:
             f"{name} was made by dpselect 0.2.0 or earlier (schema {version}, here {here}), which had no place for releases: open "
             "a new ledger, and state as its totals what this one has left."
         )
+
+
+def is_address(path: str) -> bool:
+    """Whether a ledger's path is the URL of a server."""
+    return path.startswith(("postgresql://", "postgres://"))
