@@ -20,6 +20,7 @@ from dpselect.assume.terms import INTERCEPT, Column, Term, check_width, design_c
 from dpselect.assume.variables import (
     Binary,
     Categorical,
+    Count,
     Number,
     Numeric,
     Variable,
@@ -99,12 +100,17 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
 
     def __post_init__(self) -> None:
         if not isinstance(self.response, Numeric | Binary):
-            raise StudyError("The response must be Numeric(name, lower, upper) or Binary(name, [no, yes]).")
+            raise StudyError(
+                "The response must be Numeric(name, lower, upper), Binary(name, [no, yes]) or Count(name)."
+            )
         force_setattr(self, "predictors", tuple(self.predictors))
         if not all(isinstance(variable, Numeric | Binary | Categorical) for variable in self.predictors):
             raise StudyError(
                 "Each predictor must be Numeric(name, lower, upper), Categorical(name, levels) or Binary(name, [no, yes])."
             )
+        for variable in self.predictors:
+            if isinstance(variable, Count):
+                raise StudyError(f"{variable.name!r} is a Count, which only a response can be: state it as Numeric.")
         names = [self.response.name, *(variable.name for variable in self.predictors)]
         for name, times in Counter(names).items():
             if times > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -116,6 +117,14 @@ def parse_address(text: str) -> Database | None:
     asked = dict(parse_qsl(options, keep_blank_values=True))
     table, query = asked.pop("table", None), asked.pop("query", None)
     return Database(base + ("?" + urlencode(asked) if asked else ""), table=table, query=query)
+
+
+@dataclass(frozen=True, slots=True)
+class DataPlace:
+    """Public. Where data is at home, for its ledger to stand beside it: a folder, and what the data is called there."""
+
+    folder: Path
+    name: str
 
 
 def is_path(source: object) -> bool:

@@ -107,6 +107,11 @@ class Ledger:
         return self._store.address()
 
     @property
+    def id(self) -> str:
+        """What tells this ledger from every other, one made anew in its place too: drawn when it was opened."""
+        return self._opening.id
+
+    @property
     def epsilon(self) -> Decimal:
         """The total epsilon."""
         return self._opening.epsilon

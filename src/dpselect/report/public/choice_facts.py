@@ -10,7 +10,7 @@ from dpselect.assume.candidates import SubsetRule, variables_of
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary, Numeric, Variable
+from dpselect.assume.variables import Binary, Count, Numeric, Variable
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
@@ -69,7 +69,8 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
 def _variable(variable: Variable, *, chosen: bool) -> VariableFact:
     if isinstance(variable, Numeric):
         unit = f" {variable.unit}" if variable.unit else ""
-        bounds = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else "a number"
+        kind = "a count" if isinstance(variable, Count) else "a number"
+        bounds = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else kind
         statement = f"{bounds}{unit}" if variable.bounded else f"{bounds}{unit and f' of{unit}'}"
     else:
         shown = [level_title(variable, level) for level in variable.categories]
