@@ -76,7 +76,7 @@ def test_with_a_huge_epsilon_it_is_maximum_likelihood(neighbors, base):
 def test_what_noise_drowns_is_not_said():
     got = asked(table(400), epsilon=0.2)
     assert not any(term.determined for term in got.terms)
-    assert "not seen" in str(got) and all(term.value is None for term in got.effects)
+    assert "hidden by noise" in str(got) and all(term.value is None for term in got.effects)
 
 
 def test_json_round_trip(released):
@@ -184,8 +184,8 @@ def test_ratios_of_a_model_that_was_selected_have_adjusted_intervals_too():
     got = release_estimate(table(2000), plan)
     for term in got.terms:
         assert term.adjusted_lower < term.lower < term.upper < term.adjusted_upper
-    assert "adjusted from" in str(got)
-    assert "adjusted from" not in str(asked(table(400)))
+    assert "adjusted for selection" in str(got)
+    assert "adjusted for selection" not in str(asked(table(400)))
 
 
 def test_scikit_learn_predicts_the_same_chances(released):
@@ -240,5 +240,5 @@ def test_bounds_much_wider_than_the_rows_leave_nothing_said():
         assert [term.determined for term in got.terms] == [said, said]
         if not said:
             assert all(term.lower is term.upper is term.visible is None for term in got.terms)
-            assert "None of the odds ratios could be estimated" in str(got)
+            assert "Hidden by noise: 1 of 1 effect." in str(got)
         assert Estimate.from_json(got.to_json()) == got
