@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from dpselect.errors import StudyError
 from dpselect.gather.rows import count_rows
 from dpselect.gather.sources.open import with_form_of
 from dpselect.release.account import charge_about
-from dpselect.release.drawn import FamilyName, as_level
+from dpselect.release.drawn import Direction, FamilyName, as_level
 from dpselect.release.families import Family, family_of
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.select import charged_mechanism
@@ -36,6 +36,7 @@ class Estimating:
     noise: NoiseKind | None = None
     columns: tuple[int, ...] | None = None
     selected: bool = True
+    directions: Mapping[str, Direction | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

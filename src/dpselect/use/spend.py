@@ -143,5 +143,6 @@ def _drawn_estimate(order: Order, selection: Selection | None, source: Any, mome
         noise=asked.noise,
         level=asked.level,
         selected=asked.selected,
+        directions=asked.directions if selection is None else selection.directions,
     )
     return draw_estimate(source if asked.family.reads_rows else moments, plan)
