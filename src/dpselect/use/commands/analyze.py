@@ -118,6 +118,7 @@ def command(
         stated,
         choice,
         budget,
+        source=rows.source,
         split=parse_split(split),
         level=level,
         family=family,
