@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from dpselect.assume.budget import about, plain
-from dpselect.assume.candidates import SubsetRule, variables_of
+from dpselect.assume.candidates import SubsetRule, variables_of, vote_units
+from dpselect.assume.edge_rule import EdgeRule, listed_sets
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
@@ -149,22 +150,16 @@ def _choice(selection: Selection) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _choice_by_votes(selection: Selection, recipe: Recipe, rule: VoteRule) -> tuple[tuple[str, str], ...]:
-    votes = rule.blocks * rule.partitions
-    by_levels = isinstance(recipe.candidates, SubsetRule)
+def _choice_by_votes(selection: Selection, recipe: Recipe, rule: VoteRule | EdgeRule) -> tuple[tuple[str, str], ...]:
+    by_levels = isinstance(rule, EdgeRule) or isinstance(recipe.candidates, SubsetRule)
     return (
         ("Score", METHOD_NAMES["votes"]),
-        (
-            "How it works",
-            f"{rule.partitions} times the rows are dealt at random into {rule.blocks:,} groups; each group is fitted by itself and "
-            "says of each variable whether it raises or lowers the response. Where enough groups agree, it is chosen. One "
-            "person sits in one group of each deal, so no one can sway more than that group.",
-        ),
-        ("Candidates", f"{recipe.candidates.count:,} models"),
-        ("Lead needed", f"about {rule.threshold / WHOLE_VOTE:,.0f} of {votes:,} votes for a variable"),
+        ("How it works", _how(rule)),
+        ("Candidates", f"{_competing(recipe, rule):,} models"),
+        ("Lead needed", _bar(rule)),
         (
             "Drawn by",
-            f"{recipe.mechanism}, " + ("exact sampling by levels" if by_levels else "exact sampling by OpenDP"),
+            f"{recipe.mechanism}, exact sampling by " + ("levels" if by_levels else "OpenDP"),
         ),
         (
             "Sensitivity paid for",
@@ -173,6 +168,44 @@ def _choice_by_votes(selection: Selection, recipe: Recipe, rule: VoteRule) -> tu
         ("Directions", _directions(selection)),
         ("Rows", _rows(recipe)),
     )
+
+
+def _how(rule: VoteRule | EdgeRule) -> str:
+    """What was done with the rows, for readers."""
+    if isinstance(rule, VoteRule):
+        return (
+            f"{rule.partitions} times the rows are dealt at random into {rule.blocks:,} groups; each group is fitted by itself and "
+            "says of each variable whether it raises or lowers the response. Where enough groups agree, it is chosen. One "
+            "person sits in one group of each deal, so no one can sway more than that group."
+        )
+    few, many = min(rule.blocks), max(rule.blocks)
+    blocks = f"{few:,} to {many:,}" if few < many else f"{few:,}"
+    return (
+        f"For each size of model, {rule.partitions} random splits divide the rows into {blocks} blocks. Each block says, for each "
+        "set of other variables, whether a variable raises or lowers the response beside them. A model is selected where the "
+        "blocks agree on each of its variables beside the others, and on no other variable. One person sits in one block of "
+        "each split, so no one can sway more than that block."
+    )
+
+
+def _competing(recipe: Recipe, rule: VoteRule | EdgeRule) -> int:
+    """How many models compete: where each set of terms is judged by itself, those of at most so many terms."""
+    terms = len(vote_units(recipe.candidates))
+    if isinstance(rule, VoteRule) or rule.top >= terms:
+        return recipe.candidates.count
+    return len(listed_sets(recipe.candidates, rule))
+
+
+def _bar(rule: VoteRule | EdgeRule) -> str:
+    """How many votes a variable needs."""
+    bars = (rule.threshold,) if isinstance(rule, VoteRule) else rule.thresholds
+    blocks = (rule.blocks,) if isinstance(rule, VoteRule) else rule.blocks
+    each = list(zip(bars, blocks, strict=True))
+    least, most = min(each), max(each)
+    text = f"{least[0] / WHOLE_VOTE:,.0f} of {least[1] * rule.partitions:,}"
+    if len(each) > 1:
+        text += f" votes to {most[0] / WHOLE_VOTE:,.0f} of {most[1] * rule.partitions:,}"
+    return f"about {text} votes for a variable"
 
 
 def _directions(selection: Selection) -> str:
