@@ -251,7 +251,7 @@ def check_odds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
 
 def _noise_check(drawn: Drawn, counts: Draw, rounds: tuple[Round, ...]) -> Check:
     """The noise of every draw must be at least what its share of the stated price buys."""
-    what, guarantee = "the noise is worth its price", drawn.guarantee
+    what, guarantee = "noise scale matches the cost", drawn.guarantee
     try:
         plan = planned_odds(drawn)
     except DpselectError as problem:

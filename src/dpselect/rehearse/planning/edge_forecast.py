@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 PAIR = 2.5
 """Rows up to which a block is a pair."""
-LEAST_LEFT = 1e-9
+LEAST_SHARE_LEFT = 1e-9
 """Share of a column's variance below which nothing is left of it beside a set."""
 
 
@@ -55,7 +55,7 @@ def correlations(world: World, rule: EdgeRule, rows: int) -> Floats:
     def visit(left: Floats, first_free: int, missing: int, ridge: float) -> None:
         if not missing:
             squares = np.diag(left)
-            live = squares[:last] > LEAST_LEFT
+            live = squares[:last] > LEAST_SHARE_LEFT
             found.append(
                 np.where(live, left[:last, last] / np.sqrt(np.where(live, squares[:last], 1.0) * squares[last]), 0.0)
             )
@@ -64,7 +64,7 @@ def correlations(world: World, rule: EdgeRule, rows: int) -> Floats:
             swept = left
             for column in own[term]:
                 line = swept[column]
-                if line[column] > LEAST_LEFT:
+                if line[column] > LEAST_SHARE_LEFT:
                     swept = swept - line[:, None] * (line / (line[column] + ridge))
                 swept[column] = swept[:, column] = 0.0
             visit(swept, term + 1, missing - 1, ridge)
