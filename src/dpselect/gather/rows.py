@@ -87,8 +87,8 @@ def _arrays(source: tuple[Any, ...], study: Study) -> tuple[Any, ...]:
     wanted = ["X", "y"] if study.weights is None else ["X", "y", "weights"]
     if len(source) != len(wanted):
         raise DataError(
-            f"A tuple of another length is not a table of this study: give ({', '.join(wanted)}), and state weights in the study if "
-            "there are any."
+            f"A tuple of another length is not a table of this study: give ({', '.join(wanted)}), and state weights in the study "
+            "if there are any."
         )
     return source[0], source[1], study, *source[2:]
 
