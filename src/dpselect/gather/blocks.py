@@ -14,9 +14,17 @@ from numpy.typing import NDArray
 from dpselect.assume.edge_rule import EdgeRule, equal_blocks
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.gather.block_kernel import sort_rows, take_rows
 from dpselect.gather.block_numpy import SLICES, merge_bins
-from dpselect.gather.block_sums import BlockSums, WholeSums, empty_sums, is_on_grid, row_width, sums_bytes
+from dpselect.gather.block_sums import (
+    BlockSums,
+    WholeSums,
+    empty_sums,
+    is_on_grid,
+    row_width,
+    sort_rows,
+    sums_bytes,
+    take_rows,
+)
 from dpselect.gather.dealing import NOWHERE, Assigner, fresh_assigner
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk
 from dpselect.gather.summary import MAX_PIECE_BYTES, Several, Summary, require_some

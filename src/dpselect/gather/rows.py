@@ -15,9 +15,8 @@ from dpselect.gather.moments import Moments, MomentSummary, require_sound
 from dpselect.gather.saved import moments_files, pool_files
 from dpselect.gather.sources.arrays import array_cells, pieces
 from dpselect.gather.sources.arrow import check_schema, checked_cells, kinds_of
-from dpselect.gather.sources.excel import is_workbook, tells_its_rows
 from dpselect.gather.sources.open import is_read_once, open_stream
-from dpselect.gather.sources.source import Database, parse_address
+from dpselect.gather.sources.source import Database, is_workbook, parse_address, tells_its_rows
 from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.spark import add_in_spark
 from dpselect.gather.summary import Count, Summary

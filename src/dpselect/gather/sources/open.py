@@ -19,11 +19,25 @@ from dpselect.gather.intact import require_same, require_whole, states_of
 from dpselect.gather.listed import dataset_files, listed_files, refuse_managed, refuse_twice, refuse_twins
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
+<<<<<<< HEAD
 from dpselect.gather.sources.drivers import driver_stream
 from dpselect.gather.sources.excel import excel_stream, split_sheet
 from dpselect.gather.sources.files import COMPRESSIONS, file_stream, format_of
+=======
+from dpselect.gather.sources.excel import excel_stream
+from dpselect.gather.sources.files import file_stream
+>>>>>>> main
 from dpselect.gather.sources.frames import frame_stream
-from dpselect.gather.sources.source import Csv, Database, DataPlace, is_path, parse_address
+from dpselect.gather.sources.source import (
+    COMPRESSIONS,
+    Csv,
+    Database,
+    DataPlace,
+    format_of,
+    is_path,
+    parse_address,
+    split_sheet,
+)
 from dpselect.gather.sources.statistics import statistics_stream
 from dpselect.gather.sources.stream import BATCH_ROWS, LABEL, LEVELS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text import csv_stream

@@ -35,9 +35,9 @@ from dpselect.release.ledger.entries import (
     amounts,
     decimal_of,
 )
-from dpselect.release.ledger.postgres import PostgresStore, is_address
+from dpselect.release.ledger.postgres import PostgresStore
 from dpselect.release.ledger.sqlite import SqliteStore
-from dpselect.release.ledger.store import Addition, Announce, Patience, Store
+from dpselect.release.ledger.store import Addition, Announce, Patience, Store, is_address
 
 Prices = Counter[EntryPrice]
 Seal = Callable[[tuple[Receipt, ...]], str]
@@ -200,13 +200,16 @@ class Ledger:
         self._stages[id] = _hash(text)
 
     def delivered(self, id: str) -> None:
-        """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing."""
+        """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing.
+
+        Nobody waits for the disk here: a note that is lost with the machine's power costs nothing but a second delivery.
+        """
 
         def decide(sealed: Sealed | None) -> Sealed:
             found = self._require_sealed(sealed, id)
             return found if found.delivered is not None else replace(found, delivered=now())
 
-        self._store.change(id, decide)
+        self._store.change(id, decide, durable=False)
 
     def release(self, id: str) -> str:
         """The text of a release that was committed here, handed over or not."""

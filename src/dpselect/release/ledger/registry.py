@@ -14,7 +14,7 @@ from pathlib import Path
 from dpselect.assume.records import Public, canonical_json
 from dpselect.errors import DataError, LedgerError
 from dpselect.gather.sources.source import DataPlace
-from dpselect.release.ledger.postgres import is_address
+from dpselect.release.ledger.store import is_address
 
 REGISTRY_NAME = "dpselect.ledgers"
 MAX_REGISTRY_BYTES = 10_000_000

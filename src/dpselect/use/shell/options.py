@@ -19,8 +19,9 @@ from dpselect.errors import LedgerError, NoLedgerYet, NotConfirmed, StudyError
 from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, NewLedger
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.postgres import is_address, shown_address
+from dpselect.release.ledger.postgres import shown_address
 from dpselect.release.ledger.sqlite import others_beside
+from dpselect.release.ledger.store import is_address
 from dpselect.report.public.words import price_text, weaknesses
 from dpselect.use.shell.files import begins_with
 from dpselect.use.shell.sources import ledger_beside

@@ -19,10 +19,8 @@ from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.saved import moments_files
 from dpselect.gather.sources.arrow import check_schema, kinds_of
-from dpselect.gather.sources.excel import split_sheet
-from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
 from dpselect.gather.sources.open import data_place, open_stream, plain_form
-from dpselect.gather.sources.source import Csv, Database, DataPlace, parse_address
+from dpselect.gather.sources.source import COMPRESSIONS, FORMATS, Csv, Database, DataPlace, parse_address, split_sheet
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
