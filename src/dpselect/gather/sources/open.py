@@ -19,14 +19,9 @@ from dpselect.gather.intact import require_same, require_whole, states_of
 from dpselect.gather.listed import dataset_files, listed_files, refuse_managed, refuse_twice, refuse_twins
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
-<<<<<<< HEAD
 from dpselect.gather.sources.drivers import driver_stream
-from dpselect.gather.sources.excel import excel_stream, split_sheet
-from dpselect.gather.sources.files import COMPRESSIONS, file_stream, format_of
-=======
 from dpselect.gather.sources.excel import excel_stream
 from dpselect.gather.sources.files import file_stream
->>>>>>> main
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.source import (
     COMPRESSIONS,
@@ -174,9 +169,7 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
 
 def _hands_out_streams(source: Any) -> bool:
     """Whether rows come by Arrow's C stream (nanoarrow, DataFusion, Daft, Ibis, ...) and are not those of a frame in memory."""
-    if not hasattr(source, "__arrow_c_stream__") or nw.dependencies.is_polars_lazyframe(source):
-        return False
-    return nw.from_native(source, eager_only=True, pass_through=True) is source
+    return hasattr(source, "__arrow_c_stream__") and not nw.dependencies.is_into_dataframe(source)
 
 
 def _dataset_stream(dataset: Any) -> Stream:

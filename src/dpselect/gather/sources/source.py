@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-<<<<<<< HEAD
-=======
 from collections.abc import Sequence
->>>>>>> main
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
