@@ -91,6 +91,11 @@ class Facts:
         """Of the price."""
         return _shares(self.nu)
 
+    def look_share(self, turn: int) -> float:
+        """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it."""
+        opened = self.response == "open number" or any(column.open for column in self.columns)
+        return self.shares.first * ((0.5 if opened else 1.0) if turn == 0 else 0.75)
+
     @property
     def row_length(self) -> float:
         """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen."""
