@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 import dpselect
 from dpselect.randomize import choice, least_loss, moment_noise, rounds_noise
-from dpselect.report.board.board import board_page
-from dpselect.report.public.page import report_page
+from dpselect.report.board import board_page
+from dpselect.report.page import report_page
 
 
 def blind(measurement, private):

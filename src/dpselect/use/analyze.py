@@ -49,6 +49,7 @@ def analyze(
         study,
         choice,
         Budget(epsilon, delta),
+        source=source,
         split=split,
         level=level,
         family=family,

@@ -55,8 +55,11 @@ def estimate(
         noise=noise,
         columns=columns,
         selected=isinstance(selection, Selection),
+        directions=selection.directions if isinstance(selection, Selection) else None,
     )
-    found = spend(order_estimate(stated, budget, asked), source, account_of(ledger, data, analyst)).coefficients
+    found = spend(
+        order_estimate(stated, budget, asked, source=source), source, account_of(ledger, data, analyst)
+    ).coefficients
     assert found is not None
     return found
 

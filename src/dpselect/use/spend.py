@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from dpselect.assume.recipe import Recipe
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
+from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, Committed
 from dpselect.release.analysis import today
 from dpselect.release.drawn import Drawn
@@ -45,6 +47,7 @@ def spend(
     `confirm` raises if nobody agrees, and `reading` tells how far the reading is. `request` tells this order from others; by
     default it is a hash of all that is asked for.
     """
+    account = dataclasses.replace(account, place=data_place(source))
     with account.session():
         account.check(*order.charges)
         rows = rows_beforehand(source, order) if look is None else look()
@@ -144,5 +147,6 @@ def _drawn_estimate(order: Order, selection: Selection | None, gathered: Any) ->
         noise=asked.noise,
         level=asked.level,
         selected=asked.selected,
+        directions=asked.directions if selection is None else selection.directions,
     )
     return draw_estimate(gathered, plan)

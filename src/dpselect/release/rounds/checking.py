@@ -38,7 +38,7 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     """All that can be checked about the rounds without the rows."""
     rounds = drawn.released
     assert isinstance(rounds, Rounds)
-    what, asked = "the noise is worth its price", f"{len(rounds.asks)} rounds"
+    what, asked = "noise scale matches the cost", f"{len(rounds.asks)} rounds"
     public = drawn.study.neighbors == "replace-one" and drawn.study.person is None
     same = not public or recipe.study.rows is not None or rounds.rows == recipe.rows
     yield Check("the coefficients are of as many rows as the selection", same, f"{rounds.rows or 'private'}")
