@@ -87,7 +87,7 @@ class Facts:
     @cached_property
     def shares(self) -> Shares:
         """Of the price."""
-        return _shares(self.nu)
+        return _shares(self.nu, curved=not self.gaussian)
 
     def look_share(self, turn: int) -> float:
         """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it."""
@@ -96,8 +96,11 @@ class Facts:
 
     @property
     def row_length(self) -> float:
-        """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen."""
-        return _between(1.5, 0.03 * self.nu, 16.0)
+        """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen.
+
+        Where the link is curved few rows have most of the weight, and shortening them would cost more than their noise.
+        """
+        return _between(1.5, (0.03 if self.gaussian else 0.045) * self.nu, 16.0)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -120,13 +123,14 @@ class Shares:
     last: float
 
 
-def _shares(nu: float) -> Shares:
+def _shares(nu: float, *, curved: bool) -> Shares:
     wide = math.sqrt(SANDWICH_NU / nu)
     grams = _between(0.15, (12 / nu) ** 2, 0.40)
     first = _between(0.03, 0.05 * wide, 0.10)
     radii = 0.03
     sandwich = 0.05 if nu > SANDWICH_NU else 0.0
-    coarse = _between(0.12, 0.12 * wide, 0.30) * (1 - first - grams - radii - sandwich)
+    # Two coarse steps where the link is curved, and what is left for the last one must be short.
+    coarse = _between(0.12, 0.12 * wide, 0.30) * (1.75 if curved else 1.0) * (1 - first - grams - radii - sandwich)
     return Shares(
         first=first,
         start_gram=0.4 * grams,

@@ -83,7 +83,10 @@ def nothing_found(facts: Facts) -> Found:
 
 def _privacy(facts: Facts, here: Standpoint, last: Last) -> Floats:
     """The covariance of what privacy makes of the last gradient: its noise, the Hessian's times the step, what was raised."""
-    raised = (here.hessian - here.exact) @ last.step + STEP_DOUBT * here.hessian @ last.step
+    doubt = STEP_DOUBT
+    if not facts.gaussian:  # the weights of rows change along a step by about as much as their linear predictors do
+        doubt += min(0.25 * float(np.linalg.norm(last.step)) / math.sqrt(here.weight), 1.0)
+    raised = (here.hessian - here.exact) @ last.step + doubt * here.hessian @ last.step
     noise = last.noise**2 * np.eye(len(last.step))
     return np.asarray(noise + here.hessian_noise(last.step) + np.outer(raised, raised))
 
