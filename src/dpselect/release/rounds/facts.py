@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from dpselect.assume.queries import ColumnKind, FamilyName, RoundsPlan, column_kinds
@@ -200,3 +201,32 @@ def _column(place: int, column: Column, kind: ColumnKind, variables: dict[str, V
         zero=-first.middle * unit if centered and not isinstance(first, Categorical) else 0.0,
         open=opened,
     )
+
+
+EXPECTED_LENGTHS = (
+    (3.0, 17.0),
+    (8.0, 6.1),
+    (16.0, 4.0),
+    (28.0, 2.9),
+    (55.0, 2.4),
+    (100.0, 2.0),
+    (200.0, 1.75),
+    (1000.0, 1.5),
+)
+"""By nu: the median length of an interval over that without privacy, as measured (docs/RESULTS_ROUNDS.md)."""
+
+
+def expected_length(plan: RoundsPlan) -> float:
+    """How many times as long as without privacy intervals will be, from public facts alone; of rare yes they are longer.
+
+    Where a share p says yes, nu counts 2 sqrt(p (1 - p)) times.
+    """
+    nu = facts_of(plan).nu
+    points = [(math.log(at), math.log(length)) for at, length in EXPECTED_LENGTHS]
+    where = math.log(max(nu, 1e-9))
+    if where <= points[0][0]:
+        return EXPECTED_LENGTHS[0][1]
+    for (low, first), (high, second) in pairwise(points):
+        if where <= high:
+            return math.exp(first + (second - first) * (where - low) / (high - low))
+    return EXPECTED_LENGTHS[-1][1]

@@ -25,6 +25,18 @@ MAX_STEP = 1.5
 ROOT2 = math.sqrt(2.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Public. The first Gram of standardized rows and the response: `noise` is the deviation of a'Ea for a unit vector a.
+
+    The response is `scale` times what it is elsewhere, as it was asked for.
+    """
+
+    sums: Floats
+    noise: float
+    scale: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standpoint:
     """Public. Coefficients of the standardized columns, and the coordinates in which the next round looks around from there.
@@ -49,6 +61,7 @@ class Standpoint:
     """From the coordinates in which the Hessian was asked for to those of now."""
     variance: Floats
     """Of the noise in the Hessian's entries, in the coordinates in which it was asked for."""
+    moments: Moments
 
     def hessian_noise(self, step: Floats) -> Floats:
         """The covariance of what the Hessian's noise makes of a step, as a gradient."""
@@ -114,6 +127,7 @@ def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
         weight=weight,
         turn=np.eye(width),
         variance=variance,
+        moments=Moments(reply.sums, reply.deviation, scale),
     )
 
 
@@ -199,4 +213,5 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
         weight=here.weight,
         turn=found.matrix,
         variance=variance,
+        moments=here.moments,
     )
