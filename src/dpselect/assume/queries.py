@@ -36,8 +36,6 @@ MAX_COLUMN_SUM = 2.0**16
 """Of the sizes of a column of a whitening, and of a center: times a cell, whole numbers stay below 2^53. `rows_of` sees to it."""
 MAX_ETA = 16.0
 """Means and weights of the binomial and poisson families are those at +-16 beyond it."""
-MAX_COUNT = 2**20
-"""A response of the poisson family that is larger counts as this."""
 
 
 def on_grid(values: ArrayLike, bits: int) -> Floats:
@@ -98,10 +96,10 @@ class Histograms(Public, frozen=True, kw_only=True, tag_field="kind", tag="histo
     """How many rows lie where: the first look, before anything is known of scales.
 
     For each number among `columns`, and for the response unless it is one of no and yes, `edges`, in the units of its line, part
-    the line into len(edges) + 1 bins; an edge belongs to the bin above it. Of a dummy that stands alone its ones are counted, of a
-    category the rows of each of its columns; their edges are empty. Of a response of no and yes, whatever the family, its yes are
-    counted. Another response without edges is not looked at. The answer has the bins of each in the order of `columns`, the
-    response last.
+    the line into len(edges) + 1 bins; an edge belongs to the bin above it. Edges of a response of the poisson family are in
+    counts. Of a dummy that stands alone its ones are counted, of a category the rows of each of its columns; their edges are
+    empty. Of a response of no and yes, whatever the family, its yes are counted. Another response without edges is not looked at.
+    The answer has the bins of each in the order of `columns`, the response last.
     """
 
     columns: tuple[int, ...]

@@ -183,8 +183,8 @@ def check_moments(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     noisy, guarantee = drawn.released, drawn.guarantee
     assert isinstance(noisy, NoisyMoments)
     same = _same_rows(noisy.known_rows, recipe)
-    yield Check("the coefficients are of as many rows as the selection", same, f"{noisy.known_rows or 'private'}")
-    what, stated = "the noise is worth its price", noisy.noise
+    yield Check("coefficients and selection have the same number of rows", same, f"{noisy.known_rows or 'private'}")
+    what, stated = "noise scale matches the cost", noisy.noise
     try:
         plan = planned_moments(drawn)
     except DpselectError as problem:
@@ -199,8 +199,9 @@ def check_moments(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
 
 def _same_rows(known: int | None, recipe: Recipe) -> bool:
     """One report, one table. But votes go by the rows that a study states, an estimate by those that there are."""
-    if recipe.votes is not None and recipe.study.rows is not None and known is not None:
-        return recipe.rows == recipe.study.rows
+    stated = recipe.study.expected_rows
+    if recipe.votes is not None and stated is not None and known is not None:
+        return recipe.rows == stated
     return known == recipe.rows
 
 

@@ -16,11 +16,13 @@ from dpselect.assume.budget import EXACT, Budget, about, exact_delta, exact_epsi
 from dpselect.assume.candidates import Subsets
 from dpselect.assume.recipe import MECHANISMS, METHODS, Choice, Mechanism, Method
 from dpselect.errors import LedgerError, NoLedgerYet, NotConfirmed, StudyError
+from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, NewLedger
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.postgres import is_address, shown_address
+from dpselect.release.ledger.postgres import shown_address
 from dpselect.release.ledger.sqlite import others_beside
-from dpselect.report.public.words import price_text, weaknesses
+from dpselect.release.ledger.store import is_address
+from dpselect.report.phrases import cost_text, warnings
 from dpselect.use.shell.files import begins_with
 from dpselect.use.shell.sources import ledger_beside
 from dpselect.use.shell.terminal import on_terminal, pairs, tell
@@ -177,8 +179,13 @@ class LedgerOptions:
     def from_options(cls, data: str | None, options: dict[str, Any]) -> Self:
         """From the options of a command, which are taken out: the ledger named, or the one that belongs to the data."""
         path, epsilon, delta = (options.pop(name) for name in ("ledger", "total_epsilon", "total_delta"))
+        beside = "" if path else str(ledger_beside(data or options.get("moments") or ""))
+        if not path and data and data_place(data) is None and not os.path.exists(beside):
+            raise LedgerError(
+                f"Rows on a server have no folder for a ledger to stand in: name the ledger to open, such as --ledger {beside}."
+            )
         return cls(
-            path or str(ledger_beside(data or options.get("moments") or "")),
+            path or beside,
             path is not None,
             None if epsilon is None else exact_epsilon(epsilon, "--total-epsilon"),
             None if delta is None else exact_delta(delta, "--total-delta"),
@@ -244,11 +251,11 @@ class LedgerOptions:
 
     def confirm(self, account: Account, price: Budget, yes: bool) -> None:
         """Say what will be spent, and ask for a yes. Without a terminal only `--yes` is one."""
-        for weakness in weaknesses(price.epsilon, price.delta):
-            tell(weakness)
+        for warning in warnings(price.epsilon, price.delta):
+            tell(warning)
         if yes:
             return
-        cost = price_text(price.epsilon, price.delta)
+        cost = cost_text(price.epsilon, price.delta)
         if not on_terminal():
             raise NotConfirmed(
                 f"Not confirmed: no terminal to ask. Add `--yes` to spend epsilon {plain(price.epsilon)}. Nothing was spent."
@@ -289,9 +296,7 @@ def remaining_text(ledger: Ledger) -> str:
     """What remains, in few digits, never shown as more than it is."""
     rest = ledger.remaining()
     if ledger.spent().method == "zCDP" and not rest.delta:
-        return (
-            f"epsilon={about(rest.epsilon)} (zCDP puts all of delta to use; a charge with a delta may fit all the same)"
-        )
+        return f"epsilon={about(rest.epsilon)} (all of delta is reserved by zCDP accounting)"
     return f"epsilon={about(rest.epsilon)}, delta={about(rest.delta)}"
 
 

@@ -23,11 +23,9 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check
 from dpselect.release.ledger.entries import Entry, Undelivered
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.custodian.curves import curve_chart
-from dpselect.report.public.choice_facts import facts_of
-from dpselect.report.public.facts import Facts
-from dpselect.report.public.svg import element, picture
-from dpselect.report.public.words import guarantee_sentence
+from dpselect.report.drawing import curve_chart, element, picture
+from dpselect.report.facts import Facts, facts_of
+from dpselect.report.phrases import promise
 from dpselect.use.check import Rehearsal, look_at
 from dpselect.use.init import named_columns
 from dpselect.use.order import Order, order_analysis, order_selection
@@ -250,7 +248,7 @@ def _options(plan: ReportPlan) -> dict[str, Any]:
     )  # no report is overwritten
     return {
         **dict.fromkeys((*names, "delimiter", "encoding", "decimal")),
-        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": "gaussian"},
+        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None},
         **dict(plan.source.form),
         "study": _here(plan.study_file),
         "places": [plan.source.shown],
@@ -340,7 +338,9 @@ def plan_report(study_file: Path, source: Source, asked: dict[str, str]) -> Repo
     both, study, choice = asked.get("what") != "choice", stated(study_file), Choice()
     budget = Budget(exact_epsilon(asked.get("epsilon", "")), exact_delta(asked.get("delta", "") if both else 0))
     title = asked.get("title", "")
-    order = (order_analysis if both else order_selection)(study, choice, budget, title=title)
+    order = (order_analysis if both else order_selection)(
+        study, choice, budget, source=source.rows().source, title=title
+    )
     ledger.check(*order.charges)
     return ReportPlan(
         study_file=study_file,
@@ -358,7 +358,7 @@ def consequences(plan: ReportPlan) -> tuple[str, str]:
     """What a release promises to a person, and what it leaves in the ledger at least."""
     ledger = ledger_of(plan.source)
     rest = ledger.remaining().epsilon if ledger else Decimal(0)
-    words = guarantee_sentence(plan.guarantee, plan.study.max_rows_per_person)
+    words = promise(plan.guarantee, plan.study.max_rows_per_person, person=plan.study.person is not None)
     return words, plain(max(EXACT.subtract(rest, plan.budget.epsilon), Decimal(0)))
 
 
