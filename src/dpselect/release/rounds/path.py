@@ -45,7 +45,7 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
         return nothing_found(facts)
     here = yield from start(facts, scales)
     # A curved link is looked at twice, at a point near the end: its Hessian depends on where it is taken.
-    for part in (1.0,) if facts.gaussian else (0.5, 0.5):
+    for part in (1.0,) if facts.gaussian else (0.35, 0.65):
         here = yield from coarse_step(facts, scales, here, part)
     clip = yield from _look_at_lengths(facts, scales, here)
     last = yield from _last_step(facts, scales, here, clip)
