@@ -87,10 +87,15 @@ class Facts:
         histograms = kinds.count("number") + (self.response != "yes or no")
         return math.sqrt(two * (histograms + categories) + counts)
 
+    @property
+    def has_residuals(self) -> bool:
+        """Whether residuals have one deviation that can be said: that of a linear model with a constant, where rows count alike."""
+        return self.gaussian and self.intercept and not self.weighted
+
     @cached_property
     def shares(self) -> Shares:
         """Of the price."""
-        return _shares(self.nu, curved=not self.gaussian)
+        return _shares(self.nu, curved=not self.gaussian, residuals=self.has_residuals)
 
     def look_share(self, turn: int) -> float:
         """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it."""
@@ -123,14 +128,16 @@ class Shares:
     coarse: float
     radii: float
     sandwich: float
+    residuals: float
     last: float
 
 
-def _shares(nu: float, *, curved: bool) -> Shares:
+def _shares(nu: float, *, curved: bool, residuals: bool) -> Shares:
     wide = math.sqrt(SANDWICH_NU / nu)
     grams = _between(0.15, (12 / nu) ** 2, 0.40)
     first = _between(0.03, 0.05 * wide, 0.10)
     radii = 0.03
+    squares = 0.02 if residuals else 0.0
     sandwich = 0.05 if nu > SANDWICH_NU else 0.0
     # Two coarse steps where the link is curved, and what is left for the last one must be short.
     coarse = _between(0.12, 0.12 * wide, 0.30) * (1.75 if curved else 1.0) * (1 - first - grams - radii - sandwich)
@@ -141,7 +148,8 @@ def _shares(nu: float, *, curved: bool) -> Shares:
         coarse=coarse,
         radii=radii,
         sandwich=sandwich,
-        last=1 - first - grams - coarse - radii - sandwich,
+        residuals=squares,
+        last=1 - first - grams - coarse - radii - sandwich - squares,
     )
 
 

@@ -39,13 +39,17 @@ UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """Public. The last round: the Newton step, the deviation of its gradient's noise, the clip, and the sandwich if asked for."""
+    """Public. The last round: the Newton step, the deviation of its gradient's noise, and the clip.
+
+    The sandwich and the residuals' sum of squares are there if they were asked for.
+    """
 
     step: Floats
     noise: float
     clip: Clip
     unit: float
     sandwich: Noisy | None
+    squares: Noisy | None
 
 
 def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
@@ -62,7 +66,10 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
         _finding(facts, *numbers) if shown else UNKNOWN
         for shown, *numbers in zip(known, values, privacy, sampling, bias, strict=True)
     )
-    deviation, share = unexplained(facts, scales, here, end)
+    deviation, share = HIDDEN, HIDDEN
+    if last.squares is not None:
+        covariance = here.matrix @ here.inverse @ _privacy(facts, here, last) @ here.inverse @ here.matrix.T
+        deviation, share = unexplained(facts, scales, here, last.squares, end, covariance)
     return Found(
         names=facts.names,
         findings=findings,

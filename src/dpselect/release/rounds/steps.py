@@ -25,18 +25,6 @@ MAX_STEP = 1.5
 ROOT2 = math.sqrt(2.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """Public. The first Gram of standardized rows and the response: `noise` is the deviation of a'Ea for a unit vector a.
-
-    The response is `scale` times what it is elsewhere, as it was asked for.
-    """
-
-    sums: Floats
-    noise: float
-    scale: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standpoint:
     """Public. Coefficients of the standardized columns, and the coordinates in which the next round looks around from there.
@@ -61,7 +49,6 @@ class Standpoint:
     """From the coordinates in which the Hessian was asked for to those of now."""
     variance: Floats
     """Of the noise in the Hessian's entries, in the coordinates in which it was asked for."""
-    moments: Moments
 
     def hessian_noise(self, step: Floats) -> Floats:
         """The covariance of what the Hessian's noise makes of a step, as a gradient."""
@@ -127,7 +114,6 @@ def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
         weight=weight,
         turn=np.eye(width),
         variance=variance,
-        moments=Moments(reply.sums, reply.deviation, scale),
     )
 
 
@@ -213,5 +199,4 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
         weight=here.weight,
         turn=found.matrix,
         variance=variance,
-        moments=here.moments,
     )
