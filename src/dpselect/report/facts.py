@@ -123,7 +123,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         for each in study.predictors
     )
     table = table_of(analysis)
-    share = visible_share(recipe, selection.range)
+    share = _found_share(selection)
     rows, rows_note = _rows(analysis)
     epsilon = plain_amount(cost.epsilon)
     headline = headline_of(analysis, table) or text(phrases.nothing_selected(rows, epsilon, share))
@@ -178,6 +178,14 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         release=analysis.to_json(),
         version=selection.version,
     )
+
+
+def _found_share(selection: Selection) -> float | None:
+    """The share of the variance that was enough to be found; None where it is not known, or an edited release states nonsense."""
+    try:
+        return visible_share(selection.recipe, selection.range)
+    except (ArithmeticError, ValueError):
+        return None
 
 
 def _variable(variable: Variable, *, selected: bool, direction: Direction | None = None) -> VariableFact:

@@ -11,7 +11,7 @@ MIN_EFFECT = 0.1
 """A unit is scaled by tens until the effect is at least this."""
 MAX_DECIMALS = 7
 """A number that needs more of them is written with a power of ten."""
-_WIDE = Context(prec=60)
+_WIDE = Context(prec=800)  # a double has at most 767 digits, and an edited release may hold any of them
 _SUPERSCRIPTS = str.maketrans("-0123456789", "\N{SUPERSCRIPT MINUS}⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -20,7 +20,7 @@ def error_place(half: float) -> int:
 
     Two digits of the half length are shown if its first digit is 1 or 2, else one.
     """
-    power = math.floor(math.log10(half))
+    power = max(math.floor(math.log10(half)), -300)
     return power - 1 if half / 10.0**power < 3 else power
 
 

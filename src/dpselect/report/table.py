@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from dpselect.assume.records import Public
@@ -151,7 +152,13 @@ def spreads_of(estimate: Estimate) -> dict[str, float]:
     offered: Any = getattr(estimate, "scales", None)
     if offered is not None:
         return {name: float(value) for name, value in dict(offered).items() if value and math.isfinite(value)}
-    return _moment_spreads(estimate) if isinstance(estimate.released, NoisyMoments) else {}
+    if not isinstance(estimate.released, NoisyMoments):
+        return {}
+    try:
+        with np.errstate(all="raise"):
+            return _moment_spreads(estimate)
+    except (LookupError, ArithmeticError, ValueError):  # an edited release can contradict itself
+        return {}
 
 
 def _moment_spreads(estimate: Estimate) -> dict[str, float]:
