@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from dpselect.errors import DataError
 
-Engine = Literal["duckdb", "postgresql", "spark"]
+Engine = Literal["duckdb", "postgresql", "spark", "adbc", "odbc"]
+ENGINES = ("postgresql", "postgres", "duckdb", "spark", "adbc", "odbc")
+"""First words of addresses."""
 DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
+STATISTICS_SUFFIXES = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
+WORKBOOK_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_SHEET_ADDRESS = re.compile(
+    r"(.+(?:" + "|".join(map(re.escape, WORKBOOK_SUFFIXES)) + r"))\?sheet=(.+)", re.IGNORECASE | re.DOTALL
+)
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+    ".csv": "csv",
+    ".tsv": "csv",
+    **dict.fromkeys(STATISTICS_SUFFIXES, "statistics"),
+    **dict.fromkeys(WORKBOOK_SUFFIXES, "excel"),
+}
+MOMENTS_SUFFIX = ".moments"
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +62,10 @@ class Database:
     """Public. A table or a query of a database; the address prints without its password.
 
     Examples: `Database("sales.duckdb", table="houses")`, `Database("postgresql://reader@host/sales", table="public.houses")`,
-    `Database("duckdb:", query="SELECT * FROM 'houses.parquet'")`, `Database("spark:", table="sales.houses")`. Leave the
-    password to PGPASSWORD or ~/.pgpass.
+    `Database("duckdb:", query="SELECT * FROM 'houses.parquet'")`, `Database("spark:", table="sales.houses")`. Any ADBC driver by
+    its name, `Database("adbc:sqlite:houses.db", table="houses")`; SQL Server, Oracle and DB2 by ODBC,
+    `Database("odbc:Driver={ODBC Driver 18 for SQL Server};Server=host", table="dbo.houses")`. Leave the password to PGPASSWORD or
+    ~/.pgpass, and with ODBC to the DSN.
     """
 
     address: str | os.PathLike[str] = field(repr=False)
@@ -65,13 +90,13 @@ class Database:
         scheme = self.uri.split(":", 1)[0]
         if scheme in ("postgresql", "postgres"):
             return "postgresql"
-        if scheme == "spark":
-            return "spark"
+        if scheme in ("spark", "adbc", "odbc"):
+            return scheme  # type: ignore[return-value]
         if scheme == "duckdb" or self.uri.endswith(DUCKDB_SUFFIXES):
             return "duckdb"
         raise DataError(
-            "The address of a database must be postgresql://..., duckdb:path, spark:, or a file that ends in "
-            f"{', '.join(DUCKDB_SUFFIXES)}."
+            "The address of a database must be postgresql://..., duckdb:path, spark:, adbc:driver:address, odbc:connection, or a "
+            f"file that ends in {', '.join(DUCKDB_SUFFIXES)}."
         )
 
     @property
@@ -81,6 +106,10 @@ class Database:
             return repr(self.path or "memory")
         if self.engine == "spark":
             return "Spark"
+        if self.engine == "odbc":
+            return "The ODBC source"
+        if self.engine == "adbc":
+            return f"The ADBC driver {self.path.partition(':')[0]!r}"
         try:
             parts = urlsplit(self.uri)
         except ValueError:  # it may quote the address
@@ -93,9 +122,19 @@ class Database:
 
     @property
     def path(self) -> str:
-        """DuckDB's file; empty for a database in memory."""
+        """DuckDB's file, empty for a database in memory; what the driver is told, for one that is named."""
+        if self.engine in ("adbc", "odbc"):
+            return self.uri.partition(":")[2]
         path = self.uri.removeprefix("duckdb:")
         return path.removeprefix("//") if path.startswith("//") else path
+
+    @property
+    def bare(self) -> str:
+        """The address without what is a user or a password, as drivers spell them."""
+        told = r"(?i)((?:pwd|password|passwd|token|secret|uid|user|username)\s*=)(?:\s*\{[^}]*\})?[^;&]*"
+        words = self.uri.split(":", 2 if self.engine == "adbc" else 1)
+        words[-1] = re.sub(r"^((?:\w+:)?//)?[^/;]*@", r"\1", re.sub(told, r"\1", words[-1]))
+        return ":".join(words)
 
 
 def parse_address(text: str) -> Database | None:
@@ -105,11 +144,11 @@ def parse_address(text: str) -> Database | None:
     """
     scheme = text.split(":", 1)[0]
     base, _, options = text.partition("?")
-    if scheme not in ("postgresql", "postgres", "duckdb", "spark"):
+    if scheme not in ENGINES:
         if "://" in text:  # refused by its first word alone: the rest may hold a password
             raise DataError(
-                f"Rows cannot be read from {scheme!r} addresses; known are postgresql, duckdb and spark: copy them to one of "
-                "these, or to Parquet."
+                f"Rows cannot be read from {scheme!r} addresses; known are postgresql, duckdb, spark, adbc and odbc: copy them to "
+                "one of these, or to Parquet."
             )
         if not base.endswith(DUCKDB_SUFFIXES):
             return None
@@ -118,8 +157,51 @@ def parse_address(text: str) -> Database | None:
     return Database(base + ("?" + urlencode(asked) if asked else ""), table=table, query=query)
 
 
+@dataclass(frozen=True, slots=True)
+class DataPlace:
+    """Public. Where data is at home, for its ledger to stand beside it: a folder, and what the data is called there."""
+
+    folder: Path
+    name: str
+
+
 def is_path(source: object) -> bool:
     """Whether a source is the name of something on disk, or several."""
     if isinstance(source, list):
         return bool(source) and all(isinstance(each, str | os.PathLike) for each in source)
     return isinstance(source, str | os.PathLike)
+
+
+def format_of(files: Sequence[str]) -> str:
+    """The one format of some files, by their names."""
+    formats = set()
+    for file in files:
+        path = Path(file)
+        name = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+        if name.suffix.lower() not in FORMATS:
+            raise DataError(
+                f"The format of {file!r} cannot be told by its name: known are {', '.join(FORMATS)} and .duckdb; use Csv(path) "
+                "for other text."
+            )
+        formats.add(FORMATS[name.suffix.lower()])
+        if name != path and formats & {"statistics", "excel"}:
+            raise DataError(f"{file!r} is compressed, and only text files are read so: unpack it first.")
+    if len(formats) > 1:
+        raise DataError(f"The files mix the formats {' and '.join(sorted(formats))}: give one format at a time.")
+    return formats.pop()
+
+
+def split_sheet(path: str) -> tuple[str, str | None]:
+    """A path and the sheet that it names: "people.xlsx?sheet=2020"; without one, the first sheet is meant."""
+    found = _SHEET_ADDRESS.fullmatch(path)
+    return (path, None) if found is None else (found[1], found[2])
+
+
+def is_workbook(path: str) -> bool:
+    """Whether a path names a workbook, with a sheet or without."""
+    return split_sheet(path)[0].lower().endswith(WORKBOOK_SUFFIXES)
+
+
+def tells_its_rows(path: str) -> bool:
+    """Whether a workbook stores rows that have no cells: of the others nobody can tell how many rows they were meant to have."""
+    return split_sheet(path)[0].lower().endswith((".xlsx", ".xlsm"))

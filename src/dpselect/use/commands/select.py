@@ -76,7 +76,7 @@ def command(
     require_writable(*files)
     require_apart(files, [(study_file, "the study"), *ledger.files, *rows.files])
     choice, budget = settings.choice, settings.budget
-    order = order_selection(stated, choice, budget)
+    order = order_selection(stated, choice, budget, source=rows.source)
     account, request = ledger.account(budget, rows.label), order.request(rows.address, ledger.place)
 
     def deliver(released: Released) -> None:

@@ -248,7 +248,7 @@ def _options(plan: ReportPlan) -> dict[str, Any]:
     )  # no report is overwritten
     return {
         **dict.fromkeys((*names, "delimiter", "encoding", "decimal")),
-        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": "gaussian"},
+        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None},
         **dict(plan.source.form),
         "study": _here(plan.study_file),
         "places": [plan.source.shown],
@@ -338,7 +338,9 @@ def plan_report(study_file: Path, source: Source, asked: dict[str, str]) -> Repo
     both, study, choice = asked.get("what") != "choice", stated(study_file), Choice()
     budget = Budget(exact_epsilon(asked.get("epsilon", "")), exact_delta(asked.get("delta", "") if both else 0))
     title = asked.get("title", "")
-    order = (order_analysis if both else order_selection)(study, choice, budget, title=title)
+    order = (order_analysis if both else order_selection)(
+        study, choice, budget, source=source.rows().source, title=title
+    )
     ledger.check(*order.charges)
     return ReportPlan(
         study_file=study_file,

@@ -1,0 +1,203 @@
+"""Public. The first look: centers and scales of all columns from noisy histograms, and how far out the response's tail lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.queries import STANDARD_BITS, Answer, Ask, Floats, Histograms, Standard
+from dpselect.assume.variables import GRID
+from dpselect.release.rounds.facts import Facts
+from dpselect.release.rounds.histograms import (
+    COUNT_EDGES,
+    FAR_OCTAVES,
+    OPEN_EDGES,
+    Spread,
+    closer_edges,
+    limited_edges,
+    locate,
+    read_histogram,
+)
+
+SURE = 3.0
+"""Deviations of the noise from which a count is surely not noise."""
+SHORTNESS = 0.05
+"""A dummy that is shorter by less is treated as a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scales:
+    """Public. What the first look has shown.
+
+    `centers`, `deviations` and `scales` are of the columns that stay, in units of their lines. A rare dummy's scale is larger than
+    its deviation, so that its few rows stay short; `count_noise` is the noise of its sum of squares. `tail` is how many deviations
+    from its center the response's last rows lie, and `mean` the response's in its own units (of yes or counts). `looks` were
+    needed.
+    """
+
+    kept: NDArray[np.bool_]
+    centers: Floats
+    deviations: Floats
+    scales: Floats
+    count_noise: Floats
+    response_center: float
+    response_deviation: float
+    tail: float
+    mean: float
+    dispersion: float
+    intercept: bool
+    looks: int
+
+    @property
+    def relative(self) -> Floats:
+        """The mean square of each coordinate of a standardized row, as far as the first look shows it."""
+        squares = np.minimum(1.0, (self.deviations / self.scales) ** 2)
+        return np.append(1.0, squares) if self.intercept else squares
+
+    @property
+    def shortness(self) -> Floats:
+        """The share of its sum of squares by which each coordinate of a standardized row is short of n."""
+        short = np.maximum(0.0, 1 - self.relative)
+        return np.where(short < SHORTNESS, 0.0, short)
+
+    def standard(self, facts: Facts) -> Standard:
+        """How rows are standardized from now on."""
+        gaussian = facts.gaussian
+        return Standard(
+            columns=tuple(c.place for c, kept in zip(facts.columns, self.kept, strict=True) if kept),
+            centers=tuple(self.centers.tolist()),
+            factors=tuple((2.0**STANDARD_BITS / self.scales).tolist()),
+            response_center=self.response_center if gaussian else 0.0,
+            response_factor=2.0**STANDARD_BITS / self.response_deviation if gaussian else 1.0,
+            intercept=self.intercept,
+        )
+
+
+RESPONSE_PLACE = -1
+"""The response's place among those that are looked at."""
+MAX_LOOKS = 4
+"""At numbers that are narrow in wide limits, or have none."""
+
+
+def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
+    """Ask for histograms until every number is resolved; read them, and the counts of dummies."""
+    edges = _first_edges(facts)
+    counted = [place for place, column in enumerate(facts.columns) if column.kind != "number"]
+    yes_or_no = facts.response == "yes or no"
+    spreads: dict[int, Spread] = {}
+    counts: dict[int, float] = {}
+    noise = 0.0
+    for turn in range(MAX_LOOKS):
+        listed = sorted([place for place in edges if place != RESPONSE_PLACE] + (counted if turn == 0 else []))
+        (reply,) = yield ((_histograms(facts, listed, edges), facts.mu * math.sqrt(facts.look_share(turn))),)
+        taken = 0
+        for place in (*listed, *((RESPONSE_PLACE,) if yes_or_no or RESPONSE_PLACE in edges else ())):
+            width = len(edges[place]) + 1 if place in edges else 1
+            own = reply.sums[taken : taken + width]
+            taken += width
+            if place in edges:
+                spreads[place] = _read(facts, own, edges[place], reply.deviation, turn)
+            else:  # the yes of a response are counted again with every look: the first count has the least noise
+                counts.setdefault(place, float(own[0]))
+        noise = noise or reply.deviation
+        closer = {place: closer_edges(spreads[place], facts.rows / reply.deviation) for place in edges}
+        edges = {place: own for place, own in closer.items() if not spreads[place].resolved}
+        if not edges:
+            break
+    for place in counted:
+        column, chance = facts.columns[place], min(max(counts[place] / facts.rows, 0.0), 1.0)
+        deviation = math.sqrt(max(chance * (1 - chance), 1e-9)) * column.unit
+        spreads[place] = Spread(column.zero + chance * column.unit, deviation, 0.0, True)
+    if yes_or_no:
+        spreads[RESPONSE_PLACE], mean = _of_yes(counts[RESPONSE_PLACE], facts.rows, noise)
+    else:
+        mean = max(spreads[RESPONSE_PLACE].center, 0.05)
+    return _scales(facts, spreads, counts, noise, mean, turn + 1)
+
+
+def _first_edges(facts: Facts) -> dict[int, Floats]:
+    """Of every number by its place, and of the response unless it is counted."""
+    rows_a_noise = facts.rows * facts.row_mu * math.sqrt(facts.look_share(0)) / facts.first_moved
+    edges = {
+        place: OPEN_EDGES if column.open else limited_edges(rows_a_noise)
+        for place, column in enumerate(facts.columns)
+        if column.kind == "number"
+    }
+    if facts.family == "poisson":
+        edges[RESPONSE_PLACE] = COUNT_EDGES
+    elif facts.response != "yes or no":
+        edges[RESPONSE_PLACE] = limited_edges(rows_a_noise) if facts.response == "number" else OPEN_EDGES
+    return edges
+
+
+def _read(facts: Facts, noisy: Floats, edges: Floats, noise: float, turn: int) -> Spread:
+    if edges is OPEN_EDGES:
+        return locate(noisy, edges, facts.rows, noise)
+    far_rows = 3 / (facts.row_mu * math.sqrt(facts.shares.coarse))
+    spread = read_histogram(noisy, edges, facts.rows, noise, far_rows, FAR_OCTAVES if turn > 0 else 0)
+    # Counts are looked at one by one from the beginning.
+    return replace(spread, resolved=True) if edges is COUNT_EDGES else spread
+
+
+def _histograms(facts: Facts, listed: list[int], edges: dict[int, Floats]) -> Histograms:
+    return Histograms(
+        columns=tuple(facts.columns[place].place for place in listed),
+        edges=tuple(tuple(edges[place].tolist()) if place in edges else () for place in listed),
+        response_edges=tuple(edges[RESPONSE_PLACE].tolist()) if RESPONSE_PLACE in edges else (),
+        family=facts.family,
+    )
+
+
+def _of_yes(count: float, rows: float, noise: float) -> tuple[Spread, float]:
+    """The spread of a response of no and yes, and its mean."""
+    least = max(min(2 * noise / rows, 0.5), 1e-4)
+    chance = min(max(count / rows, least), 1 - least)
+    root = math.sqrt(chance * (1 - chance))
+    return Spread((2 * chance - 1) * GRID, 2 * root * GRID, max(chance, 1 - chance) / root, True), chance
+
+
+def _scales(
+    facts: Facts,
+    found: dict[int, Spread],
+    counts: dict[int, float],
+    noise: float,
+    mean: float,
+    looks: int,
+) -> Scales:
+    """Drop the levels that are too rare to be seen, and keep the rows of those that are rare short.
+
+    A model without an intercept goes through the zeros of its lines, and nothing is centered.
+    """
+    if not facts.intercept:
+        found = {
+            place: Spread(0.0, math.hypot(each.center, each.deviation), each.tail, each.resolved)
+            for place, each in found.items()
+        }
+    spreads, response = [found[place] for place in range(len(facts.columns))], found[RESPONSE_PLACE]
+    gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
+    numbers = [counts.get(place, math.inf) for place in range(len(facts.columns))]
+    kept = np.array(numbers) > max(math.sqrt(facts.width) / gram_mu, SURE * noise)
+    units = np.array([abs(column.unit) for column in facts.columns])[kept]
+    dummy = np.array([column.kind != "number" for column in facts.columns], dtype=bool)[kept]
+    deviations = np.array([spread.deviation for spread in spreads])[kept]
+    width = int(kept.sum()) + facts.intercept
+    shortest = units / math.sqrt(min(max(facts.row_length - 1, 1.0), 3.0) * max(width, 1))
+    scales = np.where(dummy, np.maximum(deviations, shortest), deviations)
+    return Scales(
+        kept=kept,
+        centers=np.array([spread.center for spread in spreads])[kept],
+        deviations=deviations,
+        scales=scales,
+        count_noise=np.append(np.zeros(int(facts.intercept)), np.where(dummy, noise * (units / scales) ** 2, 0.0)),
+        response_center=response.center,
+        response_deviation=response.deviation,
+        tail=response.tail,
+        mean=mean,
+        dispersion=max(1.0, 0.7 * response.deviation**2 / mean) if facts.family == "poisson" else 1.0,
+        intercept=facts.intercept,
+        looks=looks,
+    )
