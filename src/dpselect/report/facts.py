@@ -144,7 +144,11 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         cards=(
             *((("Rows", rows or "not public", rows_note),)),
             *_fit_card(estimate),
-            ("Variables selected", f"{len(selected)} of {len(predictors)}", _directions_note(selection, predictors)),
+            (
+                "Variables selected",
+                f"{len(selected)} of {len(predictors)}",
+                _directions_note(selection, predictors, bool(clear)),
+            ),
         ),
         strength=phrases.strength(cost.epsilon),
         suspicion=phrases.suspicion(cost.epsilon),
@@ -241,13 +245,13 @@ def _rows(analysis: AnalysisRecord) -> tuple[str, str]:
     return (f"about {study.rows:,}", per or "as stated") if study.rows is not None else ("", per)
 
 
-def _directions_note(selection: Selection, predictors: tuple[VariableFact, ...]) -> str:
+def _directions_note(selection: Selection, predictors: tuple[VariableFact, ...], clear: bool) -> str:
     told = [way for way in selection.directions.values() if way is not None]
     count = sum(each.selected for each in predictors)
     if not count:
         return ""
     if not selection.recipe.directions or not told:
-        return "directions not part of the selection"
+        return "directions from the estimates" if clear else "directions not part of the selection"
     return "direction known" if count == 1 else "directions known"
 
 
