@@ -200,6 +200,7 @@ def solve_rounds(
         "residual_deviation": found.residual_deviation,
         "r_squared": found.r_squared,
         "rows": found.rows,
+        "scales": found.scales,
     }
 
 
