@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.field import selection
 from benchmarks.field.estimates import Line
 from benchmarks.field.selection import Result, Wide
+from benchmarks.field.short import Duel
 
 PAGE = Path(__file__).parents[2] / "docs" / "COMPARISONS.md"
 AHEAD = 0.02
@@ -41,6 +42,29 @@ def ratio(value: float) -> str:
 
 def share(value: float) -> str:
     return "none" if np.isnan(value) else f"{value:.2f}"
+
+
+def short(duels: list[Duel]) -> str:
+    """One row a duel."""
+    rows = []
+    for duel in duels:
+        shown = share if duel.more_is_better else ratio
+        quotient = duel.rival / duel.ours if duel.ours else np.inf
+        rows.append(
+            [
+                duel.setting,
+                f"{duel.measure} ({'more' if duel.more_is_better else 'less'} is better)",
+                shown(duel.ours),
+                f"{shown(duel.rival)}, {duel.who}",
+                "none"
+                if np.isinf(quotient) or np.isnan(quotient)
+                else f"{quotient:.2g}"
+                if quotient < 100
+                else "over 100",
+                duel.ahead.partition(",")[0],
+            ]
+        )
+    return grid(["setting", "measure", "dpselect", "best private rival", "rival over dpselect", "ahead"], rows)
 
 
 def real(results: list[Result]) -> str:
