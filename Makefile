@@ -91,8 +91,8 @@ coverage: $(STAMP) ## lines and branches of what makes a guarantee
 	  --cov=dpselect.assume --cov=dpselect.penalize --cov=dpselect.randomize --cov=dpselect.release \
 	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=98
 
-mutants: $(STAMP) ## plant 300 faults one by one; a survivor that is not listed fails; a stopped run goes on
-	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12)
+mutants: $(STAMP) ## plant 300 faults one by one; survivors that are not listed fail; ROOM=guarantee, rows, readers or doors
+	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12) --room $(or $(ROOM),guarantee)
 
 kills: $(STAMP)  ## 1,000 SIGKILLs and 300 other signals at random moments of analyze, counted
 	$(BIN)/python -m benchmarks.kills

@@ -86,8 +86,8 @@ def _arrays(source: tuple[Any, ...], study: Study) -> tuple[Any, ...]:
     wanted = ["X", "y"] if study.weights is None else ["X", "y", "weights"]
     if len(source) != len(wanted):
         raise DataError(
-            f"A tuple of another length is not a table of this study: give ({', '.join(wanted)}), and state weights in the study if "
-            "there are any."
+            f"A tuple of another length is not a table of this study: give ({', '.join(wanted)}), and state weights in the study "
+            "if there are any."
         )
     return source[0], source[1], study, *source[2:]
 
@@ -116,6 +116,11 @@ def count_rows(source: Any, study: Study) -> int:
             "rows = 20000."
         )
     return int(source.count()) if engine == "spark" else gather(source, study, Count())
+
+
+def has_rows_again(source: Any) -> bool:
+    """Whether a source can be read several times, row by row: no moments, and no stream."""
+    return not (isinstance(source, Moments) or moments_files(source) or is_read_once(source))
 
 
 def require_repeatable(source: Any, what: str) -> None:

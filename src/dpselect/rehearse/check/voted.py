@@ -98,7 +98,7 @@ class Voted:
 
     def _tell(self, count: int, here: bool) -> None:
         if here:
-            times = "one dealing" if count == 1 else f"{count} dealings"
+            times = "one random split" if count == 1 else f"{count} random splits"
             self.how = f"These chances are averages over {times} of the rows into blocks."
 
     def _deal(self, recipe: Recipe) -> Margins:
