@@ -55,7 +55,7 @@ def test_who_is_ahead_is_said_by_the_numbers_whichever_way_is_better():
     shown = page.short(
         [Duel("here", "contrast", 0.5, 0.6, "them", True), Duel("here", "distance", 0.0, 0.6, "us", False)]
     )
-    assert "| here | contrast (more is better) | 0.50 | 0.60, them | 1.2 | them |" in shown
+    assert "| here | contrast (more is better) | 0.50 | 0.60, them | 1.20 | them |" in shown
     lines = [Line(each, 1.0, who, error, np.nan, 2.0) for each in "ab" for who, error in ((OURS, 2.0), ("them", 1.0))]
     first, second = of_lines(lines, "somewhere")
     assert (first.ours, first.rival, first.ahead) == (2.0, 1.0, "them") and second.ahead == "even"
