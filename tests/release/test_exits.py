@@ -38,6 +38,10 @@ DRAWS = {
         "dpselect.release.select.draw_candidate",
         lambda margins, epsilon, mechanism: (epsilon, margins.range, mechanism),
     ),
+    "edges": (
+        "dpselect.release.select.draw_edge_candidate",
+        lambda margins, epsilon, mechanism: (epsilon, margins.range, mechanism),
+    ),
     "bound": (
         "dpselect.release.select.noisy_least_loss",
         lambda loss, sensitivity, epsilon, delta: (epsilon, sensitivity, delta),
@@ -165,6 +169,12 @@ EXITS = {
     **{f"select {name}": selected(*each) for name, each in CHOICES.items()},
     **{f"set {each}": selected("votes", "permute-and-flip", each, width=26) for each in NEIGHBORS},
     **{f"list {each}": selected("votes", "permute-and-flip", each, candidates=[["x0"], ["x1"]]) for each in NEIGHBORS},
+    **{
+        f"long list {each}": selected(
+            "votes", "permute-and-flip", each, width=26, candidates=[[f"x{j}"] for j in range(26)]
+        )
+        for each in NEIGHBORS
+    },
     **{f"estimate {noise} {each}": estimated(noise, each) for noise in ("laplace", "gaussian") for each in NEIGHBORS},
     **{f"rounds {family} {each}": rounds(family, each) for family in RESPONSES for each in NEIGHBORS},
 }
@@ -172,7 +182,7 @@ EXITS = {
 
 def handed(events):
     """The pure prices that were handed out, exactly."""
-    return [Fraction(each.price) for each in events if each.what in ("choose", "set", "bound", "moments")]
+    return [Fraction(each.price) for each in events if each.what in ("choose", "set", "edges", "bound", "moments")]
 
 
 @pytest.mark.parametrize("release", EXITS.values(), ids=EXITS)
@@ -232,7 +242,7 @@ def test_without_a_ledger_the_same_is_drawn(release, events):
 def test_a_choice_is_drawn_by_the_charged_mechanism_over_the_whole_range(method, mechanism, neighbors, events):
     released = selected(method, mechanism, neighbors)(Ledger(epsilon=5, delta="0.001"))
     (charge,) = [each.about for each in events if each.what == "charge"]
-    (choice,) = [each for each in events if each.what == ("set" if method == "votes" else "choose")]
+    (choice,) = [each for each in events if each.what == ("edges" if method == "votes" else "choose")]
     assert choice.more == mechanism
     assert charge.mechanism == (f"pcpl/{mechanism}" if method == "pcpl" else mechanism)
     assert choice.about == released.range
@@ -265,9 +275,11 @@ def test_a_set_beyond_every_list_is_drawn_at_the_same_price(neighbors, events):
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_models_named_one_by_one_are_drawn_from_the_list(neighbors, events):
-    released = EXITS[f"list {neighbors}"](Ledger(epsilon=5))
-    (drawn,) = [each for each in events if each.what == "choose"]
+@pytest.mark.parametrize(("name", "what"), [("list", "edges"), ("long list", "choose")])
+def test_models_named_one_by_one_are_drawn_from_the_list(neighbors, name, what, events):
+    released = EXITS[f"{name} {neighbors}"](Ledger(epsilon=5))
+    (drawn,) = [each for each in events if each.what in ("choose", "set", "edges")]
+    assert drawn.what == what
     assert drawn.about == margin_range(released.recipe.votes.partitions)
     assert set(released.directions.values()) == {None}
 

@@ -111,11 +111,16 @@ def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
 
 def add_noise(query: Query, sums: tuple[int, ...], study: Study, mu: float) -> Answered:
     """Answer a query from its exact sums, with the least noise that is worth mu."""
-    return Answered(query, gaussian_draw(released_numbers(query, sums), query_sensitivity(query, study), mu))
+    return Answered(
+        query,
+        gaussian_draw(
+            released_numbers(query, sums, weighted=study.weights is not None), query_sensitivity(query, study), mu
+        ),
+    )
 
 
-def released_numbers(query: Query, sums: tuple[int, ...]) -> list[int]:
-    """What noise is added to, in whole numbers of 2^-release_bits. Private."""
+def released_numbers(query: Query, sums: tuple[int, ...], *, weighted: bool = False) -> list[int]:
+    """What noise is added to, in whole numbers of 2^-release_bits; `weighted` counts are in these already. Private."""
     if isinstance(query, Gram | Sandwich):
         width = math.isqrt(len(sums))
         return [
@@ -123,7 +128,7 @@ def released_numbers(query: Query, sums: tuple[int, ...]) -> list[int]:
             for i in range(width)
             for j in range(i, width)
         ]
-    if isinstance(query, Gradient):
+    if isinstance(query, Gradient) or weighted:
         return list(sums)  # in the units of their release already
     return [each << COUNT_BITS for each in sums]
 

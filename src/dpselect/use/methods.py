@@ -15,8 +15,9 @@ from dpselect.assume.budget import exact_delta
 from dpselect.assume.recipe import RULES, MethodRule, Recipe
 from dpselect.assume.recipe import Method as MethodName
 from dpselect.assume.study import Study
+from dpselect.assume.vote_rule import VoteRule
 from dpselect.errors import StudyError
-from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments, MomentSummary
 from dpselect.gather.rows import Telling, gather
 from dpselect.gather.summary import Both, Summary
@@ -85,8 +86,7 @@ def _block_sums(
     source: Any, study: Study, recipe: Recipe | None, beside: Summary[Any] | None, progress: Telling | None
 ) -> tuple[Any, Any]:
     assert recipe is not None and recipe.votes is not None
-    rule = recipe.votes
-    blocks = BlockSummary(study, rule.blocks, rule.partitions)
+    blocks = vote_summary(study, recipe.votes, recipe.rows)
     if beside is None:
         return gather(source, study, blocks, progress), None
     return gather(source, study, Both(blocks, beside), progress)
@@ -156,7 +156,7 @@ def votes_by(fit: FitBlock, adapt: Callable[[Recipe], Recipe]) -> Method:
     def votes(
         source: Any, study: Study, recipe: Recipe | None, beside: Summary[Any] | None, progress: Telling | None
     ) -> tuple[Any, None]:
-        assert recipe is not None and recipe.votes is not None
+        assert recipe is not None and isinstance(recipe.votes, VoteRule)
         rule = recipe.votes
         names = tuple(column.name for column in study.columns)
         asked = {"columns": names, "intercept": study.intercept != "none", "study": study.hash}
