@@ -25,7 +25,7 @@ Found = tuple[dict[str, str], list[short.Duel]]
 
 
 def real(full: bool) -> Found:
-    results = selection.on_real_tables(100 if full else 10)
+    results = selection.on_real_tables(50 if full else 4)
     agreed = selection.leaps_agrees(results)
     said = (
         "R's leaps is not installed here, so the exhaustive search stands for it."
