@@ -57,7 +57,9 @@ def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     _ready()
     faults = [
-        each for each in sample(modules_of(asked.room), asked.count, asked.seed) if not asked.modules or each.module in asked.modules
+        each
+        for each in sample(modules_of(asked.room), asked.count, asked.seed)
+        if not asked.modules or each.module in asked.modules
     ]
     answers, usual = Answers(asked.answers), Usual(asked.answers.with_suffix(".usual.json"))
     counts: Counter[str] = Counter()
