@@ -1,4 +1,4 @@
-"""What a reader is told that a release cost is what the ledger was charged for it, by every method, at every delta, to the last digit."""
+"""The price that a reader is told is what the ledger was charged, by every method, at every delta, to the last digit."""
 
 import html
 import json
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import dpselect
-from dpselect.assume.budget import plain
 from dpselect.release.ledger.entries import Charge
 from dpselect.report.page import report_page
 from dpselect.use.verify import verify_text
@@ -67,12 +66,10 @@ def test_the_price_on_the_page_is_what_the_ledger_was_charged(case, unit):
 
 
 def first(name, text):
-    """The first number that is called so, however it is written: 1e-6, 10⁻⁶ or 3 × 10⁻⁷; 0 where none is."""
+    """The first number that is called so, however it is written: 1e-6, 10⁻⁶ or 3 times that; 0 where none is."""
     for high, low in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True):
         text = text.replace(high, low)
-    found = re.search(
-        rf"(?:{name})\W*?(?:(?P<plain>\d[\d.]*(?:e-?\d+)?)\s*(?P<times>[·×]\s*10)?(?P<power>-\d+)?)", text
-    )
+    found = re.search(rf"(?:{name})\W*?(?:(?P<plain>\d[\d.]*(?:e-?\d+)?)\s*(?P<times>\S\s*10)?(?P<power>-\d+)?)", text)
     if found is None:
         return Decimal(0)
     if found["times"]:
