@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check walk house fuzz runs bench paper clean
+.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check walk house fuzz runs bench field paper clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -111,6 +111,9 @@ bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks.votes
 	$(BIN)/python -m benchmarks.analyze_time
 	$(BIN)/python -m benchmarks.paper_grid
+
+field: $(STAMP)  ## against the field, side by side, into docs/COMPARISONS.md; more draws with: make field FULL=1
+	$(BIN)/python -m benchmarks.field $(if $(FULL),--full)
 
 paper: $(STAMP)  ## the paper's figures and statements, into paper-results/; one with: make paper FIGURE=fig1
 	$(BIN)/python -m paper $(or $(FIGURE),all)

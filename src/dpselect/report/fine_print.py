@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from dpselect.assume.budget import plain as plain_amount
+from dpselect.assume.edge_rule import EdgeRule, listed_sets
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
@@ -58,17 +58,20 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
     lead, _, rest = phrases.selection_note(selection.range).partition(". ")
     said.append((f"{lead}.", rest))
     if table is not None:
-        said.append(
-            (
-                "Values outside the stated ranges were moved to the nearest limit.",
-                "The intervals do not allow for that.",
-            )
-        )
-        if study.rows_per_person > 1:
-            said.append(
-                ("A person can have several rows.", "If the rows of a person are alike, the intervals are too short.")
-            )
+        said += interval_limits(study)
     return tuple(said)
+
+
+def interval_limits(study: Study) -> list[tuple[str, str]]:
+    """What the intervals do not allow for, each point with what comes first."""
+    said = [
+        ("Values outside the stated ranges were moved to the nearest limit.", "The intervals do not allow for that.")
+    ]
+    if study.rows_per_person > 1:
+        said.append(
+            ("A person can have several rows.", "If the rows of a person are alike, the intervals are too short.")
+        )
+    return said
 
 
 def not_covered(study: Study) -> tuple[str, ...]:
@@ -165,19 +168,27 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
 
 def _selection_line(selection: Selection, recipe: Recipe) -> str:
     name = phrases.METHOD_NAMES[recipe.method]
-    models = f"{recipe.candidates.count:,} models considered"
-    rule: Any = recipe.votes
+    rule = recipe.votes
+    count = recipe.candidates.count if not isinstance(rule, EdgeRule) else len(listed_sets(recipe.candidates, rule))
+    models = f"{count:,} models considered"
     if rule is None:
         penalties = sorted(set(recipe.penalties))
         penalty = number(penalties[0]) if len(penalties) == 1 else f"{number(penalties[0])} to {number(penalties[-1])}"
         spread = "infinite" if math.isinf(selection.range) else number(selection.range)
         return f"{name} by {recipe.mechanism}; penalty {penalty} per column; range of the score {spread}; {models}"
-    blocks = f"up to {max(rule.blocks):,} blocks" if isinstance(rule.blocks, tuple) else f"{rule.blocks:,} blocks"
-    return (
-        f"{name} by {recipe.mechanism}: the rows are split at random into {blocks}, {rule.partitions} times; each block votes "
-        f"on the direction of each variable; variables with a clear majority are selected. One row changes a score by at most "
-        f"{2 * rule.partitions} votes (range {4 * rule.partitions}); {models}"
-    )
+    split, price = f"{rule.partitions} times", f"One row changes a score by at most {2 * rule.partitions} votes"
+    if isinstance(rule, EdgeRule):
+        how = (
+            f"for each size of model the rows are split at random, {split}, into {max(rule.blocks):,} down to "
+            f"{min(rule.blocks):,} blocks; each block votes on the direction of each variable beside each set of others. A model "
+            "is selected if its variables all have a clear majority beside the others, and no other variable has one beside it"
+        )
+    else:
+        how = (
+            f"the rows are split at random into {rule.blocks:,} blocks, {split}; each block votes on the direction of each "
+            "variable; variables with a clear majority are selected"
+        )
+    return f"{name} by {recipe.mechanism}: {how}. {price} (range {4 * rule.partitions}); {models}"
 
 
 def weights_words(study: Study) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dpselect.assume.candidates import SubsetRule, mask_of, vote_units
-from dpselect.assume.lemmas.sensitivity import loss_sensitivity, margin_range, profile_change, solver_tolerance
+from dpselect.assume.candidates import SubsetRule, mask_of
+from dpselect.assume.edge_rule import EdgeRule
+from dpselect.assume.lemmas.sensitivity import loss_sensitivity, profile_change, solver_tolerance
 from dpselect.assume.penalty import candidate_penalties
-from dpselect.assume.recipe import Recipe, tells_directions
-from dpselect.assume.vote_rule import LEAST_SQUARES, vote_rule
+from dpselect.assume.recipe import Recipe, held_votes, tells_directions
+from dpselect.assume.vote_rule import LEAST_SQUARES, VoteRule
 from dpselect.errors import StudyError
 from dpselect.minimize.minimize import ROUNDING
 from dpselect.penalize.pcls import pcls_range
@@ -66,7 +67,7 @@ def required_range(recipe: Recipe) -> float:
     """The range of the score of PCLS or of votes, computed anew from the public statements alone."""
     study = recipe.study
     if recipe.votes is not None:
-        return float(margin_range(recipe.votes.partitions))
+        return float(recipe.votes.range)
     recipe.candidates.require_listable()
     penalties = candidate_penalties(np.array(recipe.penalties) / study.r**2, recipe.candidates)
     tolerance = max(solver_tolerance(1.0, study.rho, recipe.rows), ROUNDING)
@@ -96,15 +97,16 @@ def rule_check(recipe: Recipe) -> Check:
     what = "block votes follow the public rule"
     if rows is None:
         return Check(what, False, "no number of rows is stated")
-    terms = max(len(vote_units(recipe.candidates)), 1)
-    if recipe.votes.statistic != LEAST_SQUARES:
+    if isinstance(recipe.votes, VoteRule) and recipe.votes.statistic != LEAST_SQUARES:
         # Nobody here knows what such an estimator needs of a block, so nothing is vouched for.
         return Check(what, None, f"the blocks held another statistic: {recipe.votes.statistic}")
     try:
-        rule = vote_rule(rows, len(study.columns), terms, float(recipe.choice_epsilon))
+        rule = held_votes(study, recipe.candidates, rows, float(recipe.choice_epsilon))
     except StudyError as problem:
         return Check(what, False, str(problem))
-    held = f"{recipe.votes.partitions} times {recipe.votes.blocks:,} blocks"
+    blocks = recipe.votes.blocks if isinstance(recipe.votes, EdgeRule) else (recipe.votes.blocks,)
+    most, least = max(blocks), min(blocks)
+    held = f"{recipe.votes.partitions} times {most:,}{'' if least == most else f' to {least:,}'} blocks"
     return Check(what, rule == recipe.votes, held)
 
 
