@@ -364,7 +364,7 @@ def test_analyze_writes_a_report_that_verifies(place, capsys):
     code, out, _ = run(capsys, "verify", "income.html", "--ledger", "people.budget.db", "--json")
     values = json.loads(out)
     assert (code, values["holds"]) == (0, True)
-    assert "the noise is worth its price" in [each["what"] for each in values["checks"]]
+    assert "noise scale matches the cost" in [each["what"] for each in values["checks"]]
     page = (place / "income.html").read_text()
     assert "Income &amp; age" in page
     assert "How much" in page

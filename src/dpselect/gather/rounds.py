@@ -223,19 +223,22 @@ class Views:
         """Which rows have a response of yes."""
         return np.asarray(self.lines[-1] > 0)
 
+    def counts(self) -> Floats:
+        """A response of counts: whole numbers from 0 on."""
+        # A limit of at most 2^20 leaves the steps of the grid finer than a count.
+        line = self.lines[-1] if self._limit is None else (self.lines[-1] + GRID) * (self._limit / (2 * GRID))
+        return np.asarray(np.clip(np.floor(line + 0.5), 0, MAX_COUNT))
+
     def response(self, family: FamilyName, standard: Standard) -> Floats:
         """Standardized, or 0 and 1, or a count."""
         return self._once(self._response, family, standard)  # type: ignore[no-any-return]
 
     def _response(self, family: FamilyName, standard: Standard) -> Floats:
-        line = self.lines[-1]
         if family == "binomial":
             return self.yes().astype(np.float64)
         if family == "poisson":
-            # A limit of at most 2^20 leaves the steps of the grid finer than a count.
-            counts = line if self._limit is None else (line + GRID) * (self._limit / (2 * GRID))
-            return np.asarray(np.clip(np.floor(counts + 0.5), 0, MAX_COUNT))
-        made = _standardized(line, standard.response_center, standard.response_factor)
+            return self.counts()
+        made = _standardized(self.lines[-1], standard.response_center, standard.response_factor)
         return np.asarray(made * 2.0**-STANDARD_BITS)
 
     def _cells(self, standard: Standard) -> Floats:
@@ -417,7 +420,8 @@ class _Bins(_Counts):
         if self._answers:
             parts.append(np.array([rows.count(rows.yes())]))
         elif query.response_edges:
-            parts.append(_in_bins(rows, rows.lines[-1], np.array(query.response_edges)))
+            line = rows.counts() if query.family == "poisson" else rows.lines[-1]
+            parts.append(_in_bins(rows, line, np.array(query.response_edges)))
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 

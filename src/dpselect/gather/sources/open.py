@@ -25,6 +25,7 @@ from dpselect.gather.sources.files import file_stream
 from dpselect.gather.sources.frames import frame_stream
 from dpselect.gather.sources.source import (
     COMPRESSIONS,
+    MOMENTS_SUFFIX,
     Csv,
     Database,
     DataPlace,
@@ -104,15 +105,14 @@ def with_form_of(source: Any, study: Study) -> Study:
     """
     if study.source is not None:
         return study
-    if isinstance(source, Csv):
-        form = SourceForm(delimiter=source.delimiter, encoding=source.encoding, decimal=source.decimal)
-    elif is_path(source):
-        first = os.fspath(source[0] if isinstance(source, list) else source)
-        path, sheet = split_sheet(first)
-        form = SourceForm(delimiter=plain_form(path).delimiter, sheet=sheet)
-    else:
+    sheet = None
+    if is_path(source):
+        path, sheet = split_sheet(os.fspath(source[0] if isinstance(source, list) else source))
+        source = plain_form(path)
+    if not isinstance(source, Csv) or (sheet is None and source == Csv(source.path)):
         return study
-    return study if form == SourceForm() else replace(study, source=form)
+    form = SourceForm(delimiter=source.delimiter, encoding=source.encoding, decimal=source.decimal, sheet=sheet)
+    return replace(study, source=form)
 
 
 def data_place(source: Any) -> DataPlace | None:
@@ -139,6 +139,17 @@ def data_place(source: Any) -> DataPlace | None:
         path = path.with_suffix("")
     name = path.stem.replace("*", "").replace("?", "").strip("-_. ") or path.absolute().parent.name
     return DataPlace(path.parent, name)
+
+
+def moments_files(source: Any) -> list[str]:
+    """The files meant by a source, if all of them are moments."""
+    if not is_path(source):
+        return []
+    paths = source if isinstance(source, list) else [source]
+    if not all(os.fspath(path).endswith(MOMENTS_SUFFIX) or os.path.isdir(path) for path in paths):
+        return []
+    files = listed_files(paths)
+    return files if all(file.endswith(MOMENTS_SUFFIX) for file in files) else []
 
 
 def plain_form(file: str) -> Csv:

@@ -32,6 +32,7 @@ FORMATS = {
     **dict.fromkeys(STATISTICS_SUFFIXES, "statistics"),
     **dict.fromkeys(WORKBOOK_SUFFIXES, "excel"),
 }
+MOMENTS_SUFFIX = ".moments"
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 

@@ -9,17 +9,11 @@ import click
 
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
+from dpselect.gather.rows import has_rows_again
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.families import FAMILIES
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.public.estimate_facts import estimate_facts
-from dpselect.report.public.text import (
-    analysis_lines,
-    coefficient_columns,
-    coefficient_rows,
-    estimate_remarks,
-    selection_lines,
-)
+from dpselect.report.terminal import analysis_lines
 from dpselect.use.order import order_analysis
 from dpselect.use.sealed import Released
 from dpselect.use.shell.files import report_files, require_apart, require_writable, write_report
@@ -39,7 +33,7 @@ from dpselect.use.shell.options import (
     study_and_data,
 )
 from dpselect.use.shell.sources import Rows
-from dpselect.use.shell.terminal import answer_json, heading, pairs, show_answer, show_table, tell
+from dpselect.use.shell.terminal import answer_json, show_answer, tell, visible
 from dpselect.use.spend import resume, spend
 
 RESUMED = "An earlier run paid for this and was stopped: it is handed over now, and nothing was charged. Run again for another."
@@ -67,9 +61,9 @@ Example:
 @click.option(
     "--family",
     type=click.Choice(list(FAMILIES)),
-    default="gaussian",
-    show_default=True,
-    help="binomial: odds ratios of a Binary response, which need a delta; else differences in the response's units.",
+    default=None,
+    help="gaussian: differences in the response's units; binomial: odds ratios; poisson: rate ratios. By default the response "
+    "decides.",
 )
 @click.option("--title", default="", help="The report's headline.")
 @LEDGER
@@ -113,7 +107,7 @@ def command(
     files = report_files(page, board)
     require_writable(*files)
     require_apart(files, [(study_file, "the study"), *ledger.files, *rows.files])
-    choice, budget = settings.choice, settings.budget
+    choice, budget, table = settings.choice, settings.budget, rows.table(stated)
     order = order_analysis(
         stated,
         choice,
@@ -122,6 +116,7 @@ def command(
         split=parse_split(split),
         level=level,
         family=family,
+        rows_again=has_rows_again(table),
         title=title,
     )
     account, request = ledger.account(budget, rows.label), order.request(rows.address, ledger.place)
@@ -133,9 +128,8 @@ def command(
         arrived.append(released.analysis)
 
     def show(analysis: AnalysisRecord) -> None:
-        show_answer(lambda: show_report(analysis, ledger.shown, page, as_json, quiet), f"It is in {page}.")
+        show_answer(lambda: show_report(analysis, page, as_json, quiet), f"It is in {page}.")
 
-    table = rows.table(stated)
     if isinstance(account.ledger, Ledger) and resume(account.ledger, table, deliver, request=request):
         show(arrived[-1])
         tell(RESUMED)
@@ -153,25 +147,13 @@ def command(
     show(arrived[-1])
 
 
-def show_report(analysis: AnalysisRecord, ledger: str, page: Path, as_json: bool, quiet: bool) -> None:
-    """The answer of a command: what was chosen, what it cost, and each coefficient, if there are any."""
-    selection, coefficients = analysis.selection, analysis.coefficients
+def show_report(analysis: AnalysisRecord, page: Path, as_json: bool, quiet: bool) -> None:
+    """The answer of a command: what was selected, how large each effect is, and what that cost."""
     if as_json:
         answer_json(analysis.to_dict())
         return
     if quiet:
-        click.echo(selection.formula)
+        click.echo(analysis.selection.formula)
         return
-    click.echo(heading(selection.formula))
-    if coefficients is None:
-        lines = selection_lines(selection)
-    else:
-        lines = analysis_lines(analysis)
-    click.echo(pairs([*lines, ("ledger", ledger)]))
-    click.echo()
-    if coefficients is not None:
-        facts = estimate_facts(coefficients)
-        show_table(coefficient_columns(facts), coefficient_rows(facts), numbers=(1, 2, 3))
-        for remark in estimate_remarks(facts):
-            click.echo(remark)
-    click.echo(f"\nThe report is {page}, and {page.with_suffix('.json')} for machines. Both may be published.")
+    click.echo("\n".join(map(visible, analysis_lines(analysis))))
+    click.echo(f"Wrote {page}, {page.with_suffix('.json')} (both public).")

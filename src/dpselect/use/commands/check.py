@@ -10,7 +10,7 @@ from dpselect.assume.study import Study
 from dpselect.errors import ProblemFound
 from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
-from dpselect.report.custodian.remarks import (
+from dpselect.report.confidential import (
     FITS,
     WATERMARK,
     chosen_rows,

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from dpselect.assume.study import Study
+from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection
-from dpselect.report.public.text import selection_lines
+from dpselect.report.terminal import analysis_lines
 from dpselect.use.commands.analyze import RESUMED
 from dpselect.use.order import order_selection
 from dpselect.use.sealed import Released
@@ -31,7 +32,7 @@ from dpselect.use.shell.options import (
     study_and_data,
 )
 from dpselect.use.shell.sources import Rows
-from dpselect.use.shell.terminal import answer_json, heading, pairs, show_answer, tell
+from dpselect.use.shell.terminal import answer_json, show_answer, tell, visible
 from dpselect.use.spend import resume, spend
 
 
@@ -83,7 +84,7 @@ def command(
         assert selection is not None
         write_release([(path, selection.to_json() + "\n") for path in files])
         otherwise = f"It is in {output}." if files else WAITS  # what is only shown has not arrived before it is seen
-        show_answer(lambda: _show(selection, ledger.shown, as_json, quiet), otherwise)
+        show_answer(lambda: _show(selection, as_json, quiet), otherwise)
 
     table = rows.table(stated)
     if isinstance(account.ledger, Ledger) and resume(account.ledger, table, deliver, request=request):
@@ -101,11 +102,11 @@ def command(
     )
 
 
-def _show(selection: Selection, ledger: str, as_json: bool, quiet: bool) -> None:
+def _show(selection: Selection, as_json: bool, quiet: bool) -> None:
     if as_json:
         answer_json(selection.to_dict())
     elif quiet:
         click.echo(selection.formula)
     else:
-        click.echo(heading(selection.formula))
-        click.echo(pairs([*selection_lines(selection), ("ledger", ledger)]))
+        analysis = AnalysisRecord(title="", made="", selection=selection, coefficients=None)
+        click.echo("\n".join(map(visible, analysis_lines(analysis))))

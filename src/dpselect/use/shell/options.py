@@ -22,7 +22,7 @@ from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.postgres import shown_address
 from dpselect.release.ledger.sqlite import others_beside
 from dpselect.release.ledger.store import is_address
-from dpselect.report.public.words import price_text, weaknesses
+from dpselect.report.phrases import cost_text, warnings
 from dpselect.use.shell.files import begins_with
 from dpselect.use.shell.sources import ledger_beside
 from dpselect.use.shell.terminal import on_terminal, pairs, tell
@@ -251,11 +251,11 @@ class LedgerOptions:
 
     def confirm(self, account: Account, price: Budget, yes: bool) -> None:
         """Say what will be spent, and ask for a yes. Without a terminal only `--yes` is one."""
-        for weakness in weaknesses(price.epsilon, price.delta):
-            tell(weakness)
+        for warning in warnings(price.epsilon, price.delta):
+            tell(warning)
         if yes:
             return
-        cost = price_text(price.epsilon, price.delta)
+        cost = cost_text(price.epsilon, price.delta)
         if not on_terminal():
             raise NotConfirmed(
                 f"Not confirmed: no terminal to ask. Add `--yes` to spend epsilon {plain(price.epsilon)}. Nothing was spent."
@@ -296,9 +296,7 @@ def remaining_text(ledger: Ledger) -> str:
     """What remains, in few digits, never shown as more than it is."""
     rest = ledger.remaining()
     if ledger.spent().method == "zCDP" and not rest.delta:
-        return (
-            f"epsilon={about(rest.epsilon)} (zCDP puts all of delta to use; a charge with a delta may fit all the same)"
-        )
+        return f"epsilon={about(rest.epsilon)} (all of delta is reserved by zCDP accounting)"
     return f"epsilon={about(rest.epsilon)}, delta={about(rest.delta)}"
 
 

@@ -23,11 +23,9 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check
 from dpselect.release.ledger.entries import Entry, Undelivered
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.custodian.curves import curve_chart
-from dpselect.report.public.choice_facts import facts_of
-from dpselect.report.public.facts import Facts
-from dpselect.report.public.svg import element, picture
-from dpselect.report.public.words import guarantee_sentence
+from dpselect.report.drawing import curve_chart, element, picture
+from dpselect.report.facts import Facts, facts_of
+from dpselect.report.phrases import promise
 from dpselect.use.check import Rehearsal, look_at
 from dpselect.use.init import named_columns
 from dpselect.use.order import Order, order_analysis, order_selection
@@ -250,7 +248,7 @@ def _options(plan: ReportPlan) -> dict[str, Any]:
     )  # no report is overwritten
     return {
         **dict.fromkeys((*names, "delimiter", "encoding", "decimal")),
-        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": "gaussian"},
+        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None},
         **dict(plan.source.form),
         "study": _here(plan.study_file),
         "places": [plan.source.shown],
@@ -360,7 +358,7 @@ def consequences(plan: ReportPlan) -> tuple[str, str]:
     """What a release promises to a person, and what it leaves in the ledger at least."""
     ledger = ledger_of(plan.source)
     rest = ledger.remaining().epsilon if ledger else Decimal(0)
-    words = guarantee_sentence(plan.guarantee, plan.study.max_rows_per_person)
+    words = promise(plan.guarantee, plan.study.max_rows_per_person, person=plan.study.person is not None)
     return words, plain(max(EXACT.subtract(rest, plan.budget.epsilon), Decimal(0)))
 
 
