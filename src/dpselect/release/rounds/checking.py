@@ -41,6 +41,10 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     what, asked = "noise scale matches the cost", f"{len(rounds.asks)} rounds"
     public = drawn.study.neighbors == "replace-one" and drawn.study.person is None
     same = not public or recipe.study.rows is not None or rounds.rows == recipe.rows
+    if drawn.study.weights is not None:
+        same = (
+            rounds.rows == drawn.study.expected_rows
+        )  # the sum of shares that was stated, however many rows there are
     yield Check("the coefficients are of as many rows as the selection", same, f"{rounds.rows or 'private'}")
     try:
         sizes = all(len(each.draw.values) == answer_size(each.query, drawn.study) for each in rounds.draws)

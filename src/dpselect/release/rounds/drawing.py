@@ -71,6 +71,11 @@ def plan_rounds(
             "An estimate needs max_rows_per_person, because its noise grows with the rows of a person: state it, or choose by "
             "votes, which need none."
         )
+    if study.cluster not in (None, study.person):
+        raise StudyError(
+            "Coefficients cannot use clusters, whose rows are alike: their intervals would be too short. Leave cluster out, or "
+            "select variables only."
+        )
     exact = exact_epsilon(epsilon), exact_delta(delta)
     mu = whole_mu(float_below(exact[0]), float_below(exact[1]))
     guarantee = Guarantee(epsilon=exact[0], delta=exact[1], neighbors=study.neighbors)
@@ -108,8 +113,8 @@ def no_rounds(source: Any, plan: RoundsDraws) -> Rounds:
     """Nothing is drawn together with the charge: each round reads the rows, and is kept before the next one uses it."""
     study = plan.study
     kept = source if isinstance(source, KeptRows) else gather(source, study, kept_between_rounds(study))
-    public = study.neighbors == "replace-one" and study.person is None
-    begun = Rounds(rows=kept.count if public else study.rows, mu=plan.mu, asks=())
+    public = study.neighbors == "replace-one" and study.person is None and study.weights is None
+    begun = Rounds(rows=kept.count if public else study.expected_rows, mu=plan.mu, asks=())
     return _ended(begun, plan)
 
 
