@@ -26,6 +26,7 @@ COMMANDS = {
     "verify": "Verify a report independently.",
     "budget": "Show or open the privacy budget of a data set.",
     "resume": "Hand over what was paid for and did not arrive.",
+    "registry": "Write an entry for the Differential Privacy Deployments Registry.",
     "studio": "Do the same in your browser.",
     "demo": "A complete run on public census data.",
     "sql": "The one aggregate query to run where rows may not leave the database.",

@@ -20,7 +20,10 @@ Example:
 )
 @PLACES
 @click.option(
-    "--dialect", type=click.Choice(["duckdb", "postgres", "spark"]), required=True, help="Whose SQL to write."
+    "--dialect",
+    type=click.Choice(["duckdb", "postgres", "spark", "tsql", "oracle"]),
+    required=True,
+    help="Whose SQL to write.",
 )
 @click.option("--table", required=True, metavar="NAME", help="The table, or a query in parentheses.")
 @click.option(
