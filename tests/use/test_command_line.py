@@ -513,6 +513,31 @@ def ill(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("response", "asked", "family", "words"),
+    [
+        ('kind = "binary"\ncategories = ["no", "yes"]', [], "binomial", "Odds ratio"),
+        ('kind = "binary"\ncategories = ["no", "yes"]', ["--family", "gaussian"], "gaussian", "Coefficient"),
+        ('kind = "count"', [], "poisson", "Rate ratio"),
+    ],
+)
+def test_the_family_follows_from_the_response_unless_it_is_named(ill, capsys, response, asked, family, words):
+    """No bounds are stated, from the study to the report."""
+    study = ODDS.replace('kind = "binary"\ncategories = ["no", "yes"]', response).replace(
+        "lower = 18\nupper = 90\n", ""
+    )
+    (ill / "study.toml").write_text(study)
+    if family == "poisson":
+        text = (ill / "people.csv").read_text()
+        (ill / "people.csv").write_text(text.replace("yes,", "2,").replace("no,", "1,"))
+    code, _, err = run(capsys, *ASK_ODDS[:6], "--delta", "1e-6", *asked)
+    assert code == 0, err
+    values = json.loads((ill / "report.json").read_text())["coefficients"]
+    assert values["family"] == family and values["released"]["kind"] == "rounds" and values["released"]["done"]
+    assert words in (ill / "report.html").read_text()
+    assert run(capsys, "verify", "report.html", "--ledger", "people.budget.db")[0] == 0
+
+
 ASK_ODDS = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--yes", "--family", "binomial"]
 
 
@@ -540,13 +565,12 @@ def test_analyze_on_the_scale_of_odds(ill, capsys):
 @pytest.mark.parametrize(
     ("study", "more", "says"),
     [
-        (ODDS, [], "Odds ratios need a delta above 0"),
+        (ODDS, [], "Rounds need a delta above 0"),
         (
             ODDS.replace('kind = "binary"\ncategories = ["no", "yes"]', "lower = 0\nupper = 1"),
             ["--delta", "1e-6"],
             "Binary",
         ),
-        ('intercept = "none"\n' + ODDS, ["--delta", "1e-6"], "intercept in every model"),
     ],
 )
 def test_odds_that_cannot_be_had_are_refused_in_one_sentence(ill, capsys, study, more, says):
