@@ -118,6 +118,11 @@ def count_rows(source: Any, study: Study) -> int:
     return int(source.count()) if engine == "spark" else gather(source, study, Count())
 
 
+def has_rows_again(source: Any) -> bool:
+    """Whether a source can be read several times, row by row: no moments, and no stream."""
+    return not (isinstance(source, Moments) or moments_files(source) or is_read_once(source))
+
+
 def require_repeatable(source: Any, what: str) -> None:
     """Refuse what cannot be read several times, row by row; `what` needs it."""
     if isinstance(source, Moments) or moments_files(source):

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from dpselect.assume.budget import Price, plain
 from dpselect.assume.candidates import candidates_for, columns_of
 from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.errors import DataError, StudyError
 from dpselect.release.account import NO_ACCOUNT, Account, software_version
-from dpselect.release.drawn import Direction, Drawn, EstimatePlan, FamilyName, Request, Term, as_level
+from dpselect.release.drawn import Direction, Drawn, EstimatePlan, Request, Term, as_level
 from dpselect.release.equations.findings import Amount
-from dpselect.release.families import FAMILIES, Family, family_of
+from dpselect.release.families import Family, family_for, kind_of
 from dpselect.release.tables import FrameKind, amount_columns, effects_of, framed, result_html, result_text, tidy_rows
 from dpselect.release.units import design_matrix
 
@@ -51,7 +52,7 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     @property
     def kind(self) -> Family:
         """The record of its family."""
-        return FAMILIES[self.family]
+        return kind_of(self)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -152,7 +153,7 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
 def solved(drawn: Drawn) -> Estimate:
     """Solve what was drawn; the same each time. Everything else in an estimate is looked up, so this is done once a release."""
     facts = {name: getattr(drawn, name) for name in Drawn.__struct_fields__}
-    solution = FAMILIES[drawn.family].solve(
+    solution = kind_of(drawn).solve(
         drawn.released, drawn.study, drawn.columns, level=drawn.level, considered=drawn.considered
     )
     return Estimate(**facts, **solution)
@@ -164,7 +165,7 @@ def plan_estimate(
     *,
     epsilon: Price,
     delta: Price,
-    family: FamilyName = "gaussian",
+    family: FamilyName | Family | None = None,
     noise: NoiseKind | None = None,
     level: float = 0.95,
     selected: bool = False,
@@ -172,9 +173,11 @@ def plan_estimate(
 ) -> EstimatePlan:
     """Check everything, and fix the noise and its price, from public values alone.
 
-    `selected` says that the model was selected from the same rows, and `directions` what the selection says about each column.
+    `family` is the record of one, or its name where the rows can be read again. `selected` says that the model was selected from
+    the same rows, and `directions` what the selection says about each column.
     """
-    kind, asked, columns = family_of(family), as_level(level), tuple(sorted(set(columns)))
+    asked, columns = as_level(level), tuple(sorted(set(columns)))
+    kind = family if isinstance(family, Family) else family_for(study, family, delta=delta, noise=noise)
     plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
     request = Request(
         family=kind.name,
@@ -185,7 +188,7 @@ def plan_estimate(
         study=study,
         guarantee=plan.guarantee,
     )
-    return EstimatePlan(request=request, draws=plan, charge=kind.charge(study, plan.guarantee))
+    return EstimatePlan(request=request, kind=kind, draws=plan, charge=kind.charge(study, plan.guarantee))
 
 
 def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Estimate:
@@ -193,7 +196,7 @@ def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCO
 
     `source` is moments, or rows where the family reads them again.
     """
-    FAMILIES[plan.request.family].check_source(source, plan.request.study)
+    plan.kind.check_source(source, plan.request.study)
     committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
     estimate = solved(finish_drawing(source, committed.release, committed.keep))
     committed.delivered()
@@ -202,7 +205,7 @@ def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCO
 
 def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
     """Draw what is committed together with the charge, in memory: nothing of it may be shown before."""
-    request, kind = plan.request, FAMILIES[plan.request.family]
+    request, kind = plan.request, plan.kind
     kind.check_source(source, request.study)
     released = kind.draw(source, plan.draws)
     return Drawn(**asdict(request), released=released, receipt=None, version=software_version())
@@ -210,7 +213,7 @@ def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
 
 def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object]) -> Drawn:
     """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too."""
-    kind = FAMILIES[drawn.family]
+    kind = kind_of(drawn)
     if kind.complete(drawn.released):
         return drawn
     if source is None:

@@ -58,17 +58,20 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
     lead, _, rest = phrases.selection_note(selection.range).partition(". ")
     said.append((f"{lead}.", rest))
     if table is not None:
-        said.append(
-            (
-                "Values outside the stated ranges were moved to the nearest limit.",
-                "The intervals do not allow for that.",
-            )
-        )
-        if study.rows_per_person > 1:
-            said.append(
-                ("A person can have several rows.", "If the rows of a person are alike, the intervals are too short.")
-            )
+        said += interval_limits(study)
     return tuple(said)
+
+
+def interval_limits(study: Study) -> list[tuple[str, str]]:
+    """What the intervals do not allow for, each point with what comes first."""
+    said = [
+        ("Values outside the stated ranges were moved to the nearest limit.", "The intervals do not allow for that.")
+    ]
+    if study.rows_per_person > 1:
+        said.append(
+            ("A person can have several rows.", "If the rows of a person are alike, the intervals are too short.")
+        )
+    return said
 
 
 def not_covered(study: Study) -> tuple[str, ...]:

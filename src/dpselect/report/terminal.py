@@ -11,7 +11,9 @@ from dpselect.release.estimate import Estimate
 from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
 from dpselect.release.tables import result_html, result_text
+from dpselect.report.answer import fit_words, hidden_words
 from dpselect.report.facts import Facts, facts_of
+from dpselect.report.fine_print import interval_limits
 from dpselect.report.numbers import listed
 from dpselect.report.page import effects_card, estimate_card
 from dpselect.report.phrases import cost_text, strength
@@ -84,6 +86,10 @@ def estimate_lines(estimate: Estimate) -> list[str]:
         lines.append(
             f"constant: {constant.interval if constant.hidden else f'{constant.effect} ({constant.interval})'}"
         )
+    hidden = [row for row in table.effects if row.hidden]
+    notes = [" ".join(hidden_words(hidden, table))] if hidden else []
+    notes += [*fit_words(estimate), *(" ".join(point) for point in interval_limits(estimate.study))]
+    lines += [line for note in notes for line in wrap(note, LINE_LENGTH)]
     return [*lines, f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)})."]
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from dpselect.assume.budget import Budget, Price
 from dpselect.assume.penalty import Penalty
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice, Mechanism, Method
 from dpselect.assume.study import Study
+from dpselect.gather.rows import has_rows_again
 from dpselect.release.account import LedgerPlace, account_of
-from dpselect.release.drawn import FamilyName
 from dpselect.use.analysis import Analysis
 from dpselect.use.order import Competing, order_analysis
 from dpselect.use.spend import spend
@@ -27,7 +28,7 @@ def analyze(
     candidates: Competing = None,
     penalty: Penalty | None = None,
     level: float = 0.95,
-    family: FamilyName = "gaussian",
+    family: FamilyName | None = None,
     ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
@@ -35,10 +36,11 @@ def analyze(
     """Choose a model and estimate it, from one budget.
 
     Example: `analyze(frame, study, epsilon=2, delta=1e-6)`. `split` are the shares of epsilon for the choice and for the
-    estimate; without it public facts decide. Only method "pcpl" needs delta for the choice, and takes half of it. For a `Binary`
-    response family="binomial" gives odds ratios, which need a delta.
+    estimate; without it public facts decide. Only method "pcpl" needs delta for the choice, and takes half of it. `family` is
+    "gaussian", "binomial" (odds ratios of a `Binary` response) or "poisson" (rate ratios of a `Count`); without it the response
+    decides. With a delta coefficients come from a few rounds of noisy sums, which need no bounds (see `estimate`).
 
-    The rows are read twice, to count them and to add them up; for odds ratios once more in each round. Choice and estimate are
+    The rows are read twice, to count them and to add them up; long tables once more in each round. Choice and estimate are
     charged together, or not at all.
     """
     choice = Choice(method, mechanism, candidates, penalty)
@@ -51,5 +53,6 @@ def analyze(
         split=split,
         level=level,
         family=family,
+        rows_again=has_rows_again(source),
     )
     return spend(order, source, account).analysis

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -54,31 +55,30 @@ def test_a_true_report_holds_in_the_file_on_the_page_and_in_the_ledger(document,
     assert AnalysisRecord.from_dict(json.loads(document.to_json())) == document
 
 
+FIRST, LAST = ("released", "asks", 0, 0), ("released", "asks", -1, 0)
 EDITS = {
     "an odds ratio": (("terms", 1, "value"), lambda value: value * 1.01, "follow"),
     "an interval made narrower": (("terms", 1, "lower"), lambda value: value + 0.003, "follow"),
     "an adjusted interval made narrower": (("terms", 1, "adjusted_upper"), lambda value: value - 0.003, "follow"),
     "a term less": (("terms",), lambda value: value[:-1], "follow"),
-    "a noisy sum of the last round": (
-        ("released", "rounds", 2, "gradient", "values", 1),
-        lambda value: value + 2**40,
-        "follow",
-    ),
-    "a noisy sum of the first round": (
-        ("released", "rounds", 0, "gram", "values", 1),
-        lambda value: value + 2**40,
-        "starts",
-    ),
-    "the base rate": (("released", "counts", "values", 0), lambda value: value + 4000, "starts"),
-    "a center": (("released", "rounds", 1, "center", 1), lambda value: value + 100, "starts"),
-    "less noise than the price buys": (("released", "rounds", 2, "gram", "spread"), lambda value: value / 2, "noise"),
-    "a lower sensitivity": (("released", "counts", "sensitivity"), lambda value: 1, "noise"),
-    "a lower rho": (("released", "rounds", 2, "gradient", "rho"), lambda value: value / 2, "noise"),
+    "a noisy sum of the last round": ((*LAST, "draw", "values", 1), lambda value: value + 2**26, "follow"),
+    "a noisy sum of the first round": ((*FIRST, "draw", "values", 0), lambda value: value + 2**22, "asks what"),
+    "a center": ((*LAST, "query", "center", 1), lambda value: value + 0.01, "asks what"),
+    "another radius": ((*LAST, "query", "radius"), lambda value: value / 2, "asks what"),
+    "another query": ((*FIRST, "query"), lambda value: {"kind": "rows"}, "as many noisy sums"),
+    "fewer edges": ((*FIRST, "query", "edges"), lambda value: value[1:], "noise"),
+    "a path that has not ended": (("released", "done"), lambda value: False, "asks what"),
+    "less noise than the price buys": ((*LAST, "draw", "spread"), lambda value: value / 2, "noise"),
+    "a lower sensitivity": ((*FIRST, "draw", "sensitivity"), lambda value: 1, "noise"),
+    "a lower rho": ((*LAST, "draw", "rho"), lambda value: value / 2, "noise"),
+    "a larger share of the price": (("released", "mu"), lambda value: 2 * value, "noise"),
+    "fewer rows": (("released", "rows"), lambda value: value - 1, "as many rows"),
     "a lower price": (("guarantee", "epsilon"), lambda value: "1", "noise"),
     "no delta": (("guarantee", "delta"), lambda value: "0", "noise"),
     "another model": (("columns",), lambda value: [0, 1, 3], "belong"),
-    "a round less": (("released", "rounds"), lambda value: value[1:], "as many"),
-    "a sum less": (("released", "rounds", 0, "gram", "values"), lambda value: value[1:], "as many"),
+    "a round less": (("released", "asks"), lambda value: value[:-1], "asks what"),
+    "an answer less": (("released", "asks", -1), lambda value: value[:-1], "asks what"),
+    "a sum less": ((*LAST, "draw", "values"), lambda value: value[1:], "as many noisy sums"),
     "a choice that is denied": (("selected",), lambda value: False, "selected"),
 }
 
@@ -91,7 +91,7 @@ def test_an_edited_one_does_not(document, path, edit, what):
         inner = inner[key]
     inner[path[-1]] = edit(inner[path[-1]])
     found = failed(json.dumps(values))
-    assert any(what in each for each in found), found
+    assert any(re.search(what, each) for each in found), found
 
 
 def test_what_the_ledger_was_not_told_does_not_verify(document):
@@ -149,10 +149,6 @@ def test_other_levels_cost_nothing_and_adjusted_intervals_contain_the_plain_ones
 REFUSED = {
     "another response": ({"study": Study(Numeric("died", 0, 1), STUDY.predictors)}, "Binary"),
     "no delta": ({"delta": 0}, "need a delta above 0"),
-    "no intercept": (
-        {"study": Study(STUDY.response, STUDY.predictors, intercept="none")},
-        "intercept in every",
-    ),
     "another family": ({"family": "logit"}, "'gaussian', 'binomial'"),
 }
 

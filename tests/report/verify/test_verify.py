@@ -84,7 +84,7 @@ def whole(table, document):
     return AnalysisRecord(title="", made="", selection=result.selection, coefficients=result.coefficients), ledger
 
 
-RECIPE, MOMENTS = ("selection", "recipe"), ("coefficients", "released")
+RECIPE, DRAW = ("selection", "recipe"), ("coefficients", "released", "asks", 1, 0, "draw")
 LIES = {
     "a lower price and receipt for the choice": [
         ((*RECIPE, "guarantee", "epsilon"), "0.1"),
@@ -100,11 +100,11 @@ LIES = {
     "a lower threshold": [((*RECIPE, "votes", "threshold"), 1)],
     "the empty model among the candidates": [((*RECIPE, "candidates", "empty"), True)],
     "the printed form of the bound": [((*RECIPE, "as_printed"), True)],
-    "a lower price of the noise": [((*MOMENTS, "noise", "epsilon"), 0.1)],
-    "a lower concentrated price": [((*MOMENTS, "noise", "rho"), 0.001)],
+    "a lower price of the noise": [(("coefficients", "released", "mu"), 0.01)],
+    "a lower concentrated price": [((*DRAW, "rho"), 1e-9)],
     "a model that was not chosen": [(("coefficients", "selected"), False)],
     "a shorter adjusted interval": [(("coefficients", "terms", 0, "adjusted_lower"), 0.0)],
-    "a layout that counts less": [((*MOMENTS, "layout", "constant_is_known"), False)],
+    "a query with a shorter radius": [(("coefficients", "released", "asks", 1, 0, "query", "radius"), 0.5)],
     "a smaller standard error": [(("coefficients", "terms", 0, "error"), 1e-3)],
     "less noise": [(("coefficients", "terms", 0, "privacy_share"), 0.5)],
     "a better fit": [(("coefficients", "residual_deviation", "value"), 0.1)],
@@ -114,7 +114,7 @@ LIES = {
     "a coefficient that could not be estimated": [(("coefficients", "terms", 1, "value"), None)],
     "half a column": [(("selection", "columns", 0), 0.5)],
     "half a record": [(("selection", "receipt", "index"), 1.5)],
-    "a concentrated price in words": [((*MOMENTS, "noise", "rho"), "low")],
+    "a concentrated price in words": [((*DRAW, "rho"), "low")],
 }
 
 

@@ -59,6 +59,8 @@ class Facts:
     """By how many times its own length one record moves a sum of vectors: two are exchanged, or one comes or goes."""
     level: float
     considered: int | None
+    weighted: bool = False
+    """Whether rows count by their weights: then their squares do not add up to their number."""
 
     @property
     def gaussian(self) -> bool:
@@ -167,6 +169,7 @@ def facts_of(plan: RoundsPlan) -> Facts:
         replaced=2.0 if study.neighbors == "replace-one" else 1.0,
         level=plan.level,
         considered=plan.considered,
+        weighted=study.weights is not None,
     )
 
 

@@ -9,6 +9,7 @@ import click
 
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
+from dpselect.gather.rows import has_rows_again
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.families import FAMILIES
 from dpselect.release.ledger.ledger import Ledger
@@ -60,9 +61,9 @@ Example:
 @click.option(
     "--family",
     type=click.Choice(list(FAMILIES)),
-    default="gaussian",
-    show_default=True,
-    help="binomial: odds ratios of a Binary response, which need a delta; else differences in the response's units.",
+    default=None,
+    help="gaussian: differences in the response's units; binomial: odds ratios; poisson: rate ratios. By default the response "
+    "decides.",
 )
 @click.option("--title", default="", help="The report's headline.")
 @LEDGER
@@ -106,7 +107,7 @@ def command(
     files = report_files(page, board)
     require_writable(*files)
     require_apart(files, [(study_file, "the study"), *ledger.files, *rows.files])
-    choice, budget = settings.choice, settings.budget
+    choice, budget, table = settings.choice, settings.budget, rows.table(stated)
     order = order_analysis(
         stated,
         choice,
@@ -115,6 +116,7 @@ def command(
         split=parse_split(split),
         level=level,
         family=family,
+        rows_again=has_rows_again(table),
         title=title,
     )
     account, request = ledger.account(budget, rows.label), order.request(rows.address, ledger.place)
@@ -128,7 +130,6 @@ def command(
     def show(analysis: AnalysisRecord) -> None:
         show_answer(lambda: show_report(analysis, page, as_json, quiet), f"It is in {page}.")
 
-    table = rows.table(stated)
     if isinstance(account.ledger, Ledger) and resume(account.ledger, table, deliver, request=request):
         show(arrived[-1])
         tell(RESUMED)

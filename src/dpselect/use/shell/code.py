@@ -14,7 +14,7 @@ from dpselect.use.shell.sources import csv_form, label, ledger_beside, source_of
 
 Options = dict[str, Any]
 STUDY = "study = dpselect.Study.read({study_file!r})"
-_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": "gaussian"}
+_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None}
 
 
 def with_code(name: str, command: click.Command) -> click.Command:

@@ -118,7 +118,7 @@ class Rows:
 def _without_password(database: Database) -> list[Any]:
     """The address of a database in parts, of which none is its password."""
     if database.engine != "postgresql":
-        return [database.uri]
+        return [database.bare if database.engine in ("adbc", "odbc") else database.uri]
     try:
         parts = urlsplit(database.uri)
     except ValueError:  # it will not be opened either

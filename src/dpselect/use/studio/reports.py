@@ -248,7 +248,7 @@ def _options(plan: ReportPlan) -> dict[str, Any]:
     )  # no report is overwritten
     return {
         **dict.fromkeys((*names, "delimiter", "encoding", "decimal")),
-        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": "gaussian"},
+        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None},
         **dict(plan.source.form),
         "study": _here(plan.study_file),
         "places": [plan.source.shown],
