@@ -84,6 +84,14 @@ def test_unusual_options_are_kept(place, capsys):
     assert str(dpselect.Ledger("mine.db").epsilon) == "3"
 
 
+def test_stated_structure_is_kept(place, capsys):
+    """The best one besides age, which is in every model; and then exactly one of both."""
+    _, names = run(capsys, *SELECT, "--at-least", "1", "--always", "age", "--total-epsilon", "5")
+    assert {"age", "region[south]"} < set(names["selection"].variables)
+    _, names = run(capsys, *SELECT, "--one-of", "age, region")
+    assert len(set(names["selection"].variables) & {"age", "region[south]"}) == 1
+
+
 def test_analyze_writes_the_report_that_verifies(place, capsys):
     options = [
         "--epsilon",

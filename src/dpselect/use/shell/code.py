@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpselect.use.shell.options import LedgerOptions, ledger_place, study_and_data
+from dpselect.use.shell.options import LedgerOptions, group_of, ledger_place, study_and_data
 from dpselect.use.shell.sources import csv_form, label, ledger_beside, source_of
 
 Options = dict[str, Any]
@@ -78,8 +78,11 @@ def _ledger(options: Options) -> str:
 def _choice(options: Options) -> dict[str, str | None]:
     """What decides the choice, where it is not the usual."""
     stated = {name: repr(options[name]) for name in ("method", "mechanism") if options[name] != _USUAL[name]}
-    if options["max_size"] is not None:
-        stated["candidates"] = f"dpselect.Subsets(max_size={options['max_size']})"
+    groups = tuple(group_of(each) for each in options.get("one_of") or ())
+    limits = {"max_size": options["max_size"], "at_least": options.get("at_least") or None}
+    limits |= {"always": tuple(options.get("always") or ()) or None, "one_of": groups or None}
+    if named := ", ".join(f"{name}={value!r}" for name, value in limits.items() if value is not None):
+        stated["candidates"] = f"dpselect.Subsets({named})"
     if options["penalty"] is not None:
         stated["penalty"] = _number(options["penalty"]) or ""
     return {"epsilon": _number(options["epsilon"]), "delta": _number(options["delta"]), **stated}

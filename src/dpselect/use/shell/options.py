@@ -78,6 +78,17 @@ MODEL = together(
         default=None,
         help="At most K columns besides those always in.",
     ),
+    click.option(
+        "--at-least",
+        type=click.IntRange(min=0),
+        metavar="K",
+        default=0,
+        help="The best K variables whether they pass the threshold or not, and more if they do.",
+    ),
+    click.option("--always", metavar="NAME", multiple=True, help="A variable that is in every model. May be repeated."),
+    click.option(
+        "--one-of", metavar="A,B,..", multiple=True, help="Variables of which exactly one is in. May be repeated."
+    ),
 )
 """What decides which model wins, price apart."""
 
@@ -134,6 +145,11 @@ def parse_split(text: str | None) -> tuple[str, str] | None:
     return first, second
 
 
+def group_of(text: str) -> tuple[str, ...]:
+    """The names in a group such as "income, wealth"."""
+    return tuple(name.strip() for name in text.split(","))
+
+
 def penalty_of(text: str | None) -> float | str | None:
     """A penalty as `select` takes it."""
     if text is None or text in ("aic", "bic"):
@@ -154,11 +170,16 @@ class Settings:
     mechanism: Mechanism
     penalty: str | None
     max_size: int | None
+    at_least: int = 0
+    always: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
 
     @property
     def choice(self) -> Choice:
         """All but the price."""
-        return Choice(self.method, self.mechanism, Subsets(max_size=self.max_size), penalty_of(self.penalty))
+        groups = tuple(group_of(each) for each in self.one_of)
+        models = Subsets(max_size=self.max_size, always=self.always, at_least=self.at_least, one_of=groups)
+        return Choice(self.method, self.mechanism, models, penalty_of(self.penalty))
 
     @property
     def budget(self) -> Budget:
