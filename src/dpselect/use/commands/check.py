@@ -11,9 +11,11 @@ from dpselect.errors import ProblemFound
 from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
 from dpselect.report.confidential import (
+    EFFECTS,
     FITS,
     WATERMARK,
     chosen_rows,
+    effect_rows,
     fit_rows,
     model_rows,
     price_sentence,
@@ -106,7 +108,7 @@ def command(
 def _show(found: Checked, as_json: bool, quiet: bool) -> None:
     fit, seen, sentences = found.fit, found.preview, found.advice
     if as_json:
-        answer_json(_values(fit, seen, sentences))
+        answer_json(_values(fit, seen, sentences) | _effect_values(found))
         return
     if quiet:
         click.echo("does not fit" if sentences else "fits")
@@ -121,6 +123,11 @@ def _show(found: Checked, as_json: bool, quiet: bool) -> None:
         show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))
         click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
+    if found.effects:
+        click.echo()
+        click.echo(heading(f"[{WATERMARK}]  effects to expect"))
+        click.echo(EFFECTS)
+        show_table(["coefficient", "told from zero", "95% interval"], effect_rows(found.effects), numbers=(1,))
 
 
 def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
@@ -134,6 +141,14 @@ def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[s
         "advice": sentences,
     }
     return values if seen is None else values | _rehearsed_values(seen)
+
+
+def _effect_values(found: Checked) -> dict[str, Any]:
+    effects = [
+        {"term": each.name, "told": each.told, "conf_low": each.lower, "conf_high": each.upper}
+        for each in found.effects
+    ]
+    return {"effects": effects} if effects else {}
 
 
 def _rehearsed_values(seen: Preview) -> dict[str, Any]:
