@@ -97,7 +97,7 @@ MISTAKES = {
     "penalty a word": (nothing, select("--penalty", "hic"), ["'hic'", "bic"]),
     "penalty negative": (nothing, select("--penalty", "-3", "--method", "pcls"), ["penalty", "at least 0"]),
     "no study file": (nothing, ["select", "stduy.toml", *SELECT[2:]], ["stduy.toml", "No such file"]),
-    "no study": (nothing, ["select", "people.csv", "--epsilon", "1"], ["--study", "dpselect init"]),
+    "no study": (nothing, ["select", "people.csv", "--epsilon", "1"], ["--response", "--study"]),
     "two tables": (nothing, ["select", "people.csv", "a.csv", "--study", "study.toml", "--epsilon", "1"], ["one DATA"]),
     "study is a folder": (nothing, ["select", ".", *SELECT[2:]], ["directory"]),
     "study is not TOML": (write("study.toml", "response: income"), SELECT, ["not valid TOML"]),

@@ -57,7 +57,7 @@ class Rows:
             return
         if self.engine == "spark":
             return  # a session takes many seconds to start; it is opened once, for the rows
-        with open_stream(self.source, kinds_of(study)) as stream:
+        with open_stream(self.source, kinds_of(study), study.source) as stream:
             check_schema(stream.schema, study)
 
     def count(self, order: Order) -> int | None:

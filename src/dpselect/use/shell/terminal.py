@@ -38,6 +38,12 @@ def tell(message: str) -> None:
         click.echo(message, err=True)
 
 
+def hint(command: str) -> None:
+    """The one next command that makes sense, for a person at a terminal."""
+    if on_terminal():
+        tell(f"Next: {visible(command)}")
+
+
 def show_answer(show: Callable[[], None], otherwise: str) -> None:
     """Show an answer to the last letter; where nobody can see it, `NotShown` says what becomes of it."""
     try:

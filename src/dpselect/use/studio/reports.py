@@ -35,7 +35,7 @@ from dpselect.use.plan import plan
 from dpselect.use.sealed import Released
 from dpselect.use.shell.code import python_code
 from dpselect.use.shell.files import require_writable, write_report
-from dpselect.use.shell.options import analyst, remaining_text, spent_text
+from dpselect.use.shell.ledgers import analyst, remaining_text, spent_text
 from dpselect.use.shell.sources import Rows, guessed_form, label, ledger_beside, source_of
 from dpselect.use.shell.terminal import together
 from dpselect.use.spend import resume, spend
