@@ -9,6 +9,7 @@ import click
 from dpselect.use.shell.help import DoorCommand, advanced
 from dpselect.use.shell.options import (
     CSV,
+    DEFAULT_DELTA,
     EPSILON,
     FAMILY_CHOICES,
     JSON,
@@ -19,7 +20,6 @@ from dpselect.use.shell.options import (
     QUIET,
     SPLIT,
     STATING,
-    DEFAULT_DELTA,
     YES,
 )
 

@@ -11,7 +11,7 @@ from dpselect.errors import LedgerError
 from dpselect.release.ledger.entries import Entry
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, remaining_text, spent_text
-from dpselect.use.shell.options import JSON, QUIET, DEFAULT_DELTA
+from dpselect.use.shell.options import DEFAULT_DELTA, JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
 
 SPENT_ON = {"select": "selection and directions", "estimate": "coefficients and intervals"}

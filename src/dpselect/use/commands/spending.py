@@ -29,7 +29,7 @@ from dpselect.use.spend import Deliver, resume, spend
 RESUMED = (
     "An earlier run paid for this and was stopped: it is handed over now, and nothing was spent. Run again for another."
 )
-NOTHING = "Nothing was spent."
+NOTHING_SPENT = "Nothing was spent."
 
 
 def run_select(
@@ -176,8 +176,8 @@ class _Run:
         if not isinstance(problem, StudyError | DataError | LedgerError | BudgetExceeded | NotConfirmed):
             return
         text = " ".join(str(problem).split())
-        if NOTHING in text or hasattr(problem, "__notes__"):
+        if NOTHING_SPENT in text or hasattr(problem, "__notes__"):
             return
         if self._before is None or self.ledger.entries() == self._before:
             end = "" if text.endswith((".", "?", "!")) else "."
-            raise type(problem)(f"{text}{end} {NOTHING}") from None
+            raise type(problem)(f"{text}{end} {NOTHING_SPENT}") from None
