@@ -79,12 +79,12 @@ def analyze(
     data, analyst : str, optional
         What the ledger entries say about the data and about who ran this.
 
-    Returns:
+    Returns
     -------
     Analysis
         The selection, the coefficients with their intervals, and the report.
 
-    Examples:
+    Examples
     --------
     >>> analysis = dpselect.analyze(frame, study, epsilon=1)  # doctest: +SKIP
     >>> analysis.to_html("report.html")  # doctest: +SKIP

@@ -105,12 +105,12 @@ def check(
     models : list of str, optional
         Models such as "age+income" whose chance is wanted.
 
-    Returns:
+    Returns
     -------
     Checked
         How the rows fit (`fit`), what would be selected (`preview`), and `page()`, the confidential page.
 
-    Examples:
+    Examples
     --------
     >>> print(dpselect.check("people.csv", study, epsilon=1))  # doctest: +SKIP
     """

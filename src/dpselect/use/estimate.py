@@ -32,14 +32,39 @@ def estimate(
     data: str = "",
     analyst: str = "",
 ) -> Estimate:
-    """Coefficients of a model with intervals, with a differential-privacy guarantee.
+    """Estimate the coefficients of a model, with intervals and a differential-privacy guarantee.
 
-    Example: `estimate(moments, selection, epsilon=1.0, delta=1e-6)`. `source` is moments that `gather` returned, or anything that
-    `gather` reads. `selection` is what `select` returned, or a model settled without looking at the rows: names of columns or
-    variables, and then `study` too. `epsilon` and `delta` are the whole price; with delta 0 the noise is Laplace, else whichever of
-    Laplace and Gaussian disturbs the coefficients less, unless `noise` says. For a `Binary` response the coefficients are
-    differences of chances; with family="binomial" odds ratios come instead, from rows that are read again for a few noisy
-    rounds of Newton's method under the one price.
+    Parameters
+    ----------
+    source : table, path, address or Moments
+        Anything that `gather` reads, or the moments that it returned.
+    selection : Selection or list of str
+        What `select` returned; or the names of columns or variables of a model that was settled without looking at the rows.
+    epsilon : number or str
+        The privacy cost of this call.
+    delta : number or str, optional
+        The chance that the promise fails; with 0 all noise is Laplace.
+    study : Study, optional
+        Needed where the model is given by names.
+    level : float, optional
+        The level of the intervals.
+    noise : {"laplace", "gaussian"}, optional
+        By default whichever disturbs the coefficients less.
+    family : {"gaussian", "binomial"}, optional
+        "binomial" gives odds ratios of a `Binary` response, from rows that are read again in each round.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+    data, analyst : str, optional
+        What the ledger entry says about the data and about who ran this.
+
+    Returns
+    -------
+    Estimate
+        Coefficients and intervals.
+
+    Examples
+    --------
+    >>> dpselect.estimate("people.csv", selection, epsilon=1, delta=1e-6)  # doctest: +SKIP
     """
     stated, columns = _model(selection, study)
     budget = Budget(epsilon, delta)

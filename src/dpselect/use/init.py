@@ -25,10 +25,29 @@ def init(
     response: str | None = None,
     codebook: str | Path | None = None,
 ) -> Path:
-    """Write a study file for a table: the names and types of its columns, and open places ("?") for what only you can state.
+    """Write a study file for a table: the names and types of its columns, and places to fill in for what only you can state.
 
-    Example: `init("people.csv", response="income")`. Ranges and categories come from the code book or stay open; none is ever
-    read from rows. A file that is there is not overwritten.
+    Ranges and categories come from the code book or stay open; none is ever read from rows. No file is overwritten.
+
+    Parameters
+    ----------
+    source : table, path or address
+        Anything that `gather` reads; only names and types are looked at.
+    path : path, optional
+        The study file to write.
+    response : str, optional
+        The variable to explain.
+    codebook : path, optional
+        A CSV file with some of the columns name, lower, upper, categories, label, unit, reason.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> dpselect.init("people.csv", response="income")  # doctest: +SKIP
     """
     target = Path(path)
     if target.exists():

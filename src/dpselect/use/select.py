@@ -65,12 +65,12 @@ def select(
     data, analyst : str, optional
         What the ledger entry says about the data and about who ran this.
 
-    Returns:
+    Returns
     -------
     Selection
         The selected variables, their directions and the guarantee.
 
-    Examples:
+    Examples
     --------
     >>> selection = dpselect.select(frame, "income ~ .", epsilon=1)  # doctest: +SKIP
     >>> selection.directions  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Take the pictures of docs/STUDIO.md anew: `PYTHONPATH=src python -m tests.use.studio.pictures` (needs Chromium and Pillow)."""
+"""Take the pictures of docs/how-to/studio.md anew: `python -m tests.use.studio.pictures` (needs Chromium and Pillow)."""
 
 import io
 import tempfile

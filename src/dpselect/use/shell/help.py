@@ -102,7 +102,13 @@ def _add_code(name: str, command: click.Command, python_code: Callable[[str, dic
 def _show_advanced(context: click.Context, option: click.Parameter, asked: bool) -> None:
     if not asked or context.resilient_parsing:
         return
-    formatter = context.make_formatter()
+    click.echo(advanced_help(context))
+    context.exit()
+
+
+def advanced_help(context: click.Context) -> str:
+    """The options that `--help` does not list, by section; empty where there are none."""
+    formatter, found = context.make_formatter(), False
     context.command.format_usage(context, formatter)
     for section in SECTIONS:
         listed = [
@@ -110,7 +116,7 @@ def _show_advanced(context: click.Context, option: click.Parameter, asked: bool)
         ]
         records = [record for each in listed if (record := each.record(context)) is not None]
         if records:
+            found = True
             with formatter.section(section):
                 formatter.write_dl(records)
-    click.echo(formatter.getvalue().rstrip("\n"))
-    context.exit()
+    return formatter.getvalue().rstrip("\n") if found else ""
