@@ -20,9 +20,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-CONNECTIONS, WRITES, OPENED = "SQLite connections", "transactions that write", "file opened to be read"
+CONNECTIONS, WRITES, OPENED = "SQLite connections", "durable transactions", "file opened to be read"
 OUTSIDE = (CONNECTIONS, WRITES, OPENED)
 _WRITING = re.compile(r"\s*(INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER|PRAGMA \w+ ?=)", re.IGNORECASE)
+_SYNCHRONOUS = re.compile(r"\s*PRAGMA synchronous ?= ?(\w+)", re.IGNORECASE)
 
 
 class _Thread(threading.local):
@@ -144,23 +145,26 @@ class Walk:
                 pass  # it is not there yet, so it is not the source
 
     def _statements(self):
-        """A listener of one connection, which remembers whether its open transaction has written."""
+        """A listener of one connection, which remembers whether its open transaction has written, and waits for the disk."""
         inside = wrote = False
+        durable = True
 
         def heard(statement):
-            nonlocal inside, wrote
+            nonlocal inside, wrote, durable
             first = statement.split(None, 1)[0].rstrip(";").upper()
-            if first == "BEGIN":
+            if found := _SYNCHRONOUS.match(statement):
+                durable = found[1].upper() in ("FULL", "EXTRA")
+            elif first == "BEGIN":
                 inside, wrote = True, False
             elif first in ("COMMIT", "END"):
-                self.outside[WRITES] += wrote
+                self.outside[WRITES] += wrote and durable
                 inside = wrote = False
             elif first == "ROLLBACK":
                 inside = wrote = False
             elif _WRITING.match(statement) and inside:
                 wrote = True
             elif first in ("INSERT", "UPDATE", "DELETE", "REPLACE"):
-                self.outside[WRITES] += 1
+                self.outside[WRITES] += durable
 
         return heard
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpselect.assume.budget import Budget, Guarantee
     from dpselect.assume.candidates import Subsets
     from dpselect.assume.study import Study
-    from dpselect.assume.variables import Binary, Categorical, Numeric
+    from dpselect.assume.variables import Binary, Categorical, Count, Numeric
     from dpselect.gather.moments import Moments
     from dpselect.gather.saved import load_moments, save_moments
     from dpselect.gather.sources.source import Csv, Database
@@ -38,6 +38,7 @@ _HOMES = {
     "Binary": "assume.variables",
     "Budget": "assume.budget",
     "Categorical": "assume.variables",
+    "Count": "assume.variables",
     "Csv": "gather.sources.source",
     "Database": "gather.sources.source",
     "Estimate": "release.estimate",
@@ -71,6 +72,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Categorical",
+    "Count",
     "Csv",
     "DataError",
     "Database",

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import binomtest, chisquare
 
-from dpselect.gather.dealing import PersonAssigner, RowAssigner, fresh_assigner, spread
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.errors import DataError
+from dpselect.gather.dealing import NOWHERE, PersonAssigner, RowAssigner, Thinned, fresh_assigner, spread, weight_shares
 
 pytestmark = pytest.mark.real_chance
 
@@ -67,10 +70,58 @@ def test_rows_of_a_person_meet_from_every_batch_and_type(partitions):
 
 def test_another_release_draws_again():
     persons = {"who": np.arange(1000)}
-    first, second = (fresh_assigner(50, 1, "who").draw(persons, 1000) for _ in range(2))
+    first, second = (fresh_assigner(study(person="who"), 50, 1).draw(persons, 1000) for _ in range(2))
     assert 1 < (first == second).sum() < 80  # 20 expected; outside less than once in a billion
 
 
 def test_nothing_is_printed():
     assert "key" not in repr(PersonAssigner(3, 1, "who")) and "who" not in repr(PersonAssigner(3, 1, "who"))
-    assert isinstance(fresh_assigner(3, 1, None), RowAssigner)
+    assert isinstance(fresh_assigner(study(), 3, 1), RowAssigner)
+    weighted = fresh_assigner(study(weights="w", weight_limit=2, population=10), 3, 1)
+    assert isinstance(weighted, Thinned) and repr(weighted) == "Thinned(<private>)"
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0, 7.9, 8.0, 9.0])
+def test_a_row_takes_part_as_often_as_its_weight_over_the_limit(weight):
+    """And blocks and partitions know nothing of it; each of the tests fails once in a million."""
+    drawn = fresh_assigner(study(weights="w", weight_limit=8, population=10), 7, 3).draw(
+        {"w": np.full(ROWS, weight)}, ROWS
+    )
+    inside = drawn != NOWHERE
+    chance = min(weight / 8, 1)
+    for own, part in zip(drawn, inside, strict=True):
+        assert binomtest(int(part.sum()), ROWS, chance).pvalue > FALSE_ALARM
+        assert chance == 0 or p_value(own[part], 7) > FALSE_ALARM
+    if 0 < chance < 1:
+        both = binomtest(int((inside[0] & inside[1]).sum()), ROWS, chance**2)
+        assert both.pvalue > FALSE_ALARM  # a new thinning in each partition
+
+
+def test_a_share_is_its_rows_own_number():
+    weights = np.array([0.0, -0.0, 1e-300, 2.5, 5.0, 10.0, 10.0000001, 1e308, np.nan, -1.0, np.inf, -np.inf])
+    shares = weight_shares(weights, 10.0, "zero-row", "w")
+    assert shares.tolist() == [0, 0, 0, 2**30, 2**31, 2**32, 2**32, 2**32, 0, 0, 0, 0]
+    alone = [weight_shares(weights[i : i + 1], 10.0, "zero-row", "w")[0] for i in range(len(weights))]
+    assert alone == shares.tolist()
+    assert weight_shares(np.array([1.0]), 3.0, "error", "w").tolist() == [round(2**32 / 3)]
+
+
+@pytest.mark.parametrize("bad", [np.nan, -1e-9, np.inf, -np.inf])
+def test_an_unusable_weight_is_refused_like_any_missing_cell_by_the_column_alone(bad):
+    with pytest.raises(
+        DataError, match="The column of weights 'w' has cells that are missing, negative or infinite"
+    ) as told:
+        weight_shares(np.array([4.0, bad]), 10.0, "error", "w")
+    assert "4" not in str(told.value)
+
+
+def test_rows_of_a_cluster_go_together_whatever_the_person():
+    stated = study(person="who", cluster="psu", neighbors="add-remove-one", rows=100)
+    cells = {"who": np.arange(100), "psu": np.arange(100) // 10}
+    drawn = fresh_assigner(stated, 1000, 2).draw(cells, 100).reshape(2, 10, 10)
+    assert (drawn == drawn[:, :, :1]).all()
+    assert len(np.unique(drawn[0, :, 0])) > 5
+
+
+def study(**stated):
+    return Study(Numeric("y"), [Numeric("x")], **stated)

@@ -172,7 +172,7 @@ def test_a_wrong_type_is_refused_in_a_sentence(asked, said):
 
 @pytest.mark.parametrize("method", ["votes", "pcls"])
 @pytest.mark.parametrize(
-    ("source", "said"), [((), "not a pair"), ((np.zeros((9, 1)),), "not a pair"), ([["a"]], "list")]
+    ("source", "said"), [((), "of another length"), ((np.zeros((9, 1)),), "of another length"), ([["a"]], "list")]
 )
 def test_what_is_no_table_is_refused_in_a_sentence(source, said, method):
     a_study = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])

@@ -104,7 +104,11 @@ MISTAKES = {
     "study is empty": (write("study.toml", ""), SELECT, ["[response]"]),
     "study is Latin-1": (write("study.toml", STUDY.replace("south", "süd"), "latin-1"), SELECT, ["UTF-8"]),
     "bounds left open": (study("lower = 18", 'lower = "?"'), SELECT, ["lower of 'age'", "without looking"]),
-    "bounds swapped": (study("lower = 18", "lower = 118"), SELECT, ["'age'", "118", "below"]),
+    "bounds swapped": (
+        study("lower = 18", "lower = 118"),
+        SELECT,
+        ["study.toml line 9: the range of 'age'", "118", "Put the smaller number first"],
+    ),
     "bounds as text": (study("upper = 90", 'upper = "ninety"'), SELECT, ["'age'", "number"]),
     "a misspelt entry": (study("upper = 90", "uper = 90"), SELECT, ["'uper'", "upper"]),
     "one level": (study('["north", "south"]', '["north"]'), SELECT, ["'region'", "at least two"]),

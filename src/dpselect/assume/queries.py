@@ -10,12 +10,15 @@ numbers below 2^53.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpselect.assume.records import Public
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary
 
 Floats = NDArray[np.float64]
 FamilyName = Literal["gaussian", "binomial", "poisson"]
@@ -26,9 +29,13 @@ STANDARD_BITS = 12
 MAX_STANDARD = 2**20
 """Cells more than 256 scales from their center are moved there."""
 MATRIX_BITS = 16
-"""Entries of a whitening are whole numbers of 2^-16, below 2^20."""
+"""Entries of a whitening are whole numbers of 2^-16."""
 CENTER_BITS = 16
 """Coefficients at which a round is evaluated are whole numbers of 2^-16."""
+MAX_COLUMN_SUM = 2.0**16
+"""Of the sizes of a column of a whitening, and of a center: times a cell, whole numbers stay below 2^53. `rows_of` sees to it."""
+MAX_ETA = 16.0
+"""Means and weights of the binomial and poisson families are those at +-16 beyond it."""
 
 
 def on_grid(values: ArrayLike, bits: int) -> Floats:
@@ -37,12 +44,35 @@ def on_grid(values: ArrayLike, bits: int) -> Floats:
     return scaled
 
 
+ColumnKind = Literal["number", "dummy", "level"]
+
+
+def column_kinds(study: Study, columns: Sequence[int]) -> tuple[ColumnKind, ...]:
+    """What each column is: a number, a dummy that stands alone, or one of several levels of which a row has at most one.
+
+    A dummy is 0 and 2^20 in its line, that of a `Binary` predictor -2^20 and 2^20. A product of dummies is a dummy, any other is a
+    number.
+    """
+    chosen = [study.columns[place] for place in columns]
+    answers = {variable.name for variable in study.predictors if isinstance(variable, Binary)}
+    kinds: list[ColumnKind] = []
+    for column in chosen:
+        of_levels = all(factor.level is not None for factor in column.factors)
+        if of_levels and sum(other.term == column.term for other in chosen) > 1:
+            kinds.append("level")
+        elif of_levels or (len(column.factors) == 1 and column.factors[0].variable in answers):
+            kinds.append("dummy")
+        else:
+            kinds.append("number")
+    return tuple(kinds)
+
+
 class Standard(Public, frozen=True, kw_only=True):
     """How a row becomes numbers near one: (1, u_1, .., u_d) of the study's columns `columns` (no intercept), and the response.
 
     `centers` and `factors` are in the units of the lines of a chunk (whole numbers of 2^-20 where limits are stated, else the cells
-    themselves); a factor is 2^STANDARD_BITS over a scale. A response of counts or of no and yes is not standardized: it has the
-    center 0 and the factor 1, and is 0, 1, 2, ...
+    themselves); a factor is 2^STANDARD_BITS over a scale. A response of the binomial family is 0 or 1, of the poisson family
+    0, 1, 2, ..; these are not standardized, and have the center 0 and the factor 1. Without `intercept` a row is (u_1, .., u_d).
     """
 
     columns: tuple[int, ...]
@@ -50,14 +80,26 @@ class Standard(Public, frozen=True, kw_only=True):
     factors: Row
     response_center: float
     response_factor: float
+    intercept: bool = True
+
+    @property
+    def width(self) -> int:
+        """Of a row."""
+        return len(self.columns) + self.intercept
 
 
-class Histograms(Public, frozen=True, kw_only=True):
+class Rows(Public, frozen=True, kw_only=True, tag_field="kind", tag="rows"):
+    """How many rows there are, where that is private and not stated."""
+
+
+class Histograms(Public, frozen=True, kw_only=True, tag_field="kind", tag="histograms"):
     """How many rows lie where: the first look, before anything is known of scales.
 
-    For each number among the columns (and the response of the gaussian family, last) `edges`, in the units of its line, part the
-    line into len(edges) + 1 bins. Of a dummy that stands alone its ones are counted, of a category the rows of each of its columns,
-    of a response of no and yes its yes. The answer has the bins of each in the order of `columns`, the response last.
+    For each number among `columns`, and for the response unless it is one of no and yes, `edges`, in the units of its line, part
+    the line into len(edges) + 1 bins; an edge belongs to the bin above it. Of a dummy that stands alone its ones are counted, of a
+    category the rows of each of its columns; their edges are empty. Of a response of no and yes, whatever the family, its yes are
+    counted. Another response without edges is not looked at. The answer has the bins of each in the order of `columns`, the
+    response last.
     """
 
     columns: tuple[int, ...]
@@ -66,11 +108,11 @@ class Histograms(Public, frozen=True, kw_only=True):
     family: FamilyName
 
 
-class Gram(Public, frozen=True, kw_only=True):
-    """The sum of zz' over rows, upper triangle: z = matrix' (1, u), times the root of the family's weight at `center`, if given.
+class Gram(Public, frozen=True, kw_only=True, tag_field="kind", tag="gram"):
+    """The sum of zz' over rows: z = matrix' (1, u), times the root of the family's weight at `center`, if given.
 
     A row whose z is longer than `radius` is shortened to it. With `response_top` the vector is (z, response_scale * response) where
-    the response is clipped at +-`response_top` and shortened by the factor of its z.
+    the response is clipped at +-`response_top` and shortened by the factor of its z. A center is in the coordinates of (1, u).
     """
 
     family: FamilyName
@@ -82,21 +124,31 @@ class Gram(Public, frozen=True, kw_only=True):
     response_scale: float = 0.0
 
 
-class Gradient(Public, frozen=True, kw_only=True):
-    """The sum of g = z (response - mean at `center`) over rows, each shortened to `radius`; with `sandwich` that of gg' too."""
+class Gradient(Public, frozen=True, kw_only=True, tag_field="kind", tag="gradient"):
+    """The sum of g = z (response - mean at `center`) over rows, z = matrix' (1, u), each g shortened to `radius`."""
 
     family: FamilyName
     standard: Standard
     matrix: tuple[Row, ...]
     center: Row
     radius: float
-    sandwich: bool = False
 
 
-class Norms(Public, frozen=True, kw_only=True):
+class Sandwich(Public, frozen=True, kw_only=True, tag_field="kind", tag="sandwich"):
+    """The sum of gg' over rows, each g as in `Gradient`."""
+
+    family: FamilyName
+    standard: Standard
+    matrix: tuple[Row, ...]
+    center: Row
+    radius: float
+
+
+class Norms(Public, frozen=True, kw_only=True, tag_field="kind", tag="norms"):
     """How many rows have a gradient of which length: bins from each edge to the next, the last without an end, in two halves.
 
-    Halves are those of no and yes, or of residuals below and above zero.
+    What is shorter than the first edge counts in the first bin. The first half are rows with the answer no, or with a residual of
+    zero or below, the second the others; the answer has a line for each half.
     """
 
     family: FamilyName
@@ -107,10 +159,54 @@ class Norms(Public, frozen=True, kw_only=True):
     halves: Literal["response", "residual"] = "residual"
 
 
-Query = Histograms | Gram | Gradient | Norms
+Query = Rows | Histograms | Gram | Gradient | Sandwich | Norms
+Ask = tuple[tuple[Query, float], ...]
+"""What is answered in one pass over the rows: queries, each with the mu that its noise is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """Public. The noisy answer to a query, in natural units: counts, a vector, or a whole symmetric matrix.
+
+    `deviation` is that of the noise on each number; of a matrix E that on its diagonal, and 1/sqrt(2) of it beside, so that a'Ea
+    has this deviation for every a of length 1. `query` is the one that was answered: whoever computes on takes its numbers, as
+    another machine's own might differ in their last digits.
+    """
+
+    query: Query
+    sums: Floats
+    deviation: float
+
+
+Answer = tuple[Noisy, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundsPlan:
+    """Public. All that a path of rounds knows before it asks: the price as one `mu`, and about how many `rows` there are.
+
+    `columns` are the model's, the intercept among them if it has one. `level` is that of the intervals and `considered` the number
+    of columns that the model was chosen from, if it was; no query depends on either.
+    """
+
+    study: Study
+    columns: tuple[int, ...]
+    family: FamilyName
+    rows: float
+    mu: float
+    level: float = 0.95
+    considered: int | None = None
 
 
 def rows_of(matrix: ArrayLike, bits: int = MATRIX_BITS) -> tuple[Row, ...]:
-    """A matrix as a query holds it: on the grid, row by row."""
-    table: Sequence[Sequence[float]] = on_grid(matrix, bits).tolist()
+    """A matrix as a query holds it: on the grid, row by row, its entries cut where their sum might leave what is exact."""
+    entries = on_grid(matrix, bits)
+    limit = np.floor(MAX_COLUMN_SUM / max(len(entries), 1))
+    table: Sequence[Sequence[float]] = np.clip(entries, -limit, limit).tolist()
     return tuple(map(tuple, table))
+
+
+def center_of(coefficients: ArrayLike) -> Row:
+    """Coefficients as a query holds them."""
+    column = np.reshape(np.asarray(coefficients, dtype=np.float64), (-1, 1))
+    return tuple(row[0] for row in rows_of(column, CENTER_BITS))

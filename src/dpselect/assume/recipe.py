@@ -213,7 +213,7 @@ def _penalties(recipe: Recipe, penalty: Penalty | None) -> tuple[float, ...]:
 
 def _held(study: Study, choice: Choice, models: Candidates, rows: int | None, epsilon: float) -> VoteRule:
     """How the votes are held: by the public rule."""
-    about = study.rows or rows
+    about = study.expected_rows or rows
     if about is None:
         raise StudyError(
             "Votes need to know about how many rows there are, and here that number is private: state rows in the study, such "
@@ -260,7 +260,7 @@ def visible_share(recipe: Recipe, width: float) -> float | None:
     Source: ours; measured for votes at 1,000 to 30,000 rows, where the chance was near .8, between .63 and .97 by the table
     (tests/assume/models/test_visible.py).
     """
-    rows = recipe.rows if recipe.study.rows is None else recipe.study.rows
+    rows = recipe.rows if recipe.study.expected_rows is None else recipe.study.expected_rows
     if rows is None:
         return None
     return RULES[recipe.method].visible(recipe, rows, width)

@@ -15,11 +15,12 @@ from dpselect.assume.budget import Neighbors, check_neighbors
 from dpselect.assume.formula import formula_parts
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.source_form import SourceForm, form_from_dict
-from dpselect.assume.study_file import format_tables, parse_tables, read_tables, write_whole
+from dpselect.assume.study_file import format_tables, located, parse_tables, read_text, write_whole
 from dpselect.assume.terms import INTERCEPT, Column, Term, check_width, design_columns, normal_terms
 from dpselect.assume.variables import (
     Binary,
     Categorical,
+    Count,
     Number,
     Numeric,
     Variable,
@@ -51,6 +52,11 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     is public and either not counted (a long file) or secret to the last digit (add-remove-one); a wrong number costs
     accuracy, never privacy.
 
+    Of a survey, `weights` is the column of its weights, `weight_limit` a public number near the largest of them (larger ones are
+    moved to it) and `population` what they add up to, as the survey publishes it: a choice by votes then speaks of the population,
+    at no cost in privacy, and about population / weight_limit rows count in each dealing. `cluster` is the column of sampling
+    clusters, schools or households: their rows go to one block together. It is no unit of privacy; `person` is.
+
     Example: `Study(Numeric("price", 0, 1_000_000), [Numeric("size", 0, 3000), Categorical("county", ["Marin", "Napa"])])`.
     """
 
@@ -71,6 +77,17 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     ] = None
     person: Annotated[str | None, msgspec.Meta(description="The column that tells persons apart.")] = None
     max_rows_per_person: Annotated[int, msgspec.Meta(ge=1, le=MAX_ROWS_PER_PERSON)] | None = None
+    cluster: Annotated[
+        str | None, msgspec.Meta(description="The column of clusters whose rows are sampled together.")
+    ] = None
+    weights: Annotated[str | None, msgspec.Meta(description="The column of survey weights.")] = None
+    weight_limit: Annotated[
+        float | None,
+        msgspec.Meta(description="A public number near the largest weight; larger weights are moved to it."),
+    ] = None
+    population: Annotated[
+        float | None, msgspec.Meta(description="What the weights of all rows add up to, as the survey publishes it.")
+    ] = None
     source: Annotated[
         SourceForm | None, msgspec.Meta(description="How the file of the rows is written, which no row may decide.")
     ] = None
@@ -83,12 +100,17 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
 
     def __post_init__(self) -> None:
         if not isinstance(self.response, Numeric | Binary):
-            raise StudyError("The response must be Numeric(name, lower, upper) or Binary(name, [no, yes]).")
+            raise StudyError(
+                "The response must be Numeric(name, lower, upper), Binary(name, [no, yes]) or Count(name)."
+            )
         force_setattr(self, "predictors", tuple(self.predictors))
         if not all(isinstance(variable, Numeric | Binary | Categorical) for variable in self.predictors):
             raise StudyError(
                 "Each predictor must be Numeric(name, lower, upper), Categorical(name, levels) or Binary(name, [no, yes])."
             )
+        for variable in self.predictors:
+            if isinstance(variable, Count):
+                raise StudyError(f"{variable.name!r} is a Count, which only a response can be: state it as Numeric.")
         names = [self.response.name, *(variable.name for variable in self.predictors)]
         for name, times in Counter(names).items():
             if times > 1:
@@ -102,6 +124,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         self._check_radius()
         force_setattr(self, "terms", normal_terms(self.terms, self.predictors))
         self._check_person(names)
+        self._check_sample(names)
         _check_whole("rows", self.rows, MAX_ROWS)
         if not isinstance(self.source, SourceForm | None):
             raise StudyError("source must be SourceForm(...): how the file of the rows is written.")
@@ -138,6 +161,41 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         if self.person in names:
             raise StudyError(f"The column of persons {self.person!r} cannot also be the response or a predictor.")
         _check_whole("max_rows_per_person", self.max_rows_per_person, MAX_ROWS_PER_PERSON)
+
+    def _check_sample(self, names: list[str]) -> None:
+        used = {*names, self.person, self.cluster}
+        if self.weights is None:
+            if self.weight_limit is not None or self.population is not None:
+                raise StudyError(
+                    "weight_limit and population need weights: name the column of weights, or leave them out."
+                )
+        elif self.weight_limit is None or self.population is None:
+            raise StudyError(
+                "weights need weight_limit, a number near the largest weight, and population, the number that the weights add up "
+                "to: state both, from the survey's documentation and not from the rows."
+            )
+        else:
+            check_name(self.weights)
+            if self.weights in used:
+                raise StudyError(f"The column of weights {self.weights!r} can be nothing else: name another, or none.")
+            limit, whole = as_number(self.weight_limit, "weight_limit"), as_number(self.population, "population")
+            if not 0 < limit <= whole:
+                raise StudyError(
+                    f"weight_limit is {limit:g} and population {whole:g}; the limit must be above 0, and the population no smaller."
+                )
+            force_setattr(self, "weight_limit", limit)
+            force_setattr(self, "population", whole)
+        if self.cluster is None:
+            return
+        check_name(self.cluster)
+        if self.cluster in names:
+            raise StudyError(f"The column of clusters {self.cluster!r} cannot also be the response or a predictor.")
+        if self.neighbors == "replace-one" and self.cluster != self.person:
+            # Replaced, a row may come back in another cluster and change two blocks of a dealing (`lemmas.sampling.sampled_range`).
+            raise StudyError(
+                "cluster needs neighbors = 'add-remove-one' (and rows, about how many there are, unless weights are stated): a row "
+                "that is replaced could come back in another cluster; or name the same column as person."
+            )
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
@@ -180,7 +238,12 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file. Example: `Study.read("study.toml")`."""
-        return cls._of_tables(read_tables(path))
+        text = read_text(path)
+        tables = parse_tables(text, f"The study file {str(path)!r}")
+        try:
+            return cls._of_tables(tables)
+        except StudyError as problem:
+            raise located(problem, tables, text, os.fspath(path)) from None
 
     @classmethod
     def _of_tables(cls, tables: dict[str, Any]) -> Self:
@@ -222,7 +285,11 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         )
 
     def require_bounds(self, what: str) -> None:
-        """Refuse what needs every limit, and for persons how many rows of each count, naming all that is missing."""
+        """Refuse what needs every limit, for persons how many rows of each count, and rows that all count alike."""
+        if self.is_sample:
+            raise StudyError(
+                f"{what} cannot use weights or clusters: leave them out, or choose by votes, which speak of the population."
+            )
         if self.unbounded:
             names = ", ".join(map(repr, self.unbounded))
             raise StudyError(
@@ -237,6 +304,19 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     def public_rows(self, count: int) -> int | None:
         """The number of rows where it may appear in a public formula: with replace-one neighbours have the same."""
         return count if self.neighbors == "replace-one" else None
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether weights or clusters are stated, so that rows do not all count alike and by themselves."""
+        return self.weights is not None or self.cluster not in (None, self.person)
+
+    @property
+    def expected_rows(self) -> int | None:
+        """About how many rows count in a dealing, by what is stated: `rows`, or with weights the population over the limit."""
+        if self.weights is None:
+            return self.rows
+        assert self.population is not None and self.weight_limit is not None
+        return max(min(round(self.population / self.weight_limit), MAX_ROWS), 1)
 
     @property
     def rows_per_person(self) -> int:

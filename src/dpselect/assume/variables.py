@@ -25,6 +25,8 @@ MAX_QUOTED_LENGTH = 120
 """Characters of a value that a message quotes, at most."""
 GRID = 2**20
 """A number scaled to [-1, 1] becomes a whole number of steps of 1/GRID, so that sums of products are exact everywhere."""
+MAX_COUNT = 2**20
+"""A count that is larger counts as this; on the grid of 2^21 steps counts up to here are told apart."""
 _TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that turn the direction of a line, by which a name could pass for another."""
 
@@ -122,7 +124,7 @@ class Numeric(Described, frozen=True, kw_only=False, tag="number"):
     def _check_limits(self, lower: float, upper: float) -> None:
         if not lower < upper:
             raise StudyError(
-                f"The bounds of {self.name!r} are {lower:g} to {upper:g}; the lower must be below the upper."
+                f"The range of {self.name!r} runs from {lower:g} to {upper:g}. Put the smaller number first."
             )
         if not (math.isfinite(self.middle) and 1e-150 < self.half_width < 1e150):
             raise StudyError(
@@ -165,6 +167,23 @@ class Numeric(Described, frozen=True, kw_only=False, tag="number"):
     def scale(self) -> float:
         """Grid steps in one unit: a cell v becomes floor((v - middle) * scale + 0.5)."""
         return GRID / self.half_width
+
+
+class Count(Numeric, frozen=True, kw_only=False, tag="count"):
+    """A response of whole numbers from 0 on: visits, accidents, days away. Its coefficients are rate ratios.
+
+    Example: `Count("visits")`, or `Count("visits", upper=50)`, where more than 50 count as 50.
+    """
+
+    def __post_init__(self) -> None:
+        if self.upper is not None and self.lower is None:
+            force_setattr(self, "lower", 0.0)
+        Numeric.__post_init__(self)
+        if self.lower is not None and (self.lower != 0 or self.bounds[1] % 1 or self.bounds[1] > MAX_COUNT):
+            raise StudyError(
+                f"The limits of the count {self.name!r} are {self.lower:g} to {self.upper:g}; they must be 0 and a whole number of "
+                f"at most {MAX_COUNT:,}."
+            )
 
 
 CategoryList = Annotated[
@@ -231,8 +250,8 @@ class Categorical(Described, frozen=True, kw_only=False, tag="category"):
         return tuple(category for category in self.categories if category != self.reference)
 
 
-Number = Numeric | Binary
-"""What is one column of numbers."""
+Number = Numeric | Binary | Count
+"""What is one column of numbers; a count can be a response alone."""
 
 Variable = Numeric | Binary | Categorical
 
@@ -290,7 +309,7 @@ def _check_text(what: str, text: object) -> None:
         raise StudyError(f"{what} must be one line of at most {MAX_WORDS_LENGTH} letters; make it shorter.")
 
 
-_KINDS: dict[str, type[Variable]] = {"number": Numeric, "binary": Binary, "category": Categorical}
+_KINDS: dict[str, type[Variable]] = {"number": Numeric, "count": Count, "binary": Binary, "category": Categorical}
 
 
 def variable_from_dict(values: Any) -> Variable:
@@ -307,7 +326,7 @@ def variable_from_dict(values: Any) -> Variable:
     limits, categories = {"lower", "upper"} & set(stated), {"categories", "reference", "category_labels"} & set(stated)
     if limits and categories:
         raise StudyError(f"{name!r} has both levels and bounds; give one or the other.")
-    if kind != "number" and "categories" not in stated:
+    if kind in ("binary", "category") and "categories" not in stated:
         raise StudyError(f"{name!r} needs levels, because its kind is {kind!r}.")
     if kind == "binary" and "reference" in stated:
         raise StudyError(f"{name!r} is binary and has no reference: its first level counts as 0.")

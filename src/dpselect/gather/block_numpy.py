@@ -42,11 +42,6 @@ _SHIFTS = np.ldexp(1.5, 32 * _UNITS + 52)
 """Added to a number and taken away again, they round it to a multiple of a bin's unit."""
 
 
-def count_numbers(width: int, cubes: int) -> int:
-    """Sums of a block: the upper triangle of (1, x, y), then so many numbers for the cubes of each of x and y."""
-    return width * (width + 1) // 2 + cubes * (width - 1)
-
-
 def sort_rows(ids: Places, blocks: int) -> tuple[Places, Places]:
     """Where each block starts, and the rows sorted by block."""
     starts = np.zeros(blocks + 1, dtype=np.uint32)

@@ -1,24 +1,33 @@
-"""Private. Exact sums of products and cubes by partition and block: all that the votes need."""
+"""Private. Exact sums of products and cubes by partition and block: all that the votes need.
+
+They are added up by compiled loops, or by their NumPy twin where there was no compiler: the same numbers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study import Intercept, Study
 from dpselect.errors import DataError
-from dpselect.gather import block_kernel
+from dpselect.gather import block_numpy
 from dpselect.gather.block_numpy import (
     BINNED_CUBES,
     LOWEST,
     SLICES,
     WHOLE_CUBES,
     Places,
-    count_numbers,
     merge_bins,
 )
+from dpselect.gather.grid import compiled_function
+
+_sort_rows = compiled_function("_blocks", "sort_rows")
+_take_rows = compiled_function("_blocks", "take_rows")
+_add_whole = compiled_function("_blocks", "add_whole")
+_add_binned = compiled_function("_blocks", "add_binned")
 
 BYTES_ON_THE_GRID = 8
 BYTES_IN_BINS = 8 * SLICES + 1
@@ -40,7 +49,7 @@ class WholeSums:
         self, partition: int, rows: NDArray[np.int32], order: Places, starts: Places, first: int, last: int
     ) -> None:
         """Add the rows of some blocks of a partition, sorted by block."""
-        block_kernel.add_whole(rows, order, starts, self.table[partition], first, last)
+        add_whole(rows, order, starts, self.table[partition], first, last)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -61,7 +70,7 @@ class BinnedSums:
     ) -> None:
         """Add the rows of some blocks of a partition, sorted by block."""
         tops, slices = self.tops[partition], self.slices[partition]
-        block_kernel.add_binned(rows, order, starts, tops, slices, first, last)
+        add_binned(rows, order, starts, tops, slices, first, last)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -130,3 +139,45 @@ def empty_sums(study: Study, blocks: int, partitions: int) -> BlockSums:
         sums = BinnedSums(np.full(shape, LOWEST, dtype=np.int8), slices)
     names = tuple(column.name for column in study.columns)
     return BlockSums(sums, 0, partitions, blocks, names, study.intercept, study.hash)
+
+
+def count_numbers(width: int, cubes: int) -> int:
+    """Sums of a block: the upper triangle of (1, x, y), then so many numbers for the cubes of each of x and y."""
+    return width * (width + 1) // 2 + cubes * (width - 1)
+
+
+def sort_rows(ids: Places, blocks: int) -> tuple[Places, Places]:
+    """Where each block starts, and the rows sorted by block."""
+    if _sort_rows is None:
+        return block_numpy.sort_rows(ids, blocks)
+    starts, order = np.empty(blocks + 1, dtype=np.uint32), np.empty(len(ids), dtype=np.uint32)
+    _sort_rows(ids, starts, order)
+    return starts, order
+
+
+def take_rows(work: NDArray[np.float64], lines: NDArray[np.int64], out: NDArray[Any]) -> None:
+    """Lines of a design, one a column, to rows."""
+    if _take_rows is None:
+        out[:] = work[lines].T
+    else:
+        _take_rows(work, lines, out)
+
+
+def add_whole(
+    rows: NDArray[np.int32], order: Places, starts: Places, table: NDArray[np.int64], first: int, last: int
+) -> None:
+    """See `block_numpy.add_whole`."""
+    (_add_whole or block_numpy.add_whole)(rows, order, starts, table, first, last)
+
+
+def add_binned(
+    rows: NDArray[np.float64],
+    order: Places,
+    starts: Places,
+    tops: NDArray[np.int8],
+    slices: NDArray[np.float64],
+    first: int,
+    last: int,
+) -> None:
+    """See `block_numpy.add_binned`."""
+    (_add_binned or block_numpy.add_binned)(rows, order, starts, tops, slices, first, last)

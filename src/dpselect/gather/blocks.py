@@ -14,10 +14,18 @@ from numpy.typing import NDArray
 from dpselect.assume.edge_rule import EdgeRule, equal_blocks
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.gather.block_kernel import sort_rows, take_rows
 from dpselect.gather.block_numpy import SLICES, merge_bins
-from dpselect.gather.block_sums import BlockSums, WholeSums, empty_sums, is_on_grid, row_width, sums_bytes
-from dpselect.gather.dealing import Assigner, fresh_assigner
+from dpselect.gather.block_sums import (
+    BlockSums,
+    WholeSums,
+    empty_sums,
+    is_on_grid,
+    row_width,
+    sort_rows,
+    sums_bytes,
+    take_rows,
+)
+from dpselect.gather.dealing import NOWHERE, Assigner, fresh_assigner
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk
 from dpselect.gather.summary import MAX_PIECE_BYTES, Several, Summary, require_some
 
@@ -44,9 +52,14 @@ class BlockTable:
         return "BlockTable(values=<private>)"
 
     def add(self, rows: NDArray[np.generic], ids: NDArray[np.uint32]) -> None:
-        """Add rows (n, width - 1) to their blocks (partitions, n)."""
+        """Add rows (n, width - 1) to their blocks (partitions, n); those of the block `NOWHERE` to none."""
         for partition, own in enumerate(ids):
-            starts, order = sort_rows(own, self.sums.blocks)
+            part = np.flatnonzero(own != NOWHERE)
+            if len(part) == len(own):
+                starts, order = sort_rows(own, self.sums.blocks)
+            else:
+                starts, order = sort_rows(own[part], self.sums.blocks)
+                order = part[order].astype(np.uint32)
             waiting = list(range(len(self._ranges)))
             while waiting:
                 # The first range that nobody writes to; if there is none, the first.
@@ -64,8 +77,9 @@ class BlockTable:
 class BlockSummary(Summary[BlockSums]):
     """Private. Adds rows to the sums of their blocks.
 
-    Each row goes to a block by a chance of its own in every partition, drawn afresh for every gathering, or all rows of a person
-    do together; blocks are equal where `equal_rows`, the number of rows, is public and stated; `assigner` is for tests. A row
+    Each row goes to a block by a chance of its own in every partition, drawn afresh for every gathering, or all rows of a person or
+    a cluster do together, and weights decide how often a row does at all; blocks are equal where `equal_rows`, the number of rows,
+    is public and stated; `assigner` is for tests. A row
     with a missing cell counts in no block, unless it is refused or the middle of stated bounds is put there (`missing`); a number
     without bounds counts up to 1e75.
     """
@@ -87,7 +101,7 @@ class BlockSummary(Summary[BlockSums]):
         self._width = row_width(study) - 1
         """Of (1, x, y) without the one, which is every row's own."""
         self._stated, self._equal_rows = assigner, equal_rows
-        self._assigner = assigner or fresh_assigner(blocks, partitions, study.person, equal_rows)
+        self._assigner = assigner or fresh_assigner(study, blocks, partitions, equal_rows)
         self._table: BlockTable | None = None
         self._buffer = buffer_bytes
         self._rows: NDArray[np.generic] | None = None
@@ -208,7 +222,8 @@ def edge_families(study: Study, rule: EdgeRule, rows: int | None) -> Several[Blo
 
     The families deal by themselves, each into blocks of its own size: equal ones where rows are public and nobody's go together.
     """
-    equal = rows is not None and study.neighbors == "replace-one" and study.person is None and equal_blocks(rule, rows)
+    alone = study.person is None and not study.is_sample
+    equal = rows is not None and study.neighbors == "replace-one" and alone and equal_blocks(rule, rows)
     buffer = BUFFER_BYTES // len(rule.blocks)
     return Several(
         BlockSummary(study, blocks, rule.partitions, equal_rows=rows if equal else None, buffer_bytes=buffer)

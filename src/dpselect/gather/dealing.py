@@ -5,6 +5,9 @@ person, and that it is forgotten afterwards: then the law of the votes depends o
 safe as a shuffled one. It need not be uniform to the last digit: a block's chance is off by at most 2^-32, which only makes
 blocks of slightly different size.
 
+Survey weights thin the rows: in each partition a row takes part by a coin of its own (`Thinned`), and all rows of a cluster go
+together as those of a person do (`assume.lemmas.sampling`).
+
 Where the number of rows is public, blocks may be equal: labels in a random order, the i-th for the row that arrives i-th. In blocks
 of a few rows that makes the votes a tenth clearer.
 
@@ -22,9 +25,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.lemmas.sampling import SHARE_BITS
+from dpselect.assume.study import Missing, Study
+from dpselect.errors import DataError
 from dpselect.gather.grid import Cells
 
 Blocks = NDArray[np.uint32]
+
+NOWHERE = 2**32 - 1
+"""The block of a row that takes no part in a partition; there are never as many blocks."""
 
 WORD_BYTES = 4
 """Bytes of chance for each row and partition."""
@@ -111,7 +120,7 @@ def _fresh_key() -> bytes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PersonAssigner:
-    """Private. All rows of a person together: by BLAKE2b of the person, under a key that is drawn once a release.
+    """Private. All rows of a person, or of a cluster, together: by BLAKE2b of its name, under a key that is drawn once a release.
 
     The key goes to whoever adds up rows, so that a person's rows meet in one block from every batch, thread and worker. To
     anybody without the key the blocks are as good as drawn: BLAKE2b with a key is a pseudorandom function (RFC 7693).
@@ -158,8 +167,63 @@ def spread(words: NDArray[np.uint32], blocks: int) -> Blocks:
     return scaled
 
 
-def fresh_assigner(blocks: int, partitions: int, person: str | None, equal_rows: int | None = None) -> Assigner:
+@dataclass(frozen=True, slots=True, repr=False)
+class Thinned:
+    """Private. Blocks as another draws them, of the rows that take part: in each partition by a coin of the row's own.
+
+    A row with the weight w takes part with the chance min(w/limit, 1), so that in each partition a population's rows are met as if
+    they had been sampled alike.
+    """
+
+    dealt: Assigner
+    weights: str
+    limit: float
+    missing: Missing
+
+    def __repr__(self) -> str:
+        return "Thinned(<private>)"
+
+    def draw(self, cells: Cells, rows: int) -> Blocks:
+        """The blocks (partitions, rows) of a batch, `NOWHERE` where a row takes no part."""
+        blocks = self.dealt.draw(cells, rows)
+        shares = weight_shares(cells[self.weights], self.limit, self.missing, self.weights)
+        coins = np.frombuffer(os.urandom(WORD_BYTES * blocks.size), dtype=np.uint32).reshape(blocks.shape)
+        return thinned(blocks, shares, coins)
+
+
+def thinned(blocks: Blocks, shares: NDArray[np.uint64], coins: NDArray[np.uint32]) -> Blocks:
+    """The blocks, `NOWHERE` where a row's coin is not below its share of 2^32."""
+    return np.where(coins < shares, blocks, np.uint32(NOWHERE))
+
+
+def weight_shares(weights: NDArray[np.float64], limit: float, missing: Missing, name: str) -> NDArray[np.uint64]:
+    """Each row's share min(w/limit, 1) as a whole number of 2^-32, by its own weight and one double operation after the other.
+
+    A weight of zero is a share of zero. One that is missing, negative or infinite is refused where missing cells are, naming the
+    column alone; else its row takes no part.
+    """
+    with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
+        usable = (weights >= 0) & np.isfinite(weights)
+        if missing == "error" and not usable.all():
+            raise DataError(
+                f"The column of weights {name!r} has cells that are missing, negative or infinite: clean them, or set missing to "
+                "'midpoint' or 'zero-row', by which such rows count for nothing."
+            )
+        shares = np.floor(np.minimum(np.where(usable, weights, 0.0) / limit, 1.0) * 2.0**SHARE_BITS + 0.5)
+    return shares.astype(np.uint64)
+
+
+def fresh_assigner(study: Study, blocks: int, partitions: int, equal_rows: int | None = None) -> Assigner:
     """An assignment that nobody has used before; into equal blocks where `equal_rows`, the public number of rows, is given."""
-    if person is not None:
-        return PersonAssigner(blocks, partitions, person)
-    return RowAssigner(blocks, partitions) if equal_rows is None else EqualAssigner(blocks, partitions, equal_rows)
+    together = study.cluster or study.person
+    dealt: Assigner
+    if together is not None:
+        dealt = PersonAssigner(blocks, partitions, together)
+    elif equal_rows is not None:
+        dealt = EqualAssigner(blocks, partitions, equal_rows)
+    else:
+        dealt = RowAssigner(blocks, partitions)
+    if study.weights is None:
+        return dealt
+    assert study.weight_limit is not None
+    return Thinned(dealt, study.weights, study.weight_limit, study.missing)

@@ -44,7 +44,7 @@ put_rows = compiled_function("_grid", "put_rows")
 Floats = NDArray[np.float64]
 Cells = Mapping[str, NDArray[Any]]
 """Private. One array a variable: doubles, not finite where a cell is missing; or the places of a category's levels, -1 where
-it is missing or no stated level; and the persons, where the study names them."""
+it is missing or no stated level; and persons, clusters and weights, where the study names them."""
 
 MAX_CHUNK_ROWS = 8192
 """Rows that are put on the grid at a time: 2^13 products of up to 2^40 stay within 2^53, so BLAS is exact in any order."""
@@ -52,8 +52,13 @@ MAX_CHUNK_ROWS = 8192
 
 def needed_names(study: Study) -> list[str]:
     """The columns to read, and no others."""
-    person = [] if study.person is None else [study.person]
-    return [*(variable.name for variable in study.predictors), study.response.name, *person]
+    return [*(variable.name for variable in study.predictors), study.response.name, *beside_names(study)]
+
+
+def beside_names(study: Study) -> list[str]:
+    """The columns that are no part of a model: persons, clusters and weights, where they are stated."""
+    beside = dict.fromkeys((study.person, study.cluster, study.weights))
+    return [name for name in beside if name is not None]
 
 
 class Design:

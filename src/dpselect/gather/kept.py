@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study import Study
-from dpselect.gather.grid import Cells, Chunk, Floats
+from dpselect.gather.grid import Cells, Chunk, Floats, beside_names
 from dpselect.gather.summary import Summary
 
 MAX_KEPT_BYTES = 2**29
 """Memory for rows that are kept; if there are more of them, none is."""
-PERSON_BYTES = 64
-"""Of the name of a row's person, about."""
+BESIDE_BYTES = 64
+"""Of the name of a row's person or cluster, about, and more than its weight has."""
 
 Value = TypeVar("Value")
 
@@ -24,8 +24,8 @@ Value = TypeVar("Value")
 class KeptRows(Summary["KeptRows"]):
     """Private. Keeps rows as grid integers, 4 bytes a cell; or as doubles, in a study in which a variable has no bounds.
 
-    `whole` says whether all of them are kept; `replay` then adds them to any summary that asks for lines and persons alone. They
-    are kept on the machine that reads them: from a cluster comes their number and no row.
+    `whole` says whether all of them are kept; `replay` then adds them to any summary that asks for lines alone, and for persons,
+    clusters and weights. They are kept on the machine that reads them: from a cluster of machines comes their number and no row.
     """
 
     def __init__(self, study: Study) -> None:
@@ -41,8 +41,8 @@ class KeptRows(Summary["KeptRows"]):
     def fit(study: Study, rows: int) -> bool:
         """Whether so many rows may be kept."""
         cell = 8 if study.unbounded else 4
-        person = 0 if study.person is None else PERSON_BYTES
-        return rows * (cell * (len(study.columns) + 1) + person) <= MAX_KEPT_BYTES
+        beside = BESIDE_BYTES * len(beside_names(study))
+        return rows * (cell * (len(study.columns) + 1) + beside) <= MAX_KEPT_BYTES
 
     @property
     def whole(self) -> bool:
@@ -52,10 +52,9 @@ class KeptRows(Summary["KeptRows"]):
     def replay(self, summary: Summary[Value]) -> Value:
         """What a summary comes to, of all rows; whatever it draws by chance is drawn anew."""
         assert self.whole
-        whole, person = summary.fresh(), self._study.person
+        whole = summary.fresh()
         for some in [] if self._store is None else self._store.rows:
-            cells = {} if person is None or some.persons is None else {person: some.persons}
-            whole.add(Chunk(cells, some.lines.shape[1], _Replayed(some)))
+            whole.add(Chunk(some.beside, some.lines.shape[1], _Replayed(some)))
         return whole.result()
 
     def empty(self) -> KeptRows:
@@ -76,8 +75,8 @@ class KeptRows(Summary["KeptRows"]):
         lines = chunk.lines  # also where there is no room: a missing cell is refused all the same
         if self.whole:
             kind = np.float64 if self._study.unbounded else np.int32
-            persons = None if self._study.person is None else np.array(chunk.cells[self._study.person])
-            self._store.put([_Some(lines.astype(kind), chunk.order, chunk.left_out, persons)])
+            beside = {name: np.array(chunk.cells[name]) for name in beside_names(self._study)}
+            self._store.put([_Some(lines.astype(kind), chunk.order, chunk.left_out, beside)])
 
     def merge(self, other: KeptRows) -> KeptRows:
         """The rows of both."""
@@ -115,12 +114,11 @@ class _Some(NamedTuple):
     lines: NDArray[Any]
     order: NDArray[np.int64]
     left_out: NDArray[np.bool_] | None
-    persons: NDArray[Any] | None
+    beside: Cells
 
     @property
     def bytes(self) -> int:
-        person = 0 if self.persons is None else PERSON_BYTES
-        return int(self.lines.nbytes + self.lines.shape[1] * person)
+        return int(self.lines.nbytes + self.lines.shape[1] * BESIDE_BYTES * len(self.beside))
 
 
 class _Store:

@@ -41,7 +41,9 @@ class PersonRows:
         self._person, self._most, self._width = study.person, study.rows_per_person, len(study.columns) + 1
         self._codes: dict[str, int] = {}
         self._persons: list[NDArray[np.int64]] = []
-        self._values: list[NDArray[np.int32]] = []
+        self._values: list[NDArray[Any]] = []
+        # Without limits a row is its doubles, which are told apart by their bits.
+        self._kind: type[np.float64 | np.int32] = np.float64 if study.unbounded else np.int32
         self._waiting = 0
 
     def __repr__(self) -> str:
@@ -49,9 +51,13 @@ class PersonRows:
 
     def add(self, chunk: Chunk) -> None:
         """Add some rows, which are on the grid."""
-        self._values.append(chunk.lines[chunk.order].T.astype(np.int32))
-        self._persons.append(self._coded(chunk.cells[self._person]))
-        self._waiting += chunk.count
+        self.add_rows(chunk.lines[chunk.order], chunk.cells[self._person])
+
+    def add_rows(self, lines: NDArray[np.float64], persons: NDArray[Any]) -> None:
+        """Add some rows, a line for each column of the design and the response last, and whose they are."""
+        self._values.append(lines.T.astype(self._kind))
+        self._persons.append(self._coded(persons))
+        self._waiting += len(persons)
         if self._waiting > MAX_WAITING_ROWS:
             self._drop()
             self._waiting = 0
@@ -79,17 +85,18 @@ class PersonRows:
         """How many persons there are."""
         return len(self._codes)
 
-    def rows(self) -> NDArray[np.int32]:
-        """The rows added so far that count, on the grid: one row of columns and response each, and none that fills up."""
+    def rows(self) -> NDArray[Any]:
+        """The rows added so far that count: one row of columns and response each, and none that fills up."""
         if not self._persons:
-            return np.zeros((0, self._width), dtype=np.int32)
+            return np.zeros((0, self._width), dtype=self._kind)
         self._drop()
         return self._values[0]
 
 
-def mixed(values: NDArray[np.int32]) -> NDArray[np.int64]:
-    """A number below PRIME from all values of a row; the same in SQL."""
+def mixed(values: NDArray[Any]) -> NDArray[np.int64]:
+    """A number below PRIME from all values of a row, whole numbers or doubles; of whole numbers the same in SQL."""
     number = np.zeros(len(values), dtype=np.int64)
     for column in values.T:
-        number = (number + column + GRID) % PRIME * MULTIPLIER % PRIME
+        whole = column if column.dtype == np.int32 else np.ascontiguousarray(column).view(np.int64) % PRIME
+        number = (number + whole + GRID) % PRIME * MULTIPLIER % PRIME
     return number

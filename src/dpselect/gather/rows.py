@@ -15,9 +15,8 @@ from dpselect.gather.moments import Moments, MomentSummary, require_sound
 from dpselect.gather.saved import moments_files, pool_files
 from dpselect.gather.sources.arrays import array_cells, pieces
 from dpselect.gather.sources.arrow import check_schema, checked_cells, kinds_of
-from dpselect.gather.sources.excel import is_workbook, tells_its_rows
 from dpselect.gather.sources.open import is_read_once, open_stream
-from dpselect.gather.sources.source import Database, parse_address
+from dpselect.gather.sources.source import Database, is_workbook, parse_address, tells_its_rows
 from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.spark import add_in_spark
 from dpselect.gather.summary import Count, Summary
@@ -37,10 +36,11 @@ def gather(source: Any, study: Study, summary: Any = None, progress: Telling | N
     Parameters
     ----------
     source : table, path or address
-        A pair of arrays (predictors in the order stated, response); a pandas, polars, Dask or Spark data frame; an Arrow table,
-        stream or dataset; a path ("table.parquet", "folder/", "part-*.csv.gz", "file.duckdb?table=t") or a list of paths; a
-        database's address with a table ("postgresql://host/base?table=t", "spark:?table=t"); `Csv` or `Database`. Where moments
-        are asked for, moments that were gathered before under the same study serve too, saved or not.
+        A pair of arrays (predictors in the order stated, response; weights third, where the study states them); a pandas, polars,
+        Dask or Spark data frame; an Arrow table, stream or dataset; a path ("table.parquet", "folder/", "part-*.csv.gz",
+        "file.duckdb?table=t") or a list of paths; a database's address with a table ("postgresql://host/base?table=t",
+        "spark:?table=t"); `Csv` or `Database`. Where moments are asked for, moments that were gathered before under the same study
+        serve too, saved or not.
     study : Study
         What is stated before the rows are read.
     summary : Summary, optional
@@ -88,7 +88,7 @@ def engine_of(source: Any) -> tuple[Literal["here", "spark", "dask"], Any]:
 def table_parts(source: Any, study: Study, names: Sequence[str]) -> Generator[Iterable[Cells]]:
     """The table in pieces, each of batches of cells, which several threads may go through at the same time."""
     if isinstance(source, tuple):
-        yield from ([piece] for piece in pieces(array_cells(*_pair(source), study)))
+        yield from ([piece] for piece in pieces(array_cells(*_arrays(source, study))))
         return
     with open_stream(source, kinds_of(study), study.source) as stream:
         check_schema(stream.schema, study)
@@ -96,13 +96,14 @@ def table_parts(source: Any, study: Study, names: Sequence[str]) -> Generator[It
             yield checked_cells(part, study, names)
 
 
-def _pair(source: tuple[Any, ...]) -> tuple[Any, Any]:
-    if len(source) != 2:
+def _arrays(source: tuple[Any, ...], study: Study) -> tuple[Any, ...]:
+    wanted = ["X", "y"] if study.weights is None else ["X", "y", "weights"]
+    if len(source) != len(wanted):
         raise DataError(
-            "A tuple that is not a pair is not a table: give (X, y); weights are not taken, for a row that counts twice would "
-            "need twice the noise."
+            f"A tuple of another length is not a table of this study: give ({', '.join(wanted)}). Weights are stated in the study: "
+            "weights, weight_limit and population."
         )
-    return source[0], source[1]
+    return source[0], source[1], study, *source[2:]
 
 
 def of_these(moments: Moments, study: Study) -> Moments:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.gather.dealing import Assigner, fresh_assigner
+from dpselect.gather.dealing import Assigner, RowAssigner
 from dpselect.minimize.votes import Votes
 
 FitBlock = Callable[[NDArray[np.float64], NDArray[Any]], Any]
@@ -67,7 +67,7 @@ def estimator_votes(
     width, X = X.shape[1], X + 0.0
     y = y + 0.0 if y.dtype.kind == "f" else y
     leads = np.zeros(width, np.int64)
-    dealt = (assigner or fresh_assigner(blocks, partitions, None)).draw({}, len(X))
+    dealt = (assigner or RowAssigner(blocks, partitions)).draw({}, len(X))
     codes = np.unique(y, return_inverse=True)[1]
     for places in dealt:
         order = np.lexsort((codes, *X.T[::-1], places))

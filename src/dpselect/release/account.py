@@ -15,9 +15,11 @@ from msgspec import structs
 
 from dpselect.assume.budget import Budget, Guarantee
 from dpselect.assume.study import Study
-from dpselect.errors import NoLedgerWarning, NoLedgerYet
+from dpselect.errors import NoLedgerWarning, NoLedgerYet, TwoLedgersWarning
+from dpselect.gather.sources.source import DataPlace
 from dpselect.release.ledger.entries import PERSON, ROW, Charge, Receipt
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.registry import others_of, register
 from dpselect.release.ledger.store import Announce
 
 
@@ -82,11 +84,13 @@ class Account:
     ledger: Ledger | NewLedger | None = None
     data: str = ""
     analyst: str = ""
+    place: DataPlace | None = None
 
     def check(self, *charges: Charge) -> None:
         """Refuse now what the ledger would refuse later: all of the charges together must fit."""
         if self.ledger is not None:
             self.ledger.check(*(self._labelled(charge) for charge in charges))
+        self._look_at_registry()
 
     def commit(
         self, charges: Sequence[Charge], draw: Callable[[], Release], *, request: str = ""
@@ -104,7 +108,7 @@ class Account:
         try:
             drawn = draw()
         except Exception:
-            opened = self.ledger.open() if isinstance(self.ledger, NewLedger) else self.ledger
+            opened = self._opened(self.ledger)
             for charge in labelled:
                 opened.charge(charge)
             raise
@@ -114,10 +118,35 @@ class Account:
             sealed = drawn.with_receipts(receipts)
             return sealed.to_json()
 
-        ledger = self.ledger.open() if isinstance(self.ledger, NewLedger) else self.ledger
+        ledger = self._opened(self.ledger)
         commitment = ledger.commit(labelled, seal, request=request)
         assert sealed is not None
         return Committed(sealed, commitment.id, ledger)
+
+    def _opened(self, ledger: Ledger | NewLedger) -> Ledger:
+        """The ledger, known beside the data before anything is charged to it: no later run can take another by mistake."""
+        if isinstance(ledger, NewLedger):
+            ledger = ledger.open()
+        if self.place is not None and ledger.path is not None:
+            register(self.place, ledger.path, ledger.id)
+        return ledger
+
+    def _look_at_registry(self) -> None:
+        """Refuse a ledger that took the place of another, and tell of others that the same data is charged to."""
+        if self.place is None:
+            return
+        if isinstance(self.ledger, Ledger):
+            own, id = self.ledger.path, self.ledger.id
+        else:
+            own, id = None if self.ledger is None else self.ledger.place, None
+        for other in others_of(self.place, own, id):
+            if self.data and own and os.path.dirname(os.path.abspath(own)) == os.path.dirname(os.path.abspath(other)):
+                continue  # a ledger that knows the data by its label tells of those in its own folder itself
+            warnings.warn(
+                f"The data {self.place.name!r} is also charged to {other!r}: what is released adds up, and no ledger sees it all.",
+                TwoLedgersWarning,
+                stacklevel=4,
+            )
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -141,9 +170,14 @@ def charge_about(study: Study, guarantee: Guarantee) -> dict[str, Any]:
         "delta": guarantee.delta,
         "neighbors": guarantee.neighbors,
         "study": study.hash,
-        "unit": ROW if study.person is None else f"{PERSON}{study.person}",
+        "unit": ROW if study.person is None else f"{PERSON}{study.person}{_within(study)}",
         "rows_per_person": study.rows_per_person,
     }
+
+
+def _within(study: Study) -> str:
+    """With clusters the unit is a person within one: the same name in two of them is two units (`assume.lemmas.sampling`)."""
+    return "" if study.cluster in (None, study.person) else f" within {study.cluster}"
 
 
 LedgerPlace = Ledger | str | os.PathLike[str]

@@ -199,8 +199,9 @@ def check_moments(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
 
 def _same_rows(known: int | None, recipe: Recipe) -> bool:
     """One report, one table. But votes go by the rows that a study states, an estimate by those that there are."""
-    if recipe.votes is not None and recipe.study.rows is not None and known is not None:
-        return recipe.rows == recipe.study.rows
+    stated = recipe.study.expected_rows
+    if recipe.votes is not None and stated is not None and known is not None:
+        return recipe.rows == stated
     return known == recipe.rows
 
 

@@ -96,6 +96,7 @@ def analyze(
         stated,
         choice,
         Budget(epsilon, delta),
+        source=source,
         split=split,
         level=level,
         family=family,

@@ -160,7 +160,7 @@ class Held(NamedTuple):
 
 def hold(source: Any, study: Study, *, keep: bool, progress: Telling | None = None) -> Held:
     """Read the rows once. Private."""
-    if study.unbounded:
+    if study.unbounded or study.is_sample:
         return Held(None, gather(source, study, KeptRows(study), progress) if keep else None)
     if not keep:
         return Held(gather(source, study, progress=progress), None)

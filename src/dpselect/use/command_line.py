@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from dpselect.errors import Interrupted
+from dpselect.errors import DpselectWarning, Interrupted
 from dpselect.use.shell.failures import STOPPED, explain, ignore_signals, say_warning, stoppable
 from dpselect.use.shell.help import with_help
 from dpselect.use.shell.terminal import forgive_encodings, tell
@@ -136,6 +136,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         with stoppable(), warnings.catch_warnings():
             warnings.showwarning = say_warning
+            # Ours are for whoever runs the command, whatever PYTHONWARNINGS makes of those of libraries.
+            warnings.simplefilter("always", DpselectWarning)
             return _run(arguments)
     except KeyboardInterrupt as stop:  # in the last moment, after the command's own end
         return _failed(stop)

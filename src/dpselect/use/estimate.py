@@ -76,7 +76,9 @@ def estimate(
         columns=columns,
         selected=isinstance(selection, Selection),
     )
-    found = spend(order_estimate(stated, budget, asked), source, account_of(ledger, data, analyst)).coefficients
+    found = spend(
+        order_estimate(stated, budget, asked, source=source), source, account_of(ledger, data, analyst)
+    ).coefficients
     assert found is not None
     return found
 

@@ -100,6 +100,10 @@ missing = "error"          # or "midpoint" (the middle of the bounds), or "zero-
 # rows = 10000             # about how many rows there are, where that may be said: epsilon is then divided better
 # person = "id"            # a column that names persons, where one can have several rows: the promise is then for persons;
 # max_rows_per_person = 5  # and for coefficients, how many rows of each count at most
+# weights = "wt"           # of a survey: the column of weights, a number near the largest of them, and what they add up to, all
+# weight_limit = 100       # from its documentation: the selection then speaks of the population
+# population = 1000000
+# cluster = "psu"          # of a survey: the column of sampling clusters; needs neighbors = "add-remove-one"
 # radius = 0.0             # pcls and pcpl: bound on the sum of |coefficients|, variables scaled to [-1, 1];
 #                          # half the response's range unless stated
 """

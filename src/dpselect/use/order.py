@@ -14,6 +14,7 @@ from dpselect.assume.records import sha256_of
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
 from dpselect.gather.rows import count_rows
+from dpselect.gather.sources.open import with_form_of
 from dpselect.release.account import charge_about
 from dpselect.release.drawn import FamilyName, as_level
 from dpselect.release.families import Family, family_of
@@ -93,16 +94,17 @@ def public_count(study: Study, count: Callable[[], int]) -> int | None:
     """About how many rows, where that is public: stated, or counted. A person's rows are private, and so is their number."""
     if study.neighbors != "replace-one":
         return None
-    if study.rows is not None:
-        return study.rows
+    if study.expected_rows is not None:
+        return study.expected_rows
     return None if study.person is not None else max(count(), 1)
 
 
 def order_selection(
-    study: Study, choice: Choice, budget: Budget, *, title: str = "", method: Method | None = None
+    study: Study, choice: Choice, budget: Budget, *, source: Any = None, title: str = "", method: Method | None = None
 ) -> Order:
-    """A choice alone."""
+    """A choice alone. What `source` states of its own form becomes part of the study (`with_form_of`)."""
     require_study(study)
+    study = with_form_of(source, study)
     return Order(
         study=study,
         budget=budget,
@@ -119,6 +121,7 @@ def order_analysis(
     choice: Choice,
     budget: Budget,
     *,
+    source: Any = None,
     split: tuple[Price, Price] | None = None,
     level: float = 0.95,
     family: FamilyName = "gaussian",
@@ -128,6 +131,8 @@ def order_analysis(
 
     `split` are the shares of epsilon for the choice and for the estimate; without it public facts decide.
     """
+    require_study(study)
+    study = with_form_of(source, study)
     for_choice, for_estimate = divided(study, choice, budget, split)
     asked = Estimating(price=for_estimate, level=as_level(level), family=family_of(family))
     return Order(
@@ -142,8 +147,9 @@ def order_analysis(
     )
 
 
-def order_estimate(study: Study, budget: Budget, asked: Estimating) -> Order:
+def order_estimate(study: Study, budget: Budget, asked: Estimating, *, source: Any = None) -> Order:
     """An estimate of a model that is settled."""
+    study = with_form_of(source, study)
     return Order(study=study, budget=budget, charges=(_charge_for_estimate(study, asked),), estimating=asked)
 
 
@@ -154,7 +160,7 @@ def divided(
     require_study(study)
     rule = METHODS[choice.method].rule
     if split is None:
-        split = rule.split(study.rows, len(study.columns), budget.epsilon)
+        split = rule.split(study.expected_rows, len(study.columns), budget.epsilon)
     elif not (isinstance(split, tuple | list) and len(split) == 2):
         raise StudyError(f"split is {split!r}; it must be two shares of epsilon, such as (1, 1).")
     for_choice, for_estimate = budget.split(*split, delta=(1, 1) if rule.needs_delta else (0, 1))

@@ -16,7 +16,7 @@ from typing import Any
 
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary, Categorical, Category, Number, Numeric, Variable, shown
+from dpselect.assume.variables import Binary, Categorical, Category, Count, Number, Numeric, Variable, shown
 from dpselect.errors import LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType
 from dpselect.use.init import named_columns
@@ -53,21 +53,22 @@ def propose(
     categories: Mapping[str, Sequence[Category]] | None = None,
     form: SourceForm | None = None,
     where: str = "The table",
+    count: bool = False,
     **settings: Any,
 ) -> Proposal:
     """The study of a response and of some predictors, or of all usable columns.
 
     A column in `categories` is considered and has these. One that is named in `predictors` is a number unless the source itself
-    says something else. `settings` are further ones of `Study`.
+    says something else. `count` says that the response counts something. `settings` are further ones of `Study`.
     """
     by_look = not any(column.stated for column in columns)
     # Objects in a frame whose other columns have types are text unless categories are stated, whatever their cells look like.
     columns = [column if column.stated or by_look else replace(column, kind="text", stated=True) for column in columns]
     known = {column.name: column for column in columns}
     stated = dict(categories or {})
-    person = settings.get("person")
+    apart = [settings[role] for role in ("person", "cluster", "weights") if settings.get(role) is not None]
     named = None if predictors is None else [*predictors]
-    for name in (response, *(named or ()), *stated, *([] if person is None else [person])):
+    for name in (response, *(named or ()), *stated, *apart):
         require_column(name, known, where)
     if named is not None:
         named += [name for name in stated if name not in (*named, response)]
@@ -76,7 +77,7 @@ def propose(
             raise StudyError(f"{name!r} is the response and cannot be a predictor too. Take it out of the predictors.")
     considered: list[Variable] = []
     left_out = []
-    for name in named if named is not None else [name for name in known if name not in (response, person)]:
+    for name in named if named is not None else [name for name in known if name not in (response, *apart)]:
         column = known[name]
         why = None if name in stated else _why_not(column, named=named is not None)
         if why is not None and named is not None:
@@ -92,7 +93,8 @@ def propose(
     explained = known[response]
     if named is not None and by_look:
         explained = replace(explained, kind="number", stated=True)  # the person who named the predictors states it
-    study = Study(_response(explained, stated.get(response), where), tuple(considered), source=form, **settings)
+    outcome = Count(response) if count else _response(explained, stated.get(response), where)
+    study = Study(outcome, tuple(considered), source=form, **settings)
     return Proposal(study, tuple(left_out), by_look and named is None)
 
 

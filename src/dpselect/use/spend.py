@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from dpselect.assume.recipe import Recipe
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import Telling, gather
+from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, Committed
 from dpselect.release.analysis import today
 from dpselect.release.drawn import Drawn
@@ -44,6 +46,7 @@ def spend(
     `confirm` raises if nobody agrees, and `reading` tells how far the reading is. `request` tells this order from others; by
     default it is a hash of all that is asked for.
     """
+    account = dataclasses.replace(account, place=data_place(source))
     with account.session():
         account.check(*order.charges)
         rows = rows_beforehand(source, order) if look is None else look()

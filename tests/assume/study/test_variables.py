@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from dpselect.assume.variables import GRID, Binary, Categorical, Numeric, variable_from_dict
+from dpselect.assume.study import Study
+from dpselect.assume.variables import GRID, Binary, Categorical, Count, Numeric, variable_from_dict
 from dpselect.errors import StudyError
 
 
@@ -24,8 +25,8 @@ def test_the_reference_is_the_first_level_unless_named():
     [
         (lambda: Numeric("", 0, 1), "non-empty"),
         (lambda: Numeric(3, 0, 1), "non-empty"),
-        (lambda: Numeric("a", 1, 0), "below"),
-        (lambda: Numeric("a", 1, 1), "below"),
+        (lambda: Numeric("a", 1, 0), "smaller number first"),
+        (lambda: Numeric("a", 1, 1), "smaller number first"),
         (lambda: Numeric("a", math.nan, 1), "finite"),
         (lambda: Numeric("a", 0, math.inf), "finite"),
         (lambda: Numeric("a", "x", 1), "must be a number"),
@@ -76,3 +77,18 @@ def test_a_binary_variable_is_zero_and_one():
         Binary("died", ["no", "yes", "unknown"])
     with pytest.raises(StudyError, match="first level counts as 0"):
         variable_from_dict({"name": "died", "kind": "binary", "categories": [0, 1], "reference": 1})
+
+
+def test_a_count_is_a_whole_number_from_zero():
+    visits = Count("visits")
+    assert not visits.bounded and Study(visits, [Numeric("x", 0, 1)]).unbounded == ("visits",)
+    limited = Count("visits", upper=50)
+    assert limited.bounds == (0, 50) and limited == Count("visits", 0, 50)
+    study = Study(limited, [Numeric("x", 0, 1)])
+    assert Study.parse(study.text()) == study and isinstance(Study.parse(study.text()).response, Count)
+    assert variable_from_dict({"name": "visits", "kind": "count"}) == visits
+    for wrong in ({"lower": 1, "upper": 5}, {"upper": 2.5}, {"upper": 2**20 + 1}):
+        with pytest.raises(StudyError, match="must be 0 and a whole number"):
+            Count("visits", **wrong)
+    with pytest.raises(StudyError, match="only a response can be"):
+        Study(Numeric("y"), [visits])

@@ -76,6 +76,6 @@ def test_text_levels_cannot_be_in_arrays():
         gather((np.zeros((1, 1)), np.zeros(1)), one)
 
 
-def test_weights_are_refused():
-    with pytest.raises(DataError, match="weights are not taken"):
+def test_weights_that_no_study_states_are_refused():
+    with pytest.raises(DataError, match="Weights are stated in the study"):
         gather((X, Y, np.ones(2)), TWO)

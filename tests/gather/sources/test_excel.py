@@ -13,8 +13,9 @@ from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.excel import MAX_SPARSE_CELLS as MOST_CELLS
-from dpselect.gather.sources.excel import require_readable, split_sheet
+from dpselect.gather.sources.excel import require_readable
 from dpselect.gather.sources.open import read_schema
+from dpselect.gather.sources.source import split_sheet
 
 pytest.importorskip("python_calamine", reason="No python-calamine: pip install 'dpselect[excel]'.")
 pytest.importorskip("openpyxl", reason="No openpyxl, which writes the workbooks of these tests.")

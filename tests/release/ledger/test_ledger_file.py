@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.errors import LedgerError
+from dpselect.release.ledger import sqlite
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.sqlite import SqliteStore
@@ -253,3 +254,29 @@ def test_a_connection_that_cannot_be_set_up_is_closed(tmp_path):
         Ledger("/dev/null", epsilon=1)
     (tmp_path / "bad.db").write_bytes(b"SQLite format 3\x00" + b"\xff" * 4096)
     refused(lambda: Ledger(tmp_path / "bad.db", epsilon=1))
+
+
+def test_only_the_note_that_a_release_arrived_does_not_wait_for_the_disk(tmp_path, monkeypatch):
+    ledger, charge, heard = (
+        Ledger(tmp_path / "budget.db", epsilon=3),
+        Charge(what="select", mechanism="laplace", epsilon=1),
+        [],
+    )
+    original = sqlite.configured
+
+    def watched(where, seconds):
+        connection = original(where, seconds)
+        connection.set_trace_callback(
+            lambda each: heard.append(each) if re.search("synchronous|COMMIT", each) else None
+        )
+        return connection
+
+    monkeypatch.setattr(sqlite, "configured", watched)
+    with ledger.session():
+        commitment = ledger.commit([charge], lambda receipts: "text")
+        assert set(heard) == {"COMMIT"}
+        ledger.delivered(commitment.id)
+        assert heard[-3:] == ["PRAGMA synchronous = NORMAL", "COMMIT", "PRAGMA synchronous = FULL"]
+        ledger.charge(charge)
+        assert heard[-1] == "COMMIT" and heard.count("PRAGMA synchronous = NORMAL") == 1
+    assert not ledger.undelivered()

@@ -112,7 +112,7 @@ def state(visitor):
     visitor.variable("income", use="response", lower="0", upper="30000")
     visitor.press("Save as study.toml")
     beside = page.locator("fieldset.variable").filter(has=page.locator('input[value="education"]')).locator(".problem")
-    assert "the lower must be below the upper" in beside.inner_text()
+    assert "Put the smaller number first" in beside.inner_text()
     assert page.get_by_label("Highest").nth(1).input_value() == "90"  # nothing that was typed is lost
     visitor.look()
     visitor.variable("education", lower="0", upper="25")

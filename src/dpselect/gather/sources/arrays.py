@@ -34,26 +34,33 @@ def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArra
     return matrix, [str(name) for name in names]
 
 
-def array_cells(predictors: Any, response: Any, study: Study) -> Cells:
-    """Cells of a matrix whose columns are the predictors as stated, and of a vector, the response."""
-    if study.person is not None:
-        raise DataError(f"Arrays have no column of persons {study.person!r}: use a data frame.")
+def array_cells(predictors: Any, response: Any, study: Study, weights: Any = None) -> Cells:
+    """Cells of a matrix whose columns are the predictors as stated, and of vectors: the response, and weights where stated."""
+    for name, called in ((study.person, "persons"), (study.cluster, "clusters")):
+        if name is not None:
+            raise DataError(f"Arrays have no column of {called} {name!r}: use a data frame.")
     tolerant = study.missing != "error"
     matrix = numeric_array(predictors, "The predictors", tolerant=tolerant)
     vector = numeric_array(response, "The response", tolerant=tolerant)
     if matrix.ndim != 2:
         raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
-    if vector.ndim != 1:
-        raise DataError(f"The response has {vector.ndim} dimension(s); give one number a record.")
+    vectors = {"The response": vector}
+    if study.weights is not None:
+        vectors["The weights"] = numeric_array(weights, "The weights", tolerant=tolerant)
+    for what, each in vectors.items():
+        if each.ndim != 1:
+            raise DataError(f"{what} has {each.ndim} dimension(s); give one number a record.")
     if matrix.shape[1] != len(study.predictors):
         raise DataError(
             f"The table has another number of columns than the {len(study.predictors)} predictors that are stated: "
             "give one row a record, and state each column."
         )
-    if len(matrix) != len(vector):
+    if any(len(matrix) != len(each) for each in vectors.values()):
         raise DataError("The predictors and the response have different numbers of rows; give one response a record.")
     cells = {variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(study.predictors)}
     cells[study.response.name] = _cells(vector, study.response)
+    if study.weights is not None:
+        cells[study.weights] = vectors["The weights"]
     return cells
 
 

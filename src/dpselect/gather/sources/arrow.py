@@ -27,7 +27,13 @@ def kinds_of(study: Study) -> Kinds:
     number, text = (NUMBERS[1], TEXTS[1]) if study.missing != "error" else (NUMBERS[0], TEXTS[0])
     kinds = {name: text if name in texts else number for name in needed_names(study)}
     # A row without a person cannot be bounded, so a person's cell is never allowed to be missing.
-    return kinds if study.person is None else {**kinds, study.person: TEXTS[0]}
+    return kinds | {name: TEXTS[0] for name in _units(study)}
+
+
+def _units(study: Study) -> dict[str, str]:
+    """The columns whose cells tell units apart, and what each is called."""
+    stated = {study.cluster: "clusters", study.person: "persons"}
+    return {name: called for name, called in stated.items() if name is not None}
 
 
 def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) -> None:
@@ -41,18 +47,21 @@ def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) 
     for variable in (*study.predictors, study.response):
         if variable.name in needed:
             _check_type(schema.field(variable.name).type, variable)
-    if study.person is not None and study.person in needed:
-        _check_person(schema.field(study.person).type, study.person)
+    if study.weights is not None and study.weights in needed:
+        _check_type(schema.field(study.weights).type, Numeric(study.weights))
+    for name, called in _units(study).items():
+        if name in needed:
+            _check_unit(schema.field(name).type, name, called)
 
 
-def _check_person(kind: Any, name: str) -> None:
+def _check_unit(kind: Any, name: str, called: str) -> None:
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if not (is_text(kind) or pa.types.is_integer(kind)):
         raise DataError(
-            f"The column of persons {name!r} has the type {kind}: store persons as whole numbers or as text."
+            f"The column of {called} {name!r} has the type {kind}: store {called} as whole numbers or as text."
         )
 
 
@@ -100,6 +109,9 @@ def is_text(kind: Any) -> bool:
 def checked_cells(batches: Iterable[Any], study: Study, names: Sequence[str]) -> Iterator[Cells]:
     """Cells of record batches; their types are checked again where they change, as they may from file to file."""
     variables = {variable.name: variable for variable in (*study.predictors, study.response)}
+    if study.weights is not None:
+        variables[study.weights] = Numeric(study.weights)
+    units = _units(study)
     checked = None
     try:
         for batch in batches:
@@ -111,7 +123,7 @@ def checked_cells(batches: Iterable[Any], study: Study, names: Sequence[str]) ->
             yield {
                 name: _cells(batch.column(name), variables[name])
                 if name in variables
-                else _persons(batch.column(name), name)
+                else _names_of_units(batch.column(name), name, units[name])
                 for name in names
             }
     finally:
@@ -127,8 +139,8 @@ def _cells(array: Any, variable: Variable) -> NDArray[Any]:
     return zeros_and_ones(places) if isinstance(variable, Binary) else places
 
 
-def _persons(array: Any, name: str) -> NDArray[Any]:
-    """Whole numbers or text; each row must have a person, for one without could not be bounded.
+def _names_of_units(array: Any, name: str, called: str) -> NDArray[Any]:
+    """Whole numbers or text; each row must have a person (or a cluster), for one without could not be bounded.
 
     An empty cell of a text file is blank text, not NULL, so blank text is no person either.
     """
@@ -141,11 +153,11 @@ def _persons(array: Any, name: str) -> NDArray[Any]:
     if is_text(array.type):
         array = pc.cast(array, pa.large_string())
         if not is_utf8(array):
-            raise DataError(f"The column of persons {name!r} has cells that are not UTF-8 text: correct them.")
+            raise DataError(f"The column of {called} {name!r} has cells that are not UTF-8 text: correct them.")
         # Not pc.if_else: on slices of text it gave wrong bytes before pyarrow 24, and so wrong persons.
         blank = pc.any(pc.equal(pc.utf8_trim_whitespace(array), "")).as_py()
     if array.null_count or blank:
-        raise DataError(f"The column of persons {name!r} has missing cells: give every row its person.")
+        raise DataError(f"The column of {called} {name!r} has missing cells: give every row its {called[:-1]}.")
     keys: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return keys
 

@@ -133,28 +133,6 @@ def _is_xml(chunks: Iterator[bytes]) -> bool:
     return True
 
 
-WORKBOOK_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-_ADDRESS = re.compile(
-    r"(.+(?:" + "|".join(map(re.escape, WORKBOOK_SUFFIXES)) + r"))\?sheet=(.+)", re.IGNORECASE | re.DOTALL
-)
-
-
-def split_sheet(path: str) -> tuple[str, str | None]:
-    """A path and the sheet that it names: "people.xlsx?sheet=2020"; without one, the first sheet is meant."""
-    found = _ADDRESS.fullmatch(path)
-    return (path, None) if found is None else (found[1], found[2])
-
-
-def is_workbook(path: str) -> bool:
-    """Whether a path names a workbook, with a sheet or without."""
-    return split_sheet(path)[0].lower().endswith(WORKBOOK_SUFFIXES)
-
-
-def tells_its_rows(path: str) -> bool:
-    """Whether a workbook stores rows that have no cells: of the others nobody can tell how many rows they were meant to have."""
-    return split_sheet(path)[0].lower().endswith((".xlsx", ".xlsm"))
-
-
 def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
     """One sheet of a workbook. It is held whole: a sheet has at most 1,048,576 rows."""
     import pyarrow as pa

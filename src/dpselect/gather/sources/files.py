@@ -13,48 +13,16 @@ from urllib.parse import unquote
 
 from dpselect.errors import DataError
 from dpselect.gather.intact import Watch, is_whole
-from dpselect.gather.sources.excel import WORKBOOK_SUFFIXES as SUFFIXES
-from dpselect.gather.sources.statistics import READERS
+from dpselect.gather.sources.source import format_of
 from dpselect.gather.sources.stream import MIN_PART_ROWS, NUMBERS, Kinds, Stream, batch_rows, one_sentence
 from dpselect.gather.sources.text_numbers import number_of
 
-FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-    ".csv": "csv",
-    ".tsv": "csv",
-    **dict.fromkeys(READERS, "statistics"),
-    **dict.fromkeys(SUFFIXES, "excel"),
-}
-COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 MAX_WHOLE_BYTES = 1 << 24
 """Bytes of a row group that are read whole."""
 READ_BYTES = 1 << 18
 """Bytes of each column that are read from the disk at a time."""
-
-
-def format_of(files: Sequence[str]) -> str:
-    """The one format of some files, by their names."""
-    formats = set()
-    for file in files:
-        path = Path(file)
-        name = path.with_suffix("") if path.suffix in COMPRESSIONS else path
-        if name.suffix.lower() not in FORMATS:
-            raise DataError(
-                f"The format of {file!r} cannot be told by its name: known are {', '.join(FORMATS)} and .duckdb; use Csv(path) "
-                "for other text."
-            )
-        formats.add(FORMATS[name.suffix.lower()])
-        if name != path and formats & {"statistics", "excel"}:
-            raise DataError(f"{file!r} is compressed, and only text files are read so: unpack it first.")
-    if len(formats) > 1:
-        raise DataError(f"The files mix the formats {' and '.join(sorted(formats))}: give one format at a time.")
-    return formats.pop()
 
 
 def file_stream(files: Sequence[str], root: str | None, kinds: Kinds) -> Stream:

@@ -6,18 +6,31 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from dpselect.assume.source_form import SourceForm
+from dpselect.assume.study import Study
 from dpselect.errors import DataError
 from dpselect.gather.intact import require_same, require_whole, states_of
 from dpselect.gather.listed import dataset_files, listed_files, refuse_managed, refuse_twice, refuse_twins
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
-from dpselect.gather.sources.excel import excel_stream, split_sheet
-from dpselect.gather.sources.files import file_stream, format_of
+from dpselect.gather.sources.excel import excel_stream
+from dpselect.gather.sources.files import file_stream
 from dpselect.gather.sources.frames import frame_stream, guessed_names
-from dpselect.gather.sources.source import Csv, Database, is_path, parse_address
+from dpselect.gather.sources.source import (
+    COMPRESSIONS,
+    Csv,
+    Database,
+    DataPlace,
+    format_of,
+    is_path,
+    parse_address,
+    split_sheet,
+)
 from dpselect.gather.sources.statistics import statistics_stream
 from dpselect.gather.sources.stream import BATCH_ROWS, LABEL, LEVELS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text import csv_stream
@@ -74,6 +87,51 @@ def _path_stream(paths: Sequence[str | os.PathLike[str]], kinds: Kinds, form: So
         return csv_stream(files, plain_form(files[0]) if form is None else _csv(files[0], form), kinds)
     root = os.fspath(paths[0]) if len(paths) == 1 and os.path.isdir(paths[0]) else None
     return file_stream(files, root, kinds)
+
+
+def with_form_of(source: Any, study: Study) -> Study:
+    """The study that is released: with the form that the source itself states, where the study states none.
+
+    `Csv(...)`, a sheet in a path or a name that ends in .tsv decide how every row is read, so they belong to what is hashed and
+    printed. A study that states a form is left as it is: a source that says otherwise is refused where it is opened.
+    """
+    if study.source is not None:
+        return study
+    if isinstance(source, Csv):
+        form = SourceForm(delimiter=source.delimiter, encoding=source.encoding, decimal=source.decimal)
+    elif is_path(source):
+        first = os.fspath(source[0] if isinstance(source, list) else source)
+        path, sheet = split_sheet(first)
+        form = SourceForm(delimiter=plain_form(path).delimiter, sheet=sheet)
+    else:
+        return study
+    return study if form == SourceForm() else replace(study, source=form)
+
+
+def data_place(source: Any) -> DataPlace | None:
+    """Where a source is at home; None for what has no place, such as a frame, a list of files, a query or a table on a server.
+
+    A link is followed, and neither compression nor format counts: people.csv, people.csv.gz and a link to one of them are the
+    same data. A table of DuckDB is at home beside its file.
+    """
+    if isinstance(source, Csv):
+        source = source.path
+    if isinstance(source, os.PathLike):
+        source = os.fspath(source)
+    database = parse_address(source) if isinstance(source, str) else source
+    if isinstance(database, Database):
+        if database.engine != "duckdb" or not database.path or not database.table:
+            return None
+        return DataPlace(Path(os.path.realpath(database.path)).parent, database.table)
+    if not isinstance(source, str) or not source:
+        return None
+    path = Path(split_sheet(source)[0])
+    if path.is_symlink():  # a link among the folders above it leads to the same folder either way
+        path = Path(os.path.realpath(path))
+    if path.name.endswith(COMPRESSIONS):
+        path = path.with_suffix("")
+    name = path.stem.replace("*", "").replace("?", "").strip("-_. ") or path.absolute().parent.name
+    return DataPlace(path.parent, name)
 
 
 def plain_form(file: str) -> Csv:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -11,6 +14,23 @@ from dpselect.errors import DataError
 
 Engine = Literal["duckdb", "postgresql", "spark"]
 DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
+STATISTICS_SUFFIXES = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
+WORKBOOK_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_SHEET_ADDRESS = re.compile(
+    r"(.+(?:" + "|".join(map(re.escape, WORKBOOK_SUFFIXES)) + r"))\?sheet=(.+)", re.IGNORECASE | re.DOTALL
+)
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+    ".csv": "csv",
+    ".tsv": "csv",
+    **dict.fromkeys(STATISTICS_SUFFIXES, "statistics"),
+    **dict.fromkeys(WORKBOOK_SUFFIXES, "excel"),
+}
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +138,51 @@ def parse_address(text: str) -> Database | None:
     return Database(base + ("?" + urlencode(asked) if asked else ""), table=table, query=query)
 
 
+@dataclass(frozen=True, slots=True)
+class DataPlace:
+    """Public. Where data is at home, for its ledger to stand beside it: a folder, and what the data is called there."""
+
+    folder: Path
+    name: str
+
+
 def is_path(source: object) -> bool:
     """Whether a source is the name of something on disk, or several."""
     if isinstance(source, list):
         return bool(source) and all(isinstance(each, str | os.PathLike) for each in source)
     return isinstance(source, str | os.PathLike)
+
+
+def format_of(files: Sequence[str]) -> str:
+    """The one format of some files, by their names."""
+    formats = set()
+    for file in files:
+        path = Path(file)
+        name = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+        if name.suffix.lower() not in FORMATS:
+            raise DataError(
+                f"The format of {file!r} cannot be told by its name: known are {', '.join(FORMATS)} and .duckdb; use Csv(path) "
+                "for other text."
+            )
+        formats.add(FORMATS[name.suffix.lower()])
+        if name != path and formats & {"statistics", "excel"}:
+            raise DataError(f"{file!r} is compressed, and only text files are read so: unpack it first.")
+    if len(formats) > 1:
+        raise DataError(f"The files mix the formats {' and '.join(sorted(formats))}: give one format at a time.")
+    return formats.pop()
+
+
+def split_sheet(path: str) -> tuple[str, str | None]:
+    """A path and the sheet that it names: "people.xlsx?sheet=2020"; without one, the first sheet is meant."""
+    found = _SHEET_ADDRESS.fullmatch(path)
+    return (path, None) if found is None else (found[1], found[2])
+
+
+def is_workbook(path: str) -> bool:
+    """Whether a path names a workbook, with a sheet or without."""
+    return split_sheet(path)[0].lower().endswith(WORKBOOK_SUFFIXES)
+
+
+def tells_its_rows(path: str) -> bool:
+    """Whether a workbook stores rows that have no cells: of the others nobody can tell how many rows they were meant to have."""
+    return split_sheet(path)[0].lower().endswith((".xlsx", ".xlsm"))

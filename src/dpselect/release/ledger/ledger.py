@@ -35,9 +35,9 @@ from dpselect.release.ledger.entries import (
     amounts,
     decimal_of,
 )
-from dpselect.release.ledger.postgres import PostgresStore, is_address
+from dpselect.release.ledger.postgres import PostgresStore
 from dpselect.release.ledger.sqlite import SqliteStore
-from dpselect.release.ledger.store import Addition, Announce, Patience, Store
+from dpselect.release.ledger.store import Addition, Announce, Patience, Store, is_address
 
 Prices = Counter[EntryPrice]
 Seal = Callable[[tuple[Receipt, ...]], str]
@@ -105,6 +105,11 @@ class Ledger:
     def path(self) -> str | None:
         """Where the ledger is kept; None if in memory."""
         return self._store.address()
+
+    @property
+    def id(self) -> str:
+        """What tells this ledger from every other, one made anew in its place too: drawn when it was opened."""
+        return self._opening.id
 
     @property
     def epsilon(self) -> Decimal:
@@ -199,13 +204,16 @@ class Ledger:
         self._stages[id] = _hash(text)
 
     def delivered(self, id: str) -> None:
-        """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing."""
+        """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing.
+
+        Nobody waits for the disk here: a note that is lost with the machine's power costs nothing but a second delivery.
+        """
 
         def decide(sealed: Sealed | None) -> Sealed:
             found = self._require_sealed(sealed, id)
             return found if found.delivered is not None else replace(found, delivered=now())
 
-        self._store.change(id, decide)
+        self._store.change(id, decide, durable=False)
 
     def release(self, id: str) -> str:
         """The text of a release that was committed here, handed over or not."""

@@ -191,12 +191,12 @@ class PostgresStore:
 
         self._patiently(work)
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
-        """Let `decide` say what becomes of a release, and write it, in one exclusive and durable transaction."""
+    def change(self, id: str, decide: Callable[[Sealed | None], Sealed], *, durable: bool = True) -> None:
+        """Let `decide` say what becomes of a release, and write it, in one exclusive transaction."""
 
         def work(connection: psycopg.Connection) -> None:
             self._require_ledger(connection)
-            connection.execute("SET LOCAL synchronous_commit = on")
+            connection.execute(f"SET LOCAL synchronous_commit = {'on' if durable else 'off'}")
             found = _sealed(connection, f"{SEALED} WHERE id = %s FOR UPDATE", id)
             before = found[0] if found else None
             after = decide(before)
@@ -298,11 +298,6 @@ class PostgresStore:
         return LedgerError(
             f"{self.name} {known or f'cannot be used ({kinds[0]}): check the server'}; nothing was released."
         )
-
-
-def is_address(path: str) -> bool:
-    """Whether a ledger's path is the URL of a server."""
-    return path.startswith(("postgresql://", "postgres://"))
 
 
 def shown_address(url: str) -> str:

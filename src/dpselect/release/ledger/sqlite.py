@@ -134,8 +134,8 @@ class SqliteStore:
 
         self._patiently("rw", "BEGIN IMMEDIATE", work)
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
-        """Let `decide` say what becomes of a release, and write it, in one exclusive and durable transaction."""
+    def change(self, id: str, decide: Callable[[Sealed | None], Sealed], *, durable: bool = True) -> None:
+        """Let `decide` say what becomes of a release, and write it, in one exclusive transaction."""
 
         def work(connection: sqlite3.Connection) -> None:
             self._require_ledger(connection)
@@ -148,7 +148,7 @@ class SqliteStore:
                     "UPDATE outbox SET text = ?, delivered = ? WHERE id = ?", (after.text, after.delivered, id)
                 )
 
-        self._patiently("rw", "BEGIN IMMEDIATE", work)
+        self._patiently("rw", "BEGIN IMMEDIATE", work, durable=durable)
 
     def read(self) -> Contents:
         """The chain as of one moment; never in the way of a writer."""
@@ -223,12 +223,12 @@ class SqliteStore:
                     return found  # else its owner wrote while it was read
         raise AssertionError("the attempts end with a return or an error")  # pragma: no cover
 
-    def _patiently(self, mode: str, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _patiently(self, mode: str, begin: str, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
         for seconds in self.patience.attempts(self.name):
             try:
                 # SQLite waits on the open file, which is cheap; after that the wait is announced and begins again.
                 with self._connection(mode, min(seconds, self.patience.quiet)) as connection:
-                    return _transact(connection, mode, begin, work)
+                    return _transact(connection, mode, begin, work, durable)
             except sqlite3.Error as problem:
                 code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
                 if code not in _BUSY:
@@ -355,11 +355,15 @@ def configured(where: str, seconds: float) -> sqlite3.Connection:
     return connection
 
 
-def _transact(connection: sqlite3.Connection, mode: str, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
+def _transact(
+    connection: sqlite3.Connection, mode: str, begin: str, work: Callable[[sqlite3.Connection], T], durable: bool
+) -> T:
     if mode == "rwc":
         connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute(begin)
+    if not durable:
+        connection.execute("PRAGMA synchronous = NORMAL")
     try:
+        connection.execute(begin)
         result = work(connection)
         connection.execute("COMMIT")
         return result
@@ -367,6 +371,9 @@ def _transact(connection: sqlite3.Connection, mode: str, begin: str, work: Calla
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    finally:
+        if not durable:
+            connection.execute("PRAGMA synchronous = FULL")
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

@@ -51,8 +51,11 @@ class Store(Protocol):
     def sealed(self, id: str) -> Sealed | None:
         """The release with this id."""
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
-        """Let `decide` say what becomes of a release, and write it, in one exclusive and durable transaction."""
+    def change(self, id: str, decide: Callable[[Sealed | None], Sealed], *, durable: bool = True) -> None:
+        """Let `decide` say what becomes of a release, and write it, in one exclusive transaction.
+
+        One that is not durable comes after all that was written before it, and may be lost when the machine stops.
+        """
 
     def hold(self) -> None:
         """Keep what is costly to open until `let_go`; calls may be nested."""
@@ -114,3 +117,8 @@ def require_version(name: str, version: int, here: int) -> None:
             f"{name} was made by dpselect 0.2.0 or earlier (schema {version}, here {here}), which had no place for releases: open "
             "a new ledger, and state as its totals what this one has left."
         )
+
+
+def is_address(path: str) -> bool:
+    """Whether a ledger's path is the URL of a server."""
+    return path.startswith(("postgresql://", "postgres://"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from dpselect.assume.budget import about, plain
 from dpselect.assume.candidates import SubsetRule, variables_of
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary, Numeric, Variable
+from dpselect.assume.variables import Binary, Count, Numeric, Variable
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
@@ -68,7 +69,8 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
 def _variable(variable: Variable, *, chosen: bool) -> VariableFact:
     if isinstance(variable, Numeric):
         unit = f" {variable.unit}" if variable.unit else ""
-        bounds = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else "a number"
+        kind = "a count" if isinstance(variable, Count) else "a number"
+        bounds = " to ".join(number(bound, 6) for bound in variable.bounds) if variable.bounded else kind
         statement = f"{bounds}{unit}" if variable.bounded else f"{bounds}{unit and f' of{unit}'}"
     else:
         shown = [level_title(variable, level) for level in variable.categories]
@@ -114,6 +116,7 @@ def _settings(study: Study) -> tuple[tuple[str, str], ...]:
         ("Intercept", intercept[study.intercept]),
         ("Missing cells", missing[study.missing]),
         *person,
+        *_sample(study),
         ("Neighbouring tables", f"{study.neighbors}: {neighbors[study.neighbors]}"),
     )
 
@@ -123,6 +126,19 @@ def _radius(study: Study) -> tuple[tuple[str, str], ...]:
         return ()
     bound = number(study.radius)
     return (("Radius", f"{bound} (bound on the sum of |coefficients|, variables scaled to [{MINUS}1, 1])"),)
+
+
+def _sample(study: Study) -> Iterator[tuple[str, str]]:
+    """Weights and clusters, where the study states them, and what they do to the choice."""
+    if study.cluster is not None:
+        yield "Clusters", f"named by {study.cluster}; the rows of a cluster are in one block together"
+    if study.weights is not None and study.weight_limit is not None and study.population is not None:
+        limit = number(study.weight_limit)
+        yield (
+            "Weights",
+            f"{study.weights}: effects describe the population of {number(study.population)} that the weights stand for. Weights "
+            f"above {limit} were moved to {limit}; about {study.expected_rows:,} rows are expected to count in each random split",
+        )
 
 
 def _persons(study: Study) -> str:
@@ -186,6 +202,8 @@ def _directions(selection: Selection) -> str:
 def _rows(recipe: Recipe) -> str:
     if recipe.rows is None:
         return "secret"
+    if recipe.study.weights is not None:
+        return f"about {recipe.rows:,} are expected to count in each random split: the stated population over the largest weight"
     return f"{recipe.rows:,}" if recipe.study.rows is None else f"about {recipe.rows:,}, as stated"
 
 

@@ -92,7 +92,7 @@ def rule_check(recipe: Recipe) -> Check:
     """Blocks, partitions, threshold and price follow from stated facts, so that nobody can have fitted them to the rows."""
     assert recipe.votes is not None
     study = recipe.study
-    rows = study.rows or recipe.rows
+    rows = study.expected_rows or recipe.rows
     what = "the votes were held by the public rule"
     if rows is None:
         return Check(what, False, "no number of rows is stated")

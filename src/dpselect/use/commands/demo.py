@@ -15,6 +15,7 @@ import click
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.errors import BudgetExceeded, DpselectError
+from dpselect.release.ledger.registry import REGISTRY_NAME
 from dpselect.use.commands import analyze, budget, check, select, verify
 from dpselect.use.shell.files import write_text
 from dpselect.use.shell.terminal import heading, pairs
@@ -27,6 +28,7 @@ TABLES = {"study": "mothers.csv", "few": "few.csv"}
 FILES = (
     *(f"{study_file}.toml" for study_file in TABLES),
     *LEDGERS,
+    REGISTRY_NAME,
     *TABLES.values(),
     *("report.html", "report.json", "custodian.html", "few.html", "few.json"),
 )

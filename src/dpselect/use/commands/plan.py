@@ -240,7 +240,7 @@ def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
 
 def _unplanned(found: Outlook, study: Study) -> float | None:
     """What `analyze` would give to the choice with the rows that the study states, if that is not what was planned."""
-    choice, rest = split_for_votes(rows=study.rows, columns=len(study.columns), epsilon=str(found.epsilon))
+    choice, rest = split_for_votes(rows=study.expected_rows, columns=len(study.columns), epsilon=str(found.epsilon))
     share = found.epsilon * choice / (choice + rest)
     return None if abs(share - found.choice_epsilon) < NEAR * found.epsilon else share
 

@@ -39,7 +39,7 @@ def run_select(
     with _Run() as run:
         run.state(places, options, [] if output is None else [Path(output)])
         settings = Settings(**options)
-        run.order = order_selection(run.stated.study, settings.choice, settings.budget)
+        run.order = order_selection(run.stated.study, settings.choice, settings.budget, source=run.rows.source)
 
         def deliver(released: Released) -> None:
             selection = released.selection
@@ -86,6 +86,7 @@ def run_analyze(
             run.stated.study,
             settings.choice,
             settings.budget,
+            source=run.rows.source,
             split=parse_split(split),
             level=level,
             family=family,

@@ -396,7 +396,7 @@ class PrivateSelector(BaseSelector):
 def rule_for_estimators(recipe: Recipe) -> tuple[Recipe, int]:
     """The recipe where any estimator may stand in a block, and about how many rows a block has."""
     columns = len(recipe.study.columns)
-    rows, terms = recipe.study.rows or recipe.rows, max(len(vote_units(recipe.candidates)), 1)
+    rows, terms = recipe.study.expected_rows or recipe.rows, max(len(vote_units(recipe.candidates)), 1)
     assert rows is not None
     rule = vote_rule(rows, columns, terms, float(recipe.choice_epsilon), ROWS_PER_COLUMN * (columns + 1))
     rule = replace(rule, ridge=0.0, statistic="the sign of an estimator's coefficient")

@@ -13,10 +13,12 @@ import click
 
 from dpselect.assume.budget import EXACT, Budget, about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError, NoLedgerYet
+from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, NewLedger
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.postgres import is_address, shown_address
+from dpselect.release.ledger.postgres import shown_address
 from dpselect.release.ledger.sqlite import others_beside
+from dpselect.release.ledger.store import is_address
 from dpselect.use.shell.files import begins_with
 from dpselect.use.shell.options import DEFAULT_DELTA
 from dpselect.use.shell.sources import ledger_beside
@@ -36,8 +38,13 @@ class LedgerOptions:
     def from_options(cls, data: str | None, options: dict[str, Any]) -> Self:
         """From the options of a command, which are taken out: the ledger named, or the one that belongs to the data."""
         path, epsilon, delta = (options.pop(name) for name in ("ledger", "total_epsilon", "total_delta"))
+        beside = "" if path else str(ledger_beside(data or options.get("moments") or ""))
+        if not path and data and data_place(data) is None and not os.path.exists(beside):
+            raise LedgerError(
+                f"Rows on a server have no folder for a ledger to stand in. Name the ledger to open, such as --ledger {beside}."
+            )
         return cls(
-            path or str(ledger_beside(data or options.get("moments") or "")),
+            path or beside,
             path is not None,
             None if epsilon is None else exact_epsilon(epsilon, "--total-epsilon"),
             None if delta is None else exact_delta(delta, "--total-delta"),

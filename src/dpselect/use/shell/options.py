@@ -36,12 +36,33 @@ STATING: Decorator[Any] = together(
         multiple=True,
         help="All categories of a text column; may be repeated.",
     ),
+    click.option("--weights", metavar="NAME", default=None, help="Column with survey weights."),
     click.option(
         "--study", metavar="FILE", default=None, help="Labels, units, ranges and categories, in a study file."
     ),
     advanced(
         "--person", section="Privacy", metavar="NAME", default=None, help="Protect persons: the column that names them."
     ),
+    advanced(
+        "--weight-limit",
+        section="Model",
+        type=float,
+        metavar="W",
+        default=None,
+        help="With --weights: a public number near the largest weight.",
+    ),
+    advanced(
+        "--population",
+        section="Model",
+        type=float,
+        metavar="N",
+        default=None,
+        help="With --weights: what all weights add up to, as the survey publishes it.",
+    ),
+    advanced(
+        "--cluster", section="Model", metavar="NAME", default=None, help="Column of sampling clusters, such as schools."
+    ),
+    advanced("--count", section="Model", is_flag=True, help="The response counts something: visits, days, accidents."),
     advanced(
         "--max-rows-per-person",
         section="Privacy",
@@ -67,7 +88,18 @@ STATING: Decorator[Any] = together(
 )
 """What may be stated without a study file."""
 
-STATED_NAMES = ("response", "predictors", "categories", "person", "max_rows_per_person", "neighbors", "missing")
+SETTING_NAMES = (
+    "person",
+    "max_rows_per_person",
+    "cluster",
+    "weights",
+    "weight_limit",
+    "population",
+    "neighbors",
+    "missing",
+)
+"""The options that are settings of a study, by the same names."""
+STATED_NAMES = ("response", "predictors", "categories", "count", *SETTING_NAMES)
 """The names of the options of `PLACES` and `STATING`, but for the study file itself."""
 
 JSON = advanced("--json", "as_json", section="Output", is_flag=True, help="Answer in JSON.")

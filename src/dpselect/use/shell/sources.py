@@ -19,13 +19,12 @@ from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.saved import moments_files
 from dpselect.gather.sources.arrow import check_schema, kinds_of
-from dpselect.gather.sources.excel import split_sheet
-from dpselect.gather.sources.files import COMPRESSIONS, FORMATS
-from dpselect.gather.sources.open import open_stream, plain_form
-from dpselect.gather.sources.source import Csv, Database, parse_address
+from dpselect.gather.sources.open import data_place, open_stream, plain_form
+from dpselect.gather.sources.source import COMPRESSIONS, FORMATS, Csv, Database, DataPlace, parse_address, split_sheet
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
+from dpselect.release.ledger.registry import ledger_of
 from dpselect.use.order import Order, rows_beforehand
 from dpselect.use.shell.terminal import reading
 
@@ -63,7 +62,7 @@ class Rows:
     def count(self, order: Order) -> int | None:
         """The number of rows, where an order's method has to know it; what is wrong with the table's head is refused on the way."""
         study, method = order.study, order.method
-        if study.rows is not None or study.person is not None or method is None or not method.rule.counts_rows:
+        if study.expected_rows is not None or study.person is not None or method is None or not method.rule.counts_rows:
             self.check(study)
         return rows_beforehand(self.table(study), order)
 
@@ -176,17 +175,15 @@ def label(data: str) -> str:
 
 
 def ledger_beside(data: str) -> Path:
-    """Where the ledger of some data stands: people.csv has people.budget.db beside it, a table one of its name in this folder."""
-    database = parse_address(data)
-    if database is not None:
-        name = database.table or (Path(database.path).stem if database.path else "")
-        if not name:
-            raise LedgerError("A query has no name of its own: name its ledger with --ledger.")
-        return Path(f"{name}.budget.db")
+    """Where the ledger of some data stands: people.csv has people.budget.db beside it, unless its registry knows another.
+
+    Rows on a server have nothing beside them: the ledger of a table there is looked for in this folder.
+    """
     if not data:
         raise click.UsageError("Give DATA, or name the ledger with --ledger.")
-    path = Path(split_sheet(data)[0])
-    if path.name.endswith(COMPRESSIONS):
-        path = path.with_suffix("")
-    stem = path.stem.replace("*", "").replace("?", "").strip("-_. ") or path.absolute().parent.name
-    return path.with_name(f"{stem}.budget.db")
+    place, database = data_place(data), parse_address(data)
+    if place is None:
+        if database is None or not database.table:
+            raise LedgerError("A query has no name of its own: name its ledger with --ledger.")
+        place = DataPlace(Path(), database.table)
+    return ledger_of(place)

@@ -15,7 +15,14 @@ from dpselect.assume.study import Study
 from dpselect.gather.sources.open import plain_form
 from dpselect.use.init import named_columns
 from dpselect.use.proposal import Proposal, propose
-from dpselect.use.shell.options import categories_in, names_in, penalty_of, stated_options, study_and_data
+from dpselect.use.shell.options import (
+    SETTING_NAMES,
+    categories_in,
+    names_in,
+    penalty_of,
+    stated_options,
+    study_and_data,
+)
 from dpselect.use.shell.sources import csv_form, guessed_form, label, source_of
 
 NO_STUDY = "Give --response NAME, the variable to explain, or --study FILE."
@@ -58,7 +65,8 @@ class Stated:
             categories=categories_in(said["categories"] or ()),
             form=stated,
             where=label(data),
-            **_settings(said),
+            count=bool(said["count"]),
+            **{name: said[name] for name in SETTING_NAMES if said[name] is not None},
         )
         return cls(proposal.study, data, None, proposal)
 
@@ -66,11 +74,6 @@ class Stated:
     def files(self) -> list[tuple[str, str]]:
         """The study file, for what is written to keep away from."""
         return [] if self.file is None else [(self.file, "the study")]
-
-
-def _settings(said: dict[str, Any]) -> dict[str, Any]:
-    names = ("person", "max_rows_per_person", "neighbors", "missing")
-    return {name: said[name] for name in names if said[name] is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -340,7 +340,9 @@ def plan_report(study_file: Path, source: Source, asked: dict[str, str]) -> Repo
     both, study, choice = asked.get("what") != "choice", stated(study_file), Choice()
     budget = Budget(exact_epsilon(asked.get("epsilon", "")), exact_delta(asked.get("delta", "") if both else 0))
     title = asked.get("title", "")
-    order = (order_analysis if both else order_selection)(study, choice, budget, title=title)
+    order = (order_analysis if both else order_selection)(
+        study, choice, budget, source=source.rows().source, title=title
+    )
     ledger.check(*order.charges)
     return ReportPlan(
         study_file=study_file,

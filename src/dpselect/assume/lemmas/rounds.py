@@ -1,0 +1,173 @@
+"""Public. How far one record can move each sum that the rounds of an estimate ask for, in whole numbers of what is released.
+
+A vector of a row is shortened to its radius and cut to whole numbers of 2^-bits, towards zero; `clip_bits` and `squared_norm` say
+how long it still can be. Sums of such vectors, and of their products, are exact whole numbers, so nothing but the one rounding of
+a sum that is counted here stands between these lemmas and what is released.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpselect.assume.budget import Neighbors
+from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
+from dpselect.assume.queries import Gradient, Gram, Histograms, Norms, Query, Rows, Sandwich, column_kinds
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary
+from dpselect.errors import StudyError
+
+VECTOR_BITS = 20
+"""A clipped vector is at most 2^20 of its steps long: 2^13 products of two of its cells stay within 2^53."""
+COUNT_BITS = 10
+"""Counts are released in whole numbers of 2^-10: their sensitivities are roots, of which little may be lost by rounding up."""
+PRODUCT_BITS = 61 - MAXIMUM_ROWS.bit_length()
+"""A row adds at most 2^28 to a released sum of products: times the root of 2 and 2^32 rows that stays below 2^62."""
+PRODUCT_SHIFT = 2 * VECTOR_BITS - PRODUCT_BITS
+"""Sums of products are released without so many of their last binary digits."""
+
+NORM_SLACK = Fraction(1) + Fraction(1, 2**40)
+"""By how much the rounding of doubles can lengthen a vector: see `squared_norm`."""
+MIN_CLIP, MAX_CLIP = 2.0**-30, 2.0**30
+
+
+def squared_radius(query: Gram | Gradient | Sandwich) -> Fraction:
+    """The square of the length to which a row's vector is shortened, exactly; with a response that of both parts."""
+    response = 0.0 if not isinstance(query, Gram) or query.response_top is None else query.response_top
+    scale = query.response_scale if isinstance(query, Gram) else 0.0
+    if not (MIN_CLIP <= query.radius <= MAX_CLIP and response >= 0 and abs(response * scale) <= MAX_CLIP):
+        raise StudyError("The radius of a round must be between 2^-30 and 2^30, and the top of a response 0 or more.")
+    return Fraction(query.radius) ** 2 + (Fraction(response) * Fraction(scale)) ** 2
+
+
+def clip_bits(square: Fraction) -> int:
+    """The most binary digits after the point with which a vector of this squared length stays within 2^20 steps."""
+    bits = VECTOR_BITS - math.frexp(math.sqrt(square))[1] + 1
+    while square * Fraction(4) ** bits > 4**VECTOR_BITS:
+        bits -= 1
+    return bits
+
+
+def squared_norm(square: Fraction) -> int:
+    """The largest squared length of a clipped vector of whole numbers; it is a whole number itself.
+
+    A row's z has exact cells, d of them. Its length is the root of d products that are added one by one, each operation rounded
+    once: off by at most (d+2)/2 units of 2^-53, relatively. The factor min(1, radius / length), the products with it, with a
+    residual or the root of a weight, and with the scale of a response are at most six roundings more, so that for d up to 4001
+    what stands before the cut is longer than the radius by less than a part in 2^40. Cutting towards zero makes no cell larger.
+    With a response, both parts are shortened by one factor, and the squared radius is the sum of both.
+
+    Source: ours. Tested: tests/claims/test_rounds_sensitivity.py
+    """
+    return math.floor(square * Fraction(4) ** clip_bits(square) * NORM_SLACK**2)
+
+
+def rows_sensitivity(rows_per_person: int = 1) -> int:
+    """How far one record moves the number of rows, in 2^-COUNT_BITS: by one; a person of up to k rows by k.
+
+    Why: a person whose k rows are replaced by none moves it by k, with either neighbour relation.
+
+    Source: ours. Tested: tests/claims/test_rounds_sensitivity.py
+    """
+    return rows_per_person << COUNT_BITS
+
+
+def histograms_sensitivity(query: Histograms, study: Study) -> int:
+    """How far one record moves all counts of a first look together, in l2 and whole numbers of 2^-COUNT_BITS.
+
+        replace-one: sqrt(2q + l + 2c);     add-remove-one: sqrt(q + l + c),
+
+    with q histograms of numbers, l dummies that stand alone (a response of no and yes is one) and c categories.
+
+    Why: a row is in exactly one bin of each histogram, so another row in its place moves two bins by one each; it has at most one
+    level of a category (or combination of levels), so two of its counts move at most; a dummy's ones by one. A row that
+    is added or left out moves one count of each at most, and a row that counts nowhere none. The counts of different variables are
+    different numbers, so squares add up. A person of k rows: k times as far, for the rows of two versions are exchanged one by
+    one, or for none.
+
+    Source: ours. Tested: tests/claims/test_rounds_sensitivity.py
+    """
+    kinds = column_kinds(study, query.columns)
+    lone, answers = kinds.count("dummy"), isinstance(study.response, Binary)
+    numbers = kinds.count("number") + (not answers and bool(query.response_edges))
+    terms = {study.columns[place].term for place, kind in zip(query.columns, kinds, strict=True) if kind == "level"}
+    twice = 2 if study.neighbors == "replace-one" else 1
+    square = twice * (numbers + len(terms)) + lone + answers
+    return study.rows_per_person * _root_up(square << (2 * COUNT_BITS))
+
+
+def norms_sensitivity(neighbors: Neighbors, rows_per_person: int = 1) -> int:
+    """How far one record moves a histogram of lengths in two halves, in l2 and 2^-COUNT_BITS: sqrt(2), or 1 if it is added.
+
+    Why: a row is in one bin of one half, so another one in its place moves two bins by one each, in whichever halves they are.
+    A person of k rows: k times.
+
+    Source: ours. Tested: tests/claims/test_rounds_sensitivity.py
+    """
+    return rows_per_person * _root_up((2 if neighbors == "replace-one" else 1) << (2 * COUNT_BITS))
+
+
+def vector_sensitivity(square: Fraction, neighbors: Neighbors, rows_per_person: int = 1) -> int:
+    """How far one record moves the sum of clipped vectors, in l2 and whole numbers of 2^-clip_bits.
+
+        replace-one: 2 radius;     add-remove-one: radius.
+
+    Why: each of at most two versions of the record adds a vector of whole numbers whose squared length is at most `squared_norm`,
+    and what is released is the sum itself. A person of k rows: k times, one by one.
+
+    Source: ours. Tested: tests/claims/test_rounds_sensitivity.py
+    """
+    versions = 2 if neighbors == "replace-one" else 1
+    return _root_up((rows_per_person * versions) ** 2 * squared_norm(square))
+
+
+def product_sensitivity(square: Fraction, width: int, neighbors: Neighbors, rows_per_person: int = 1) -> int:
+    """How far one record moves the released sum of vv', v clipped, in l2 and whole numbers of 2^(PRODUCT_SHIFT - 2 clip_bits).
+
+        replace-one: sqrt(2) radius^2;     add-remove-one: radius^2.
+
+    What is released is the diagonal and sqrt(2) times what is above it, so l2 is the length of the whole symmetric matrix.
+
+    Why: |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v'w)^2 <= 2 radius^4, and |vv'| = |v|^2. A person of k rows: k times, one by one. Each
+    released number is the sum, times sqrt(2) or not, without its last digits: rounded down once, so that a difference of two moves
+    by less than 1 more, and all of them by less than the root of their number.
+
+    Source: ours. Tested: tests/claims/test_rounds_sensitivity.py
+    """
+    versions, largest = (2 if neighbors == "replace-one" else 1), rows_per_person * squared_norm(square)
+    moved = _root_up(-(-versions * largest**2 >> (2 * PRODUCT_SHIFT)))
+    return moved + _root_up(width * (width + 1) // 2)
+
+
+def query_sensitivity(query: Query, study: Study) -> int:
+    """How far one record moves the released answer to a query, in l2 and its whole numbers."""
+    neighbors, persons = study.neighbors, study.rows_per_person
+    if isinstance(query, Rows):
+        return rows_sensitivity(persons)
+    if isinstance(query, Histograms):
+        return histograms_sensitivity(query, study)
+    if isinstance(query, Norms):
+        return norms_sensitivity(neighbors, persons)
+    square = squared_radius(query)
+    if isinstance(query, Gradient):
+        return vector_sensitivity(square, neighbors, persons)
+    return product_sensitivity(square, vector_width(query), neighbors, persons)
+
+
+def vector_width(query: Gram | Gradient | Sandwich) -> int:
+    """The cells of a row's vector."""
+    return len(query.matrix[0]) + (isinstance(query, Gram) and query.response_top is not None)
+
+
+def release_bits(query: Query) -> int:
+    """The released answer is in whole numbers of 2 to minus this."""
+    if isinstance(query, Rows | Histograms | Norms):
+        return COUNT_BITS
+    bits = clip_bits(squared_radius(query))
+    return bits if isinstance(query, Gradient) else 2 * bits - PRODUCT_SHIFT
+
+
+def _root_up(square: int) -> int:
+    """The least whole number whose square is no less."""
+    root = math.isqrt(square)
+    return root + (root * root < square)

@@ -1,0 +1,427 @@
+"""Private. The answers to the queries of a round, as exact whole numbers: the same from every engine, chunking and order.
+
+Cells are standardized one by one: u = floor((line - center) * factor + .5), clamped, three single double operations that every
+machine rounds alike. From there to the clipped vector numbers are exact or go through single operations again, one row by itself:
+entries of a matrix are whole numbers of 2^-16, those of u of 2^-12, and `check_exact` has their sums below 2^53 units, so that
+BLAS may add in any order; lengths are added up cell by cell; mean and weight come from a table that travels with the summary,
+because another machine's exp may end in another digit. Clipped vectors are cut to whole numbers of at most 2^20.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpselect.assume.lemmas.rounds import clip_bits, squared_radius, vector_width
+from dpselect.assume.queries import (
+    MATRIX_BITS,
+    MAX_COLUMN_SUM,
+    MAX_ETA,
+    MAX_STANDARD,
+    STANDARD_BITS,
+    FamilyName,
+    Gradient,
+    Gram,
+    Histograms,
+    Norms,
+    Query,
+    Row,
+    Rows,
+    Sandwich,
+    Standard,
+    column_kinds,
+)
+from dpselect.assume.study import Study
+from dpselect.assume.variables import GRID, MAX_COUNT, Binary, Count
+from dpselect.errors import StudyError
+from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
+from dpselect.gather.persons import PersonRows
+from dpselect.gather.summary import Summary, require_some
+
+ETA_STEPS = 256
+"""Of a table of means, in one unit of eta; between them it is a straight line, off by less than 2e-6 of its value."""
+MAX_WAITING_CHUNKS = 512
+"""Sums of products of a chunk are at most 2^53: so many of them fit in 64 bits."""
+
+Integers = NDArray[np.int64]
+Sums = tuple[tuple[int, ...], ...]
+"""Private. The exact answer to each query, a flat list of whole numbers; of a matrix all cells, row by row."""
+
+
+def mean_table(family: FamilyName) -> tuple[Floats, Floats]:
+    """The family's mean, and the root of its weight, at each step of eta from -MAX_ETA to MAX_ETA."""
+    eta = np.arange(-MAX_ETA * ETA_STEPS, MAX_ETA * ETA_STEPS + 1) / ETA_STEPS
+    if family == "poisson":
+        return np.exp(eta), np.exp(eta / 2)
+    chance = 1 / (1 + np.exp(-eta))
+    return chance, np.sqrt(chance * (1 - chance))
+
+
+class RoundSummary(Summary[Sums]):
+    """Private. Answers all queries of one ask in one pass.
+
+    Rows that the study's policy leaves out add nothing, and neither do those whose response of no and yes is missing: which rows
+    these are is decided by each of them alone. Of each person at most k rows count (`gather/persons.py`), and nobody is filled up.
+    """
+
+    persons_together = True
+
+    def __init__(self, study: Study, queries: Sequence[Query]) -> None:
+        self._study, self._queries = study, tuple(queries)
+        self._views = Views(study, self._queries)
+        self._answers = [_answer(query, study) for query in self._queries]
+        self._rows = 0
+        self._persons: PersonRows | None = None
+
+    def __repr__(self) -> str:
+        return f"RoundSummary(queries={len(self._queries)}, values=<private>)"
+
+    def empty(self) -> RoundSummary:
+        """One of no rows, for the same queries and with the same tables."""
+        made = RoundSummary(self._study, self._queries)
+        made._views.tables = self._views.tables
+        return made
+
+    def add(self, chunk: Chunk) -> None:
+        """Add some rows."""
+        lines = chunk.lines[chunk.order]
+        counted = np.ones(chunk.count, dtype=bool) if chunk.left_out is None else ~chunk.left_out
+        if isinstance(self._study.response, Binary):
+            counted &= lines[-1] != 0
+        self._rows += chunk.count
+        if not counted.all():
+            lines = lines[:, counted]
+        if self._study.person is not None:
+            self._persons = self._persons or PersonRows(self._study)
+            self._persons.add_rows(lines, chunk.cells[self._study.person][counted])
+            return
+        self._add(lines)
+
+    def _add(self, lines: Floats) -> None:
+        with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
+            self._views.look(lines)
+            for query, answer in zip(self._queries, self._answers, strict=True):
+                answer.add(query, self._views)
+
+    def finish(self) -> None:
+        """Add up the rows of persons, of which there will be no others."""
+        if self._persons is not None:
+            rows, self._persons = self._persons.rows(), None
+            for start in range(0, len(rows), MAX_CHUNK_ROWS):
+                self._add(np.ascontiguousarray(rows[start : start + MAX_CHUNK_ROWS].T, dtype=np.float64))
+
+    def merge(self, other: RoundSummary) -> RoundSummary:
+        """The sums of the rows of both."""
+        self.finish()
+        other.finish()
+        self._rows += other._rows
+        for mine, others in zip(self._answers, other._answers, strict=True):
+            mine.put(others.numbers())
+        return self
+
+    def to_bytes(self) -> Iterator[bytes]:
+        """All sums as one text."""
+        self.finish()
+        yield json.dumps([self._rows, [answer.numbers() for answer in self._answers]]).encode()
+
+    def from_bytes(self, pieces: Iterable[bytes]) -> RoundSummary:
+        """The sums of all workers."""
+        whole = self.empty()
+        for piece in pieces:
+            rows, answers = json.loads(piece)
+            whole._rows += rows
+            for mine, numbers in zip(whole._answers, answers, strict=True):
+                mine.put(numbers)
+        return whole
+
+    @property
+    def max_bytes(self) -> int:
+        """Of all sums as text."""
+        return 32 + sum(26 * answer.size for answer in self._answers)
+
+    def result(self) -> Sums:
+        """The sums of a whole table."""
+        self.finish()
+        require_some(self._rows, self._study)
+        return tuple(tuple(answer.numbers()) for answer in self._answers)
+
+
+class Views:
+    """Private. What several queries see of the same rows, made once: standardized cells, z, eta and the residuals."""
+
+    def __init__(self, study: Study, queries: Sequence[Query]) -> None:
+        # In a study without limits the lines have no intercept.
+        self._skipped = 1 if study.unbounded and not study.columns[0].factors else 0
+        self._binary = isinstance(study.response, Binary)
+        self._limit = study.response.upper if study.response.bounded else None
+        self.tables: dict[FamilyName, tuple[Floats, Floats]] = {}
+        for query in queries:
+            if not isinstance(query, Rows | Histograms):
+                check_exact(query, study)
+                if query.family != "gaussian":
+                    self.tables.setdefault(query.family, mean_table(query.family))
+        self._made: list[tuple[Any, ...]] = []
+        self.lines: Floats = np.zeros((0, 0))
+
+    def __repr__(self) -> str:
+        return "Views(values=<private>)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the rows of the last look."""
+        return {**self.__dict__, "_made": [], "lines": np.zeros((0, 0))}
+
+    def look(self, lines: Floats) -> None:
+        """Turn to other rows: a line for each column of the design, the response last."""
+        self.lines, self._made = lines, []
+
+    def _once(self, make: Any, *about: Any) -> Any:
+        """What was made for these rows already, or is made now; the queries of an ask share most of it."""
+        for known, asked, made in self._made:
+            if known == make and all(one is two or one == two for one, two in zip(asked, about, strict=True)):
+                return made
+        made = make(*about)
+        self._made.append((make, about, made))
+        return made
+
+    def column(self, place: int) -> Floats:
+        """The line of one of the study's columns."""
+        line: Floats = self.lines[place - self._skipped]
+        return line
+
+    def yes(self) -> NDArray[np.bool_]:
+        """Which rows have a response of yes."""
+        return np.asarray(self.lines[-1] > 0)
+
+    def response(self, family: FamilyName, standard: Standard) -> Floats:
+        """Standardized, or 0 and 1, or a count."""
+        return self._once(self._response, family, standard)  # type: ignore[no-any-return]
+
+    def _response(self, family: FamilyName, standard: Standard) -> Floats:
+        line = self.lines[-1]
+        if family == "binomial":
+            return self.yes().astype(np.float64)
+        if family == "poisson":
+            # A limit of at most 2^20 leaves the steps of the grid finer than a count.
+            counts = line if self._limit is None else (line + GRID) * (self._limit / (2 * GRID))
+            return np.asarray(np.clip(np.floor(counts + 0.5), 0, MAX_COUNT))
+        made = _standardized(line, standard.response_center, standard.response_factor)
+        return np.asarray(made * 2.0**-STANDARD_BITS)
+
+    def _cells(self, standard: Standard) -> Floats:
+        """A line for each cell of a standardized row, in whole numbers of 2^-12; the constant first if it has one."""
+        made = np.empty((standard.width, self.lines.shape[1]))
+        made[: standard.intercept] = 2.0**STANDARD_BITS
+        places = [place - self._skipped for place in standard.columns]
+        centers, factors = np.array([standard.centers, standard.factors])[:, :, None]
+        made[standard.intercept :] = _standardized(self.lines[places], centers, factors)
+        return made
+
+    def z(self, standard: Standard, matrix: tuple[Row, ...]) -> tuple[Floats, Floats]:
+        """The line of each coordinate of z, and the lengths of the rows. Sums are of whole numbers of 2^-28 below 2^24: exact."""
+        return self._once(self._z, standard, matrix)  # type: ignore[no-any-return]
+
+    def _z(self, standard: Standard, matrix: tuple[Row, ...]) -> tuple[Floats, Floats]:
+        z: Floats = (np.array(matrix).T * 2.0**-STANDARD_BITS) @ self._once(self._cells, standard)
+        # One by one, in this order: a sum along an axis may be added up in another order elsewhere, and end in another digit.
+        squares = np.zeros(z.shape[1])
+        for line in z:
+            squares += line * line
+        return z, np.sqrt(squares)
+
+    def eta(self, standard: Standard, center: Row) -> Floats:
+        """The linear predictor: sums of whole numbers of 2^-28, exact."""
+        return self._once(self._eta, standard, center)  # type: ignore[no-any-return]
+
+    def _eta(self, standard: Standard, center: Row) -> Floats:
+        made: Floats = (np.array(center) * 2.0**-STANDARD_BITS) @ self._once(self._cells, standard)
+        return made
+
+    def residual(self, query: Gradient | Sandwich | Norms) -> Floats:
+        """The response less its mean."""
+        return self._once(self._residual, query.family, query.standard, query.center)  # type: ignore[no-any-return]
+
+    def _residual(self, family: FamilyName, standard: Standard, center: Row) -> Floats:
+        eta = self.eta(standard, center)
+        mean = eta if family == "gaussian" else _looked_up(self.tables[family][0], eta)
+        return self.response(family, standard) - mean
+
+    def root_weight(self, query: Gram) -> Floats | float:
+        """The root of the family's weight."""
+        if query.center is None or query.family == "gaussian":
+            return 1.0
+        return _looked_up(self.tables[query.family][1], self.eta(query.standard, query.center))
+
+    def gradient(self, query: Gradient | Sandwich) -> Floats:
+        """The clipped gradient of each row, in whole numbers: a line a coordinate."""
+        return self._once(self._gradient, query.family, query.standard, query.matrix, query.center, query.radius)  # type: ignore[no-any-return]
+
+    def _gradient(
+        self, family: FamilyName, standard: Standard, matrix: tuple[Row, ...], center: Row, radius: float
+    ) -> Floats:
+        asked = Gradient(family=family, standard=standard, matrix=matrix, center=center, radius=radius)
+        (z, lengths), residual = self.z(standard, matrix), self.residual(asked)
+        factor = np.minimum(1.0, radius / (lengths * np.abs(residual))) * residual
+        return np.asarray(np.trunc(z * (factor * 2.0 ** clip_bits(squared_radius(asked)))))
+
+    def norms(self, query: Norms) -> Floats:
+        """How long the gradient of each row is."""
+        return np.asarray(self.z(query.standard, query.matrix)[1] * np.abs(self.residual(query)))
+
+    def clipped(self, query: Gram) -> Floats:
+        """The clipped vector of each row, in whole numbers: a line a coordinate, the response last if it is there."""
+        z, lengths = self.z(query.standard, query.matrix)
+        root, scale = self.root_weight(query), 2.0 ** clip_bits(squared_radius(query))
+        factor = np.minimum(1.0, query.radius / (lengths * root)) * scale
+        made = np.empty((vector_width(query), z.shape[1]))
+        np.trunc(z * (factor * root), out=made[: len(z)])
+        if query.response_top is not None:
+            response = self.response(query.family, query.standard)
+            shown = np.clip(response, -query.response_top, query.response_top)
+            np.trunc(shown * query.response_scale * factor, out=made[-1])
+        return made
+
+
+def _standardized(lines: Floats, center: Any, factor: Any) -> Floats:
+    """Difference, product, sum and floor, each a double operation of its own, in this order."""
+    made: Floats = np.subtract(lines, center)
+    np.multiply(made, factor, out=made)
+    np.add(made, 0.5, out=made)
+    np.floor(made, out=made)
+    np.clip(made, -MAX_STANDARD, MAX_STANDARD, out=made)
+    return made
+
+
+def _looked_up(table: Floats, eta: Floats) -> Floats:
+    """The value at eta, on a straight line between two steps of the table."""
+    place = (np.clip(eta, -MAX_ETA, MAX_ETA) + MAX_ETA) * ETA_STEPS  # exact: a power of two
+    step = np.minimum(place, 2 * MAX_ETA * ETA_STEPS - 1).astype(np.int64)
+    low = table[step]
+    return np.asarray(low + (table[step + 1] - low) * (place - step))
+
+
+def check_exact(query: Gram | Gradient | Sandwich | Norms, study: Study) -> None:
+    """Refuse a query whose numbers are not on their grids, or so large that sums of them would be rounded: all of it public."""
+    standard, rows = query.standard, len(query.matrix)
+    matrix = np.array(query.matrix, dtype=np.float64).reshape(rows, -1)
+    center = np.zeros(rows) if query.center is None else np.array(query.center)
+    shapes = rows == standard.width == len(center) and len(standard.centers) == len(standard.factors) == len(
+        standard.columns
+    )
+    numbers = np.column_stack([matrix, center]) if rows == len(center) else matrix
+    exact = np.isfinite(numbers).all() and not np.any(numbers * 2.0**MATRIX_BITS % 1)
+    finite = np.isfinite(
+        [*standard.centers, *standard.factors, standard.response_center, standard.response_factor]
+    ).all()
+    if not (shapes and finite and exact and np.abs(numbers).sum(axis=0).max() <= MAX_COLUMN_SUM):
+        raise StudyError(
+            "The numbers of a round's query do not fit each other or their grid; this is a fault of the program."
+        )
+    if query.family == "binomial" and not isinstance(study.response, Binary):
+        raise StudyError(f"{study.response.name!r} is not a response of no and yes, so it has no odds.")
+    if query.family == "poisson" and not isinstance(study.response, Count):
+        raise StudyError(f"{study.response.name!r} is not a count, so it has no rates.")
+
+
+class _Counts:
+    """Private. Whole numbers that rows add to, as one flat list."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._whole: NDArray[np.object_] = np.zeros(size, dtype=object)
+        self._waiting, self._chunks = np.zeros(size, dtype=np.int64), 0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(values=<private>)"
+
+    def add(self, query: Any, rows: Views) -> None:
+        """Add some rows: at most MAX_CHUNK_ROWS, so that each number is at most 2^53."""
+        self._waiting += self.of(query, rows)
+        self._chunks += 1
+        if self._chunks >= MAX_WAITING_CHUNKS:
+            self.numbers()
+
+    def of(self, query: Any, rows: Views) -> Integers:
+        """The sums of some rows."""
+        raise NotImplementedError
+
+    def put(self, numbers: Sequence[int]) -> None:
+        """Add what others added up."""
+        self._whole = self._whole + np.array(numbers, dtype=object)
+
+    def numbers(self) -> list[int]:
+        """All of them."""
+        self._whole = self._whole + self._waiting.astype(object)
+        self._waiting, self._chunks = np.zeros(self.size, dtype=np.int64), 0
+        return [int(each) for each in self._whole]
+
+
+class _RowCount(_Counts):
+    def of(self, query: Rows, rows: Views) -> Integers:
+        return np.array([rows.lines.shape[1]])
+
+
+class _Bins(_Counts):
+    def __init__(self, query: Histograms, study: Study) -> None:
+        kinds = column_kinds(study, query.columns)
+        if len(query.edges) != len(kinds):
+            raise StudyError("A first look has edges for each of its columns; this is a fault of the program.")
+        self._answers = isinstance(study.response, Binary)
+        self._edges = [
+            np.array(edges) if kind == "number" else None for edges, kind in zip(query.edges, kinds, strict=True)
+        ]
+        size = sum(1 if edges is None else len(edges) + 1 for edges in self._edges)
+        super().__init__(size + (1 if self._answers else len(query.response_edges) + 1 if query.response_edges else 0))
+
+    def of(self, query: Histograms, rows: Views) -> Integers:
+        parts = [
+            _ones(line > 0) if edges is None else _in_bins(line, edges)
+            for line, edges in zip(map(rows.column, query.columns), self._edges, strict=True)
+        ]
+        if self._answers:
+            parts.append(_ones(rows.yes()))
+        elif query.response_edges:
+            parts.append(_in_bins(rows.lines[-1], np.array(query.response_edges)))
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _ones(rows: NDArray[np.bool_]) -> Integers:
+    return np.array([np.count_nonzero(rows)])
+
+
+def _in_bins(line: Floats, edges: Floats) -> Integers:
+    return np.bincount(np.searchsorted(edges, line, side="right"), minlength=len(edges) + 1)
+
+
+class _Lengths(_Counts):
+    def of(self, query: Norms, rows: Views) -> Integers:
+        bins = len(query.edges)
+        places = np.maximum(np.searchsorted(np.array(query.edges), rows.norms(query), side="right") - 1, 0)
+        second = rows.yes() if query.halves == "response" else rows.residual(query) > 0
+        return np.bincount(places + bins * second, minlength=2 * bins)
+
+
+class _Vector(_Counts):
+    def of(self, query: Gradient, rows: Views) -> Integers:
+        return np.asarray(rows.gradient(query).sum(axis=1)).astype(np.int64)
+
+
+class _Products(_Counts):
+    def of(self, query: Gram | Sandwich, rows: Views) -> Integers:
+        vectors = rows.clipped(query) if isinstance(query, Gram) else rows.gradient(query)
+        return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
+
+
+def _answer(query: Query, study: Study) -> _Counts:
+    if isinstance(query, Rows):
+        return _RowCount(1)
+    if isinstance(query, Histograms):
+        return _Bins(query, study)
+    if isinstance(query, Norms):
+        return _Lengths(2 * len(query.edges))
+    if isinstance(query, Gradient):
+        return _Vector(vector_width(query))
+    return _Products(vector_width(query) ** 2)

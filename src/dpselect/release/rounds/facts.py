@@ -1,0 +1,193 @@
+"""Public. What follows from the plan of an estimate by rounds alone: its columns, nu, and the shares of the price.
+
+nu = n mu / d^1.5 says how well a d x d matrix of sums can be seen. It is public; shares follow from it, and it predicts how long
+intervals will be.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from dpselect.assume.queries import ColumnKind, FamilyName, RoundsPlan, column_kinds
+from dpselect.assume.terms import INTERCEPT, Column
+from dpselect.assume.variables import GRID, Binary, Categorical, Variable
+
+MIN_NU = 5.0
+"""Below it nothing is asked: intervals would be a dozen times as long as without privacy."""
+SANDWICH_NU = 60.0
+"""Above it the sandwich is asked for: below it its noise would be larger than what it corrects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFacts:
+    """Public. A column of the model: its line has `unit` steps in one user's unit and is `zero` where the user's number is 0.
+
+    A dummy's line is `zero` for no and `zero + unit` for yes. A number is `open` if a factor of it has no limits.
+    """
+
+    name: str
+    place: int
+    kind: ColumnKind
+    term: int
+    unit: float
+    zero: float
+    open: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Public. All that the rounds of an estimate know before the first answer.
+
+    `mu` is the price of all rounds together as Gaussian privacy, and `row_mu` what it is for one row of a person's several.
+    `response_unit` is the size of a step of the response's line in the user's units, `response_middle` the response where its line
+    is 0.
+    """
+
+    family: FamilyName
+    response: Literal["number", "open number", "yes or no"]
+    response_unit: float
+    response_middle: float
+    columns: tuple[ColumnFacts, ...]
+    intercept: bool
+    rows: float
+    mu: float
+    row_mu: float
+    replaced: float
+    """By how many times its own length one record moves a sum of vectors: two are exchanged, or one comes or goes."""
+    level: float
+    considered: int | None
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the link is straight."""
+        return self.family == "gaussian"
+
+    @property
+    def width(self) -> int:
+        """The number of coefficients."""
+        return len(self.columns) + self.intercept
+
+    @property
+    def nu(self) -> float:
+        """How well a matrix of sums of this width can be seen."""
+        return float(self.rows * self.row_mu / max(self.width, 1) ** 1.5)
+
+    @property
+    def first_moved(self) -> float:
+        """How far one record moves the first look, in l2: two bins of each histogram, two of a category's counts, one count."""
+        two, kinds = self.replaced, [column.kind for column in self.columns]
+        categories = len({column.term for column in self.columns if column.kind == "level"})
+        counts = kinds.count("dummy") + (self.response == "yes or no")
+        histograms = kinds.count("number") + (self.response != "yes or no")
+        return math.sqrt(two * (histograms + categories) + counts)
+
+    @cached_property
+    def shares(self) -> Shares:
+        """Of the price."""
+        return _shares(self.nu)
+
+    @property
+    def row_length(self) -> float:
+        """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen."""
+        return _between(1.5, 0.03 * self.nu, 16.0)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the user's coefficients: a constant first, unless the model has none and goes through the user's zero."""
+        moved = self.response_middle != 0 or any(column.zero != 0 for column in self.columns)
+        constant = self.intercept or moved or not self.columns
+        return (*((INTERCEPT,) if constant else ()), *(column.name for column in self.columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Public. Shares of mu^2; they add up to one."""
+
+    first: float
+    start_gram: float
+    gram: float
+    coarse: float
+    radii: float
+    sandwich: float
+    last: float
+
+
+def _shares(nu: float) -> Shares:
+    wide = math.sqrt(SANDWICH_NU / nu)
+    grams = _between(0.15, (12 / nu) ** 2, 0.40)
+    first = _between(0.03, 0.05 * wide, 0.10)
+    radii = 0.03
+    sandwich = 0.05 if nu > SANDWICH_NU else 0.0
+    coarse = _between(0.12, 0.12 * wide, 0.30) * (1 - first - grams - radii - sandwich)
+    return Shares(
+        first=first,
+        start_gram=0.4 * grams,
+        gram=0.6 * grams,
+        coarse=coarse,
+        radii=radii,
+        sandwich=sandwich,
+        last=1 - first - grams - coarse - radii - sandwich,
+    )
+
+
+def _between(low: float, value: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def facts_of(plan: RoundsPlan) -> Facts:
+    """What follows from a plan before anything is asked."""
+    study = plan.study
+    design = [study.columns[place] for place in plan.columns]
+    variables = {variable.name: variable for variable in study.predictors}
+    response = study.response
+    kind: Literal["number", "open number", "yes or no"] = "number" if response.bounded else "open number"
+    if isinstance(response, Binary):
+        kind = "yes or no"
+    gaussian = plan.family == "gaussian"
+    unit, middle = (response.half_width / GRID, response.middle) if gaussian and response.bounded else (1.0, 0.0)
+    columns = zip(plan.columns, design, column_kinds(study, plan.columns), strict=True)
+    return Facts(
+        family=plan.family,
+        response=kind,
+        response_unit=unit,
+        response_middle=middle,
+        columns=tuple(_column(place, column, kind, variables) for place, column, kind in columns if column.factors),
+        intercept=any(not column.factors for column in design),
+        rows=float(plan.rows),
+        mu=float(plan.mu),
+        row_mu=plan.mu / study.rows_per_person,
+        replaced=2.0 if study.neighbors == "replace-one" else 1.0,
+        level=plan.level,
+        considered=plan.considered,
+    )
+
+
+def _column(place: int, column: Column, kind: ColumnKind, variables: dict[str, Variable]) -> ColumnFacts:
+    """What a column's line is, as `gather.grid` makes it.
+
+    Factors with limits have GRID steps in half their range; their product keeps GRID steps. From the first open factor on lines
+    are multiplied as they are.
+    """
+    factors = [variables[factor.variable] for factor in column.factors]
+    unit, opened = float(GRID), False
+    for each in factors:
+        limits = isinstance(each, Categorical) or each.bounded
+        half = 1.0 if isinstance(each, Categorical) or not limits else each.half_width
+        unit *= 1 / half if limits and not opened else GRID / half if limits else 1 / GRID if not opened else 1.0
+        if not limits and not opened and each is not factors[0]:
+            unit *= GRID  # the factors before it keep their steps
+        opened = opened or not limits
+    first = factors[0]
+    centered = len(factors) == 1 and not isinstance(first, Categorical) and first.bounded
+    return ColumnFacts(
+        name=column.name,
+        place=place,
+        kind=kind,
+        term=column.term,
+        unit=unit,
+        zero=-first.middle * unit if centered and not isinstance(first, Categorical) else 0.0,
+        open=opened,
+    )

@@ -1,0 +1,165 @@
+"""Public. Intervals around the last step: privacy noise, sampling, what was raised, and the clip's bound, which is added whole."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from dpselect.assume.queries import Floats, Noisy
+from dpselect.release.equations.findings import HIDDEN, Finding, scheffe
+from dpselect.release.rounds.facts import Facts
+from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.radii import Clip
+from dpselect.release.rounds.scales import Scales
+from dpselect.release.rounds.steps import Standpoint
+
+CLIP_SHARE = 0.5
+"""Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient."""
+STEP_DOUBT = 0.10
+"""Of the last step that may be wrong because the Hessian is that of shortened rows."""
+VARIANCE_DOUBT = 0.3
+"""How far the sandwich is from the homoscedastic variance beforehand: what its noise is weighed against."""
+
+UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, None)
+"""A coefficient that this price cannot show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Last:
+    """Public. The last round: the Newton step, the deviation of its gradient's noise, the clip, and the sandwich if asked for."""
+
+    step: Floats
+    noise: float
+    clip: Clip
+    unit: float
+    sandwich: Noisy | None
+
+
+def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
+    """The findings in the user's units."""
+    transform, offsets = user_transform(facts, scales)
+    end = here.center + here.matrix @ last.step
+    values = offsets + transform @ end
+    reach = transform @ here.matrix @ here.inverse
+    privacy = _root(reach, _privacy(facts, here, last)) * (1 + 2 / facts.nu)
+    sampling = _root(reach, _sampling(facts, here, last))
+    bias = CLIP_SHARE * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
+    known = _known(facts, scales)
+    findings = tuple(
+        _finding(facts, *numbers) if shown else UNKNOWN
+        for shown, *numbers in zip(known, values, privacy, sampling, bias, strict=True)
+    )
+    return Found(
+        names=facts.names,
+        findings=findings,
+        residual_deviation=HIDDEN,
+        r_squared=HIDDEN,
+        rows=facts.rows,
+        nu=facts.nu,
+        predictive=tuple(values.tolist()),
+        radius=last.clip.radius,
+        clip_bound=last.clip.excess * last.unit / max(last.noise, 1e-300),
+    )
+
+
+def nothing_found(facts: Facts) -> Found:
+    """What there is to say where the price shows nothing."""
+    names = facts.names
+    return Found(
+        names=names,
+        findings=(UNKNOWN,) * len(names),
+        residual_deviation=HIDDEN,
+        r_squared=HIDDEN,
+        rows=facts.rows,
+        nu=facts.nu,
+        predictive=(0.0,) * len(names),
+        radius=0.0,
+        clip_bound=0.0,
+    )
+
+
+def _privacy(facts: Facts, here: Standpoint, last: Last) -> Floats:
+    """The covariance of what privacy makes of the last gradient: its noise, the Hessian's times the step, what was raised."""
+    raised = (here.hessian - here.exact) @ last.step + STEP_DOUBT * here.hessian @ last.step
+    noise = last.noise**2 * np.eye(len(last.step))
+    return np.asarray(noise + here.hessian_noise(last.step) + np.outer(raised, raised))
+
+
+def _sampling(facts: Facts, here: Standpoint, last: Last) -> Floats:
+    """The covariance of the gradient by sampling: the sandwich, averaged with the homoscedastic one by precision.
+
+    Where rows have weights, or are clustered, the sandwich alone is right, and takes the whole place here.
+    """
+    variance, hessian = here.deviation**2, here.hessian
+    if last.sandwich is None:
+        return np.asarray(variance * hessian)
+    width = len(hessian)
+    seen = last.sandwich.sums
+    usual = min(max(float(np.trace(seen) / np.trace(hessian)), 0.3 * variance), 1.5 * variance)
+    noise = last.sandwich.deviation / (facts.rows * usual)
+    share = VARIANCE_DOUBT**2 / (VARIANCE_DOUBT**2 + noise**2)
+    root = np.linalg.cholesky(hessian)
+    inverse = np.linalg.inv(root)
+    mixed = (1 - share) * usual * np.eye(width) + share * inverse @ seen @ inverse.T
+    values, vectors = np.linalg.eigh((mixed + mixed.T) / 2)
+    turned = root @ vectors
+    return np.asarray((turned * np.maximum(values, 0.5 * usual)) @ turned.T)
+
+
+def _root(reach: Floats, covariance: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", reach, covariance, reach), 0.0)))
+
+
+def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: float) -> Finding:
+    """An interval of the plan's level, and the one that allows for the selection too.
+
+    The adjusted one counts sampling by Scheffe's multiple (Berk et al. 2013, section 4.8), the privacy noise, drawn after the
+    selection, by a normal quantile, each with half of what may fail.
+    """
+    normal, level = NormalDist(), facts.level
+    z = normal.inv_cdf((1 + level) / 2)
+    error = math.hypot(privacy, sampling)
+    half = z * error + bias
+    wide = half
+    if facts.considered is not None:
+        each = (1 + level) / 2
+        apart = normal.inv_cdf((1 + each) / 2) * privacy + scheffe(facts.considered, each) * sampling
+        wide = max(half, apart + bias)
+    return Finding(
+        value=float(value),
+        error=half / z,
+        lower=float(value - half),
+        upper=float(value + half),
+        adjusted_lower=float(value - wide),
+        adjusted_upper=float(value + wide),
+        privacy_share=float(1 - (sampling / max(half / z, 1e-300)) ** 2),
+        visible=float(half),
+    )
+
+
+def _known(facts: Facts, scales: Scales) -> list[bool]:
+    """Which of the user's coefficients are shown: not those of levels that were too rare to be seen."""
+    names = facts.names
+    return [True] * (len(names) - len(facts.columns)) + [bool(kept) for kept in scales.kept]
+
+
+def user_transform(facts: Facts, scales: Scales) -> tuple[Floats, Floats]:
+    """Offsets and matrix that make the user's coefficients of those of the standardized columns and their constant."""
+    names, gaussian = facts.names, facts.gaussian
+    unit = facts.response_unit * (scales.response_deviation if gaussian else 1.0)
+    constants = len(names) - len(facts.columns)
+    matrix, offsets = np.zeros((len(names), len(scales.centers) + facts.intercept)), np.zeros(len(names))
+    if facts.intercept:
+        matrix[0, 0] = unit
+    if constants:
+        offsets[0] = facts.response_middle + facts.response_unit * (scales.response_center if gaussian else 0.0)
+    for place, listed in enumerate(np.flatnonzero(scales.kept)):
+        column = facts.columns[listed]
+        slope = unit / scales.scales[place]
+        matrix[constants + listed, place + facts.intercept] = slope * column.unit
+        if constants:
+            matrix[0, place + facts.intercept] = slope * (column.zero - scales.centers[place])
+    return matrix, offsets

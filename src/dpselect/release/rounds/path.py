@@ -1,0 +1,125 @@
+"""Public. The path of an estimate by rounds: what is asked next follows from the answers so far, and from nothing else.
+
+First look, first Gram, a coarse step (two where the link is curved), the lengths of gradients, the last gradient. Whoever drives it
+answers from the rows with noise; `replay` finds the next question, or what was found, from saved answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpselect.assume.queries import Answer, Ask, Gradient, Noisy, Norms, RoundsPlan, Sandwich, center_of, rows_of
+from dpselect.release.rounds.facts import MIN_NU, Facts, facts_of
+from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.intervals import Last, found, nothing_found
+from dpselect.release.rounds.radii import LENGTH_EDGES, Clip, Half, choose_radius
+from dpselect.release.rounds.scales import Scales, look
+from dpselect.release.rounds.steps import Standpoint, coarse_step, start
+
+MAX_SUM = 1e15
+"""Of anything: more than any sum of rows."""
+
+
+def path(plan: RoundsPlan) -> Generator[Ask, Answer, Found]:
+    """Ask, be sent the answer, ask again; return what was found. The squares of all mus add up to at most that of the plan."""
+    walk = _walk(facts_of(plan))
+    try:
+        ask = next(walk)
+        while True:
+            answer = yield ask
+            ask = walk.send(tuple(map(_finite, answer)))
+    except StopIteration as end:
+        result: Found = end.value
+        return result
+
+
+def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
+    if facts.nu < MIN_NU:
+        return nothing_found(facts)
+    scales = yield from look(facts)
+    if not scales.kept.any() and not facts.intercept:
+        return nothing_found(facts)
+    here = yield from start(facts, scales)
+    # A curved link is looked at twice, at a point near the end: its Hessian depends on where it is taken.
+    for part in (1.0,) if facts.gaussian else (0.5, 0.5):
+        here = yield from coarse_step(facts, scales, here, part)
+    clip = yield from _look_at_lengths(facts, scales, here)
+    last = yield from _last_step(facts, here, clip)
+    return found(facts, scales, here, last)
+
+
+def _finite(noisy: Noisy) -> Noisy:
+    """Noise can be anything; nobody's file may make a number that is none."""
+    sums = np.clip(np.nan_to_num(np.asarray(noisy.sums, dtype=np.float64)), -MAX_SUM, MAX_SUM)
+    deviation = min(max(float(np.nan_to_num(noisy.deviation)), 1e-9), MAX_SUM)
+    return Noisy(noisy.query, sums, deviation)
+
+
+def replay(plan: RoundsPlan, answers: Sequence[Answer]) -> Ask | Found:
+    """What follows from these answers: the next ask, or what was found."""
+    walk = path(plan)
+    try:
+        ask = next(walk)
+        for answer in answers:
+            ask = walk.send(answer)
+    except StopIteration as end:
+        result: Found = end.value
+        return result
+    return ask
+
+
+def _unit(here: Standpoint) -> float:
+    """The length of a usual row's gradient."""
+    return math.sqrt(here.matrix.shape[1]) * here.deviation
+
+
+def _look_at_lengths(facts: Facts, scales: Scales, here: Standpoint) -> Generator[Ask, Answer, Clip]:
+    """Ask how many gradients have which length; choose the radius of the last clip."""
+    yes_or_no = facts.response == "yes or no"
+    query = Norms(
+        family=facts.family,
+        standard=here.standard,
+        matrix=rows_of(here.matrix),
+        center=center_of(here.center),
+        edges=tuple((LENGTH_EDGES * _unit(here)).tolist()),
+        halves="response" if yes_or_no else "residual",
+    )
+    (reply,) = yield ((query, facts.mu * math.sqrt(facts.shares.radii)),)
+    below, above = reply.sums
+    halves = [Half(below), Half(above)]
+    if yes_or_no:
+        yes, root = scales.mean, math.sqrt(scales.mean * (1 - scales.mean)) * here.deviation
+        bins = [
+            min(max(int(np.searchsorted(LENGTH_EDGES, part / root)), 0), len(LENGTH_EDGES) - 3)
+            for part in (yes, 1 - yes)
+        ]
+        halves = [Half(below, bins[0], facts.rows * (1 - yes)), Half(above, bins[1], facts.rows * yes)]
+    noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(facts.shares.last))
+    return choose_radius(halves, reply.deviation, facts.rows, tail=scales.tail, noise_a_radius=noise_a_radius)
+
+
+def _last_step(facts: Facts, here: Standpoint, clip: Clip) -> Generator[Ask, Answer, Last]:
+    """Ask for the gradient at the standpoint with most of the price, and the sandwich in the same pass; make the last step."""
+    place: dict[str, Any] = {
+        "family": facts.family,
+        "standard": here.standard,
+        "matrix": rows_of(here.matrix),
+        "center": center_of(here.center),
+        "radius": clip.radius * _unit(here),
+    }
+    ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(facts.shares.last)),)
+    if facts.shares.sandwich > 0:
+        ask = (*ask, (Sandwich(**place), facts.mu * math.sqrt(facts.shares.sandwich)))
+    replies = yield ask
+    step = here.inverse @ replies[0].sums
+    return Last(
+        step=step,
+        noise=replies[0].deviation,
+        clip=clip,
+        unit=_unit(here),
+        sandwich=replies[1] if len(replies) > 1 else None,
+    )

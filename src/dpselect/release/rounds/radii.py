@@ -1,0 +1,93 @@
+"""Public. Where the last gradient is clipped: noise grows with the radius, what is cut off falls; a noisy histogram weighs them.
+
+Lengths are in units of the root of the width times the residual deviation, which is that of a usual row's gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpselect.assume.queries import Floats
+
+LENGTH_EDGES: Floats = 2.0 ** np.arange(-0.5, 6.01, 0.5)
+"""Of the histogram of gradient lengths."""
+CLIP_RADII: Floats = 2.0 ** np.arange(1, 6.01, 0.1)
+"""That a clip may have."""
+MAX_TAIL_RATIO = 0.25
+"""Beyond the last bin that is surely seen each has at most this share of the rows of the one before: tails have a variance."""
+SURELY_SEEN, NEXT_SEEN = 4.0, 3.0
+"""Deviations of the noise from which a bin is surely not empty; and one of the two after such a bin."""
+
+_WITHIN = 2.0 ** (np.arange(5) / 10 + 0.05)
+EXCESS_BEYOND: Floats = np.array(
+    [[np.maximum(edge * _WITHIN - radius, 0).mean() for edge in LENGTH_EDGES] for radius in CLIP_RADII]
+)
+"""What one row in a bin (column) has beyond a radius (row), on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """Public. A noisy histogram of one half of the rows, and where its rows lie by nature, if that is known.
+
+    Of a response of no and yes the residual has two values near public ones: `start` is the bin there, `rows` how many they are.
+    """
+
+    noisy: Floats
+    start: int | None = None
+    rows: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Public. A radius, and the summed excess beyond it: both in units."""
+
+    radius: float
+    excess: float
+
+
+def choose_radius(halves: list[Half], noise: float, rows: float, *, tail: float, noise_a_radius: float) -> Clip:
+    """The radius that makes noise^2 + bias^2 least, the whole excess counting as bias; it is not below half the tail."""
+    excess = sum((EXCESS_BEYOND @ tail_counts(half, noise, rows) for half in halves), np.zeros(len(CLIP_RADII)))
+    risk = (noise_a_radius * CLIP_RADII) ** 2 + excess**2
+    best = int(np.argmin(np.where(min(0.5 * tail, 32.0) <= CLIP_RADII, risk, np.inf)))
+    return Clip(float(CLIP_RADII[best]), float(excess[best]))
+
+
+def tail_counts(half: Half, noise: float, rows: float) -> Floats:
+    """A noisy histogram made fit for tails: not negative, and falling from the last bin that is surely seen.
+
+    Bins that would make the squares add up to more than they can (their mean is near one) are noise, whatever they hold.
+    """
+    counts = half.noisy.copy()
+    possible = counts * LENGTH_EDGES**2 <= 4 * rows
+    sure = np.flatnonzero((counts > SURELY_SEEN * noise) & possible)
+    if sure.size:
+        last = int(sure[-1])
+    elif half.start is None:
+        last = int(np.argmax(np.where(possible, counts, 0.0)))
+    else:
+        last = half.start
+        counts[last] = max(counts[last], half.rows / 2)
+    seen = (half.noisy > NEXT_SEEN * noise) & possible
+    while (following := np.flatnonzero(seen[last + 1 : last + 3])).size:
+        last += 1 + int(following[0])
+    return np.append(np.maximum(counts[:last], 0.0), falling(counts[last:]))
+
+
+def falling(values: Floats) -> Floats:
+    """The nearest numbers that are not negative, each at most `MAX_TAIL_RATIO` of the one before.
+
+    Times MAX_TAIL_RATIO^-k they do not rise: an isotonic regression with weights MAX_TAIL_RATIO^2k, by pooling neighbours that do.
+    """
+    pools: list[tuple[float, float, int]] = []
+    for k, value in enumerate(values.tolist()):
+        weight = MAX_TAIL_RATIO ** (2 * k)
+        pools.append((value * MAX_TAIL_RATIO**-k, weight, 1))
+        while len(pools) > 1 and pools[-1][0] > pools[-2][0]:
+            (level, heavy, many), (before, weighty, number) = pools.pop(), pools.pop()
+            total = heavy + weighty
+            pools.append(((level * heavy + before * weighty) / total, total, many + number))
+    levels = np.concatenate([np.full(number, max(level, 0.0)) for level, _, number in pools])
+    return np.asarray(levels * MAX_TAIL_RATIO ** np.arange(len(values)))

@@ -1,0 +1,198 @@
+"""Public. The start from a first Gram, and the coarse Newton steps from there: each asks, and returns where the next one stands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpselect.assume.queries import Answer, Ask, Floats, Gradient, Gram, Standard, center_of, rows_of
+from dpselect.release.rounds.facts import Facts
+from dpselect.release.rounds.links import link_of, weight_of
+from dpselect.release.rounds.scales import Scales
+from dpselect.release.rounds.whitening import tamed
+
+RESPONSE_LENGTH = 0.7
+"""Of the response in a row of the first Gram, as a share of the row's own."""
+USUAL_CORRELATION = 0.15
+"""Of two columns: what the first Gram's noise is weighed against."""
+MAX_START = 1.5
+"""Of the length of the first slopes of a curved link, in standardized columns."""
+MAX_STEP = 0.75
+"""Of a step of a curved link, in whitened units a root of the width."""
+ROOT2 = math.sqrt(2.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standpoint:
+    """Public. Coefficients of the standardized columns, and the coordinates in which the next round looks around from there.
+
+    `matrix` takes a standardized row to whitened coordinates. There the Hessian is `hessian`, as far as was seen, with its inverse;
+    `exact` is the same without what was raised, `short` how much rare dummies are short, and `doubt` the variance of its entries
+    that the next Gram is weighed with. `deviation` is that of residuals, in units of the standardized response.
+    """
+
+    standard: Standard
+    center: Floats
+    matrix: Floats
+    hessian: Floats
+    inverse: Floats
+    exact: Floats
+    short: Floats
+    doubt: Floats
+    deviation: float
+    turn: Floats
+    """From the coordinates in which the Hessian was asked for to those of now."""
+    variance: Floats
+    """Of the noise in the Hessian's entries, in the coordinates in which it was asked for."""
+
+    def hessian_noise(self, step: Floats) -> Floats:
+        """The covariance of what the Hessian's noise makes of a step, as a gradient."""
+        before = self.turn @ step
+        apart = np.diag(self.variance @ before**2) + self.variance * np.outer(before, before)
+        return np.asarray(self.turn.T @ apart @ self.turn)
+
+
+def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
+    """Ask for the Gram of standardized rows and the response; whiten, and make the first step from the mean response."""
+    rows, gaussian = facts.rows, facts.gaussian
+    standard = scales.standard(facts)
+    width = standard.width
+    squared = facts.row_length * width
+    top = _response_top(facts, scales)
+    scale = RESPONSE_LENGTH * math.sqrt(squared) / top
+    query = Gram(
+        family=facts.family,
+        standard=standard,
+        matrix=rows_of(np.eye(width)),
+        radius=math.sqrt(squared),
+        response_top=top,
+        response_scale=scale,
+    )
+    (reply,) = yield ((query, facts.mu * math.sqrt(facts.shares.start_gram)),)
+    sums = reply.sums.copy()
+    sums[width] /= scale
+    sums[:, width] /= scale
+    noise = reply.deviation / ROOT2
+    shrink = USUAL_CORRELATION**2 / (USUAL_CORRELATION**2 + (noise / rows) ** 2)
+    gram = _plausible_gram(facts, scales, sums[:width, :width], shrink)
+    short = rows * np.diag(scales.shortness)
+    products, center, weight = sums[:width, width].copy(), np.zeros(width), 1.0
+    if not gaussian:  # one step from the mean response
+        weight = weight_of(facts.family, scales.mean)
+        if facts.intercept:
+            products -= scales.mean * sums[:width, 0]
+            center[0] = link_of(facts.family, scales.mean)
+        gram, short = gram * weight, short * weight
+    found = tamed(gram, short, rows, noise * math.sqrt(shrink) * weight, 0.02 * weight)
+    slopes = found.matrix @ (found.matrix.T @ products) / rows / (1 + 3 * (noise / scale / rows) ** 2)
+    if not gaussian:
+        slopes *= min(1.0, MAX_START / max(float(np.linalg.norm(slopes[int(facts.intercept) :])), 1e-9))
+    else:
+        slopes *= min(1.0, 3.0 / max(float(np.linalg.norm(slopes)), 1e-9)) if facts.nu < 12 else 1.0
+    residual = _residual_deviation(facts, scales, sums, slopes, reply.deviation / scale**2 / rows)
+    entry = noise**2 * shrink * np.outer(*2 * [np.diag(found.matrix.T @ found.matrix) * weight])
+    doubt = (0.05 if gaussian else 0.3) * rows
+    counted = (scales.count_noise * (scales.shortness > 0)) ** 2
+    variance = entry + doubt**2 + (found.matrix**2).T @ np.diag(counted) @ found.matrix**2
+    short = found.matrix.T @ found.short @ found.matrix
+    hessian = rows * np.eye(width) - short
+    return Standpoint(
+        standard=standard,
+        center=np.array(center_of(center + slopes)),
+        matrix=np.array(rows_of(found.matrix)),
+        hessian=hessian,
+        inverse=found.inverse,
+        exact=hessian,
+        short=short,
+        doubt=variance,
+        deviation=residual,
+        turn=np.eye(width),
+        variance=variance,
+    )
+
+
+def _response_top(facts: Facts, scales: Scales) -> float:
+    """Where the response is clipped in the first Gram: nowhere if it is yes or no."""
+    if facts.family == "binomial":
+        return 1.0
+    if facts.family == "poisson":
+        return scales.mean + max(scales.tail, 3.0) * scales.response_deviation
+    return max(3.0, scales.tail) if facts.response == "yes or no" else min(max(scales.tail, 3.0), 6.0)
+
+
+def _plausible_gram(facts: Facts, scales: Scales, sums: Floats, shrink: float) -> Floats:
+    """The first Gram with noise shrunk off the diagonal, and a diagonal that agrees with the first look's scales.
+
+    Shortened rows take from heavy tails, so diagonals go half the way back to n; a rare dummy's is known from its count.
+    """
+    rows = facts.rows
+    diagonal = np.maximum(np.diag(sums), 0.3 * rows)
+    gram = shrink * (sums - np.diag(np.diag(sums))) + np.diag(diagonal)
+    least = 1.0 if facts.nu > 100 else 0.1
+    gram = gram * np.outer(*2 * [np.clip(rows * scales.relative / diagonal, least, 3.0) ** 0.25])
+    short = scales.shortness
+    factor = np.where(short > 0, np.sqrt(rows * (1 - short) / np.diag(gram)), 1.0)
+    return np.asarray(gram * np.outer(factor, factor))
+
+
+def _residual_deviation(facts: Facts, scales: Scales, sums: Floats, slopes: Floats, noise: float) -> float:
+    """Of residuals where the response has deviation one; its logarithm is shrunk to that of .9 as far as noise hides it."""
+    if not facts.gaussian:
+        return math.sqrt(scales.dispersion)
+    vector = np.append(slopes, -1.0)
+    variance = min(max(float(vector @ sums @ vector) / facts.rows, 0.15), 1.2)
+    known, error = 0.3**2, 2 * noise**2
+    return math.exp((math.log(variance) * known + math.log(0.9) * error) / (known + error) / 2)
+
+
+def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> Generator[Ask, Answer, Standpoint]:
+    """Ask for the Gram in whitened coordinates and a coarse gradient, with a `part` of their price; make a Newton step."""
+    rows, width, gaussian = facts.rows, here.matrix.shape[1], facts.gaussian
+    squared = facts.row_length * width
+    matrix, center = rows_of(here.matrix), center_of(here.center)
+    tail = max(2.0, 0.6 * scales.tail)
+    gram = Gram(
+        family=facts.family,
+        standard=here.standard,
+        matrix=matrix,
+        radius=math.sqrt(squared),
+        center=None if gaussian else center,
+    )
+    gradient = Gradient(
+        family=facts.family,
+        standard=here.standard,
+        matrix=matrix,
+        center=center,
+        radius=tail * math.sqrt(width) * here.deviation,
+    )
+    replies = yield (
+        (gram, facts.mu * math.sqrt(facts.shares.gram * part)),
+        (gradient, facts.mu * math.sqrt(facts.shares.coarse * part)),
+    )
+    noise = replies[0].deviation / ROOT2
+    known = here.doubt
+    if noise < 0.05 * rows:  # scales may be wrong: where the noise is small, diagonals from them are little trusted
+        known = known + (0.3 * rows) ** 2 * np.eye(width)
+    seen = (known * replies[0].sums + noise**2 * here.hessian) / (known + noise**2)
+    variance = known * noise**2 / (known + noise**2)
+    found = tamed(seen, here.short, rows, math.sqrt(float(variance.mean())), 0.03 if gaussian else 0.1)
+    move = found.inverse @ found.matrix.T @ replies[1].sums
+    if not gaussian:
+        move *= min(1.0, MAX_STEP * math.sqrt(width) / max(float(np.linalg.norm(move)), 1e-12))
+    onward = np.array(rows_of(here.matrix @ found.matrix))
+    return Standpoint(
+        standard=here.standard,
+        center=np.array(center_of(here.center + onward @ move)),
+        matrix=onward,
+        hessian=found.hessian,
+        inverse=found.inverse,
+        exact=found.matrix.T @ seen @ found.matrix,
+        short=found.matrix.T @ found.short @ found.matrix,
+        doubt=np.full((width, width), (0.15 * rows) ** 2 + float(variance.mean())),
+        deviation=here.deviation,
+        turn=found.matrix,
+        variance=variance,
+    )
