@@ -10,22 +10,15 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary, Categorical, Category, Count, Number, Numeric, Variable, shown
+from dpselect.assume.variables import Binary, Categorical, Category, Count, Number, Numeric, Variable
 from dpselect.errors import LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType
-from dpselect.use.init import named_columns
-
-IDENTIFIER = re.compile(
-    r"(?i:(?:^|[_\W])(?:id|ids|uuid|guid|identifier|pseudonym|ssn|iban|email|phone)(?:$|[_\W])"
-    r"|^(?:rownames?|row_?(?:nr|no|number)|index|unnamed.*)$)|[a-z]I[Dd]$"
-)
-"""Names that are rather those of an identifier or of the number of a row than of anything that explains a response."""
+from dpselect.use.init import IDENTIFIER, named_columns, require_column
 
 IS_TEXT, IS_DATE, UNUSABLE, LIKE_IDENTIFIER = (
     "text",
@@ -96,21 +89,6 @@ def propose(
     outcome = Count(response) if count else _response(explained, stated.get(response), where)
     study = Study(outcome, tuple(considered), source=form, **settings)
     return Proposal(study, tuple(left_out), by_look and named is None)
-
-
-def require_column(name: str, known: Iterable[str], where: str) -> None:
-    """Refuse a name that the table does not have, and say which it may have meant; names are public."""
-    names = list(known)
-    if name in names:
-        return
-    lowered = {each.lower(): each for each in reversed(names)}
-    near = get_close_matches(name.lower(), lowered, n=1)
-    hint = f" Did you mean {lowered[near[0]]!r}?" if near else f" It has {_listed(names)}."
-    raise StudyError(f"{where} has no column {shown(name)}.{hint}")
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    return ", ".join(map(shown, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _why_not(column: ColumnType, *, named: bool) -> str | None:
