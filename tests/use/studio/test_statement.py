@@ -35,7 +35,7 @@ def test_a_new_table_offers_what_can_be_used():
     entries = entries_of_study({}, COLUMNS)
     assert [(each.name, each.kind, each.use) for each in entries] == [
         ("age", "number", "predictor"),
-        ("region", "text", "predictor"),
+        ("region", "text", "none"),
         ("smoker", "number", "predictor"),
         ("seen", "date32[day]", "none"),
         ("income", "number", "predictor"),

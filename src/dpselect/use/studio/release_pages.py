@@ -13,9 +13,11 @@ from dpselect.use.studio.forms import stated
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
 from dpselect.use.studio.reports import (
     ReportPlan,
+    can_estimate,
     check_text,
     consequences,
     hand_over_waiting,
+    is_binary,
     ledger_facts,
     past_report,
     plan_report,
@@ -29,19 +31,21 @@ from dpselect.use.studio.reports import (
 )
 from dpselect.use.studio.session import Job, Verified
 
-USED = "This confirmation was used or withdrawn before; nothing more was charged."
-OTHER = "The study was changed since this release was asked for; nothing was charged. Ask for its price again."
+USED = "This confirmation was used or cancelled before. Nothing more was spent."
+OTHER = "The study was changed since this release was prepared. Nothing was spent. Prepare it again."
 
 
 def show_release(request: Request) -> Response:
     """The form for a release, and the reports so far."""
     session = session_of(request)
     draft, facts = session.kept("release"), ledger_facts(session.study_file, session.source)
+    usual = {"what": "both" if can_estimate(session.study_file) else "choice"}
     return answer(
         request,
         "release",
         problems=draft.problems,
-        typed={"epsilon": "1", "delta": "1e-6", "title": "", "what": "both", **draft.form},
+        typed={"epsilon": "1", "delta": "1e-6", "title": "", "family": "binomial", **usual, **draft.form},
+        binary=is_binary(session.study_file),
         facts=facts,
         waiting=facts.waiting if facts and not session.busy else (),
         reports=reports(session.study_file),
@@ -53,7 +57,7 @@ def ask(request: Request) -> Response:
     session, sent = session_of(request), form_of(request)
     try:
         if session.source is None:
-            raise DpselectError("State where the rows are first, on the page Study.")
+            raise DpselectError("Choose the data first, on the page Data.")
         if session.busy:
             raise DpselectError("A release is under way; wait for it to end.")
         session.ask(plan_report(session.study_file, session.source, {key: text.strip() for key, text in sent.items()}))
@@ -91,7 +95,7 @@ def confirm(request: Request) -> Response:
     waiting, nonce = session.waiting, sent.get("nonce", "")
     if waiting is not None and nonce == waiting.nonce:
         if not _equal(sent.get("amount", "").strip(), waiting.order.budget.epsilon):
-            session.keep("confirm", sent, {"amount": "This is not the amount above; type it in to agree to it."})
+            session.keep("confirm", sent, {"amount": "This is not the amount above. Type it to agree."})
             return go_to("confirm")
         if stated(session.study_file).hash != waiting.order.study.hash:
             session.withdraw()
