@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check walk house fuzz runs bench paper clean
+.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check walk house fuzz runs bench field paper clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -93,8 +93,8 @@ coverage: $(STAMP) ## lines and branches of what makes a guarantee
 	  --cov=dpselect.assume --cov=dpselect.penalize --cov=dpselect.randomize --cov=dpselect.release \
 	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=98
 
-mutants: $(STAMP) ## plant 300 faults one by one; a survivor that is not listed fails; a stopped run goes on
-	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12)
+mutants: $(STAMP) ## plant 300 faults one by one; survivors that are not listed fail; ROOM=guarantee, rows, readers or doors
+	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12) --room $(or $(ROOM),guarantee)
 
 kills: $(STAMP)  ## 1,000 SIGKILLs and 300 other signals at random moments of analyze, counted
 	$(BIN)/python -m benchmarks.kills
@@ -113,6 +113,9 @@ bench: $(STAMP)  ## against peers, as ratios in one run
 	$(BIN)/python -m benchmarks.votes
 	$(BIN)/python -m benchmarks.analyze_time
 	$(BIN)/python -m benchmarks.paper_grid
+
+field: $(STAMP)  ## against the field, side by side, into docs/COMPARISONS.md; more draws with: make field FULL=1
+	$(BIN)/python -m benchmarks.field $(if $(FULL),--full)
 
 paper: $(STAMP)  ## the paper's figures and statements, into paper-results/; one with: make paper FIGURE=fig1
 	$(BIN)/python -m paper $(or $(FIGURE),all)

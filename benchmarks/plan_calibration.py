@@ -18,15 +18,10 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
+from benchmarks.held import held, recipe_for
 from dpselect.assume.candidates import columns_of
-from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
-from dpselect.gather.blocks import BlockSummary
-from dpselect.gather.rows import gather
-from dpselect.minimize.votes import count_votes
-from dpselect.penalize.margins import margins
-from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.planning.outlook import outlook_study
 
 EDGES = (0.0, 0.1, 0.3, 0.6, 0.9, 1.01)
@@ -58,9 +53,7 @@ def a_study(seed: int) -> tuple[Study, np.ndarray, np.ndarray, float, float]:
 
 def exact(study: Study, X: np.ndarray, y: np.ndarray, epsilon: float) -> tuple[float, float]:
     """The chance of BIC's model and the share of its R^2 that is kept, over two dealings."""
-    recipe = make_recipe(study, Choice(method="votes"), rows=len(y), epsilon=epsilon)
-    rule, n = recipe.votes, len(y)
-    assert rule is not None
+    recipe, n = recipe_for(study, len(y), epsilon), len(y)
     Z, w = X - X.mean(axis=0), y - y.mean()
     shares, bic = [], []
     for mask in recipe.candidates:
@@ -70,9 +63,7 @@ def exact(study: Study, X: np.ndarray, y: np.ndarray, epsilon: float) -> tuple[f
         bic.append(n * math.log1p(-min(shares[-1], 1 - 1e-12)) + len(own) * math.log(n))
     best, marks = int(np.argmin(bic)), []
     for _ in range(2):
-        sums = gather((X, y), study, BlockSummary(study, rule.blocks, rule.partitions))
-        found = margins(count_votes(sums, ridge=rule.ridge), recipe)
-        chances = selection_probabilities(found.scores().values, found.range, epsilon, recipe.mechanism)
+        chances = held((X, y), study, n, epsilon).listed()
         kept = chances @ np.array(shares) / shares[best] if shares[best] > 0 else 1.0
         marks.append((chances[best], min(kept, 1.0)))
     return tuple(np.mean(marks, axis=0))

@@ -22,16 +22,9 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.assume.recipe import Choice, make_recipe
+from benchmarks.held import chances_of, changed, mask_of_terms, recipe_for, votes_of
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
-from dpselect.assume.vote_rule import VoteRule
-from dpselect.gather.blocks import BlockSummary
-from dpselect.gather.rows import gather
-from dpselect.minimize.votes import Votes, count_votes
-from dpselect.penalize.margins import margins
-from dpselect.rehearse.chances.votes import VoteChances
 
 Array = np.ndarray
 PRICES = (0.25, 0.35, 0.5, 1.0)
@@ -131,33 +124,21 @@ class Booth:
     def __init__(self, made: Made, epsilon: float) -> None:
         self._made, self._epsilon = made, epsilon
         self._study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(made.X.shape[1])])
-        self._recipe = make_recipe(self._study, Choice(method="votes"), rows=len(made.y), epsilon=epsilon)
-        self._held: dict[tuple[int, int, float], Votes] = {}
+        self._recipe = recipe_for(self._study, len(made.y), epsilon)
+        self._held: dict[Any, Any] = {}
 
     def marks(self, look: Look = Look()) -> tuple[float, float, float]:  # noqa: B008
         """The chance of the right model, F1 of what is expected to be in, and how many terms that is."""
-        rule = self._rule(look)
-        key = rule.blocks, rule.partitions, rule.ridge
+        assert self._recipe.votes is not None
+        rule = changed(self._recipe.votes, look.size, look.bar, look.ridge, look.partitions)
+        recipe, key = replace(self._recipe, votes=rule), (rule.blocks, rule.partitions, look.ridge)
         if key not in self._held:
-            made = self._made
-            sums = gather((made.X, made.y), self._study, BlockSummary(self._study, rule.blocks, rule.partitions))
-            self._held[key] = count_votes(sums, ridge=rule.ridge)
-        recipe = replace(self._recipe, votes=rule)
-        chances = VoteChances(margins(self._held[key], recipe), self._epsilon, recipe.mechanism)
-        terms: Any = recipe.candidates
-        right = self._made.right
-        mask = terms.always | sum(unit for unit, inside in zip(terms.terms, right, strict=True) if inside)
+            self._held[key] = votes_of((self._made.X, self._made.y), recipe)
+        chances, right = chances_of(self._held[key], recipe), self._made.right
+        mask = mask_of_terms(recipe, right)
         chance, inside = chances.chance_of(mask), chances.inclusion
         f1 = 2 * inside[right].sum() / (inside.sum() + right.sum()) if right.any() else chance
         return chance, float(f1), float(inside.sum())
-
-    def _rule(self, look: Look) -> VoteRule:
-        rule = self._recipe.votes
-        assert rule is not None
-        blocks, partitions = max(1, round(rule.blocks / look.size)), look.partitions or rule.partitions
-        share = min(rule.threshold_share * look.bar, 0.6)
-        threshold = max(1, round(share * WHOLE_VOTE * blocks * partitions))
-        return replace(rule, blocks=blocks, partitions=partitions, threshold=threshold, ridge=rule.ridge * look.ridge)
 
 
 def tables(label: str, maker: Maker, times: int) -> list[Made]:

@@ -12,25 +12,18 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from msgspec.structs import replace
-
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import numpy as np
 import pandas as pd
 
-from dpselect.assume.candidates import SubsetRule, columns_of
-from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.assume.recipe import Choice, Recipe, make_recipe
+from benchmarks.held import held, mask_of_terms, recipe_for
+from dpselect.assume.candidates import columns_of
+from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
-from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.rows import gather
-from dpselect.minimize.votes import count_votes
-from dpselect.penalize.margins import Margins, margins
-from dpselect.rehearse.chances.all import selection_probabilities
-from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.check.probabilities import recipe_probabilities
 from dpselect.rehearse.simulate import Setting, draw
 from paper.simulations import FIRST, HELD_OUT, SECOND
@@ -38,22 +31,6 @@ from paper.simulations import FIRST, HELD_OUT, SECOND
 Array = np.ndarray
 Table = tuple[Array, Array, Array]
 """Columns, response, and which columns have an effect."""
-
-
-def held(
-    source, study: Study, rows: int, epsilon: float, size: float = 1.0, bar: float = 1.0
-) -> tuple[Recipe, Margins]:
-    """A recipe and its margins in one assignment; `size` and `bar` multiply the rule's block size and threshold, for hindsight."""
-    recipe = make_recipe(study, Choice(method="votes"), rows=rows, epsilon=epsilon)
-    rule = recipe.votes
-    assert rule is not None
-    if (size, bar) != (1.0, 1.0):
-        blocks = max(1, round(rule.blocks / size))
-        share = min(rule.threshold_share * bar, 0.6)
-        rule = replace(rule, blocks=blocks, threshold=max(1, round(share * WHOLE_VOTE * blocks * rule.partitions)))
-        recipe = replace(recipe, votes=rule)
-    sums = gather(source, study, BlockSummary(study, rule.blocks, rule.partitions))
-    return recipe, margins(count_votes(sums, ridge=rule.ridge), recipe)
 
 
 class Judge:
@@ -95,8 +72,7 @@ def studies(folder: str) -> Iterator[tuple[str, Study, pd.DataFrame]]:
 
 
 def by_votes(table: pd.DataFrame, study: Study, epsilon: float, **hindsight: float) -> Array:
-    recipe, found = held(table, study, len(table), epsilon, **hindsight)
-    return selection_probabilities(found.scores().values, found.range, epsilon, recipe.mechanism)
+    return held(table, study, len(table), epsilon, **hindsight).listed()
 
 
 def by_losses(judge: Judge, study: Study, rows: int, epsilon: float) -> Array:
@@ -147,10 +123,9 @@ def on_permuted(folder: str, times: int) -> None:
                 order = np.random.default_rng([place, time, 7]).permutation(len(table))
                 response = study.response.name
                 shuffled = table.assign(**{response: table[response].to_numpy()[order]})
-                _, found = held(shuffled, study, len(table), epsilon)
-                chances = VoteChances(found, epsilon, "permute-and-flip")
+                chances = held(shuffled, study, len(table), epsilon)
                 picked.append(chances.inclusion.sum())
-                empty.append(chances.chance_of(_rule(found).always))
+                empty.append(chances.chance_of(mask_of_terms(recipe_for(study, len(table), epsilon), ())))
         print(f"| {epsilon} | {np.mean(picked):.3f} | {np.mean(empty):.3f} |", flush=True)
 
 
@@ -159,10 +134,8 @@ def right(table: Table, epsilon: float, **hindsight: float) -> tuple[float, floa
     X, y, effects = table
     names = [f"x{j}" for j in range(X.shape[1])]
     study = Study(Numeric("y"), [Numeric(each) for each in names])
-    recipe, found = held((X, y), study, len(y), epsilon, **hindsight)
-    chances = VoteChances(found, epsilon, recipe.mechanism)
-    rule = _rule(found)
-    mask = rule.always | sum(unit for unit, effect in zip(rule.terms, effects, strict=True) if effect)
+    chances = held((X, y), study, len(y), epsilon, **hindsight)
+    mask = mask_of_terms(recipe_for(study, len(y), epsilon), effects)
     return chances.chance_of(mask), float(chances.inclusion.sum())
 
 
@@ -263,11 +236,6 @@ def on_hindsight(times: int) -> None:
             flush=True,
         )
     print(f"| **mean regret** | | | {np.mean(lost):.3f} | |")
-
-
-def _rule(found: Margins) -> SubsetRule:
-    assert isinstance(found.candidates, SubsetRule)
-    return found.candidates
 
 
 def _row(marks: Array) -> str:

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from dpselect import Categorical, Numeric, Study, StudyError
 from dpselect.assume.candidates import CandidateList, Subsets, all_subsets, vote_units
 from dpselect.assume.lemmas.gaussian_price import gaussian_delta
-from dpselect.assume.lemmas.logistic import FARTHEST, GRID, links
 from dpselect.assume.recipe import Choice, make_recipe, visible_share
 from dpselect.assume.study import plain_study
 from dpselect.assume.study_file import MAX_STUDY_LENGTH, parse_tables
@@ -69,7 +68,6 @@ REFUSALS = {
         "max_size is 'x'; it must be a whole",
     ),
     "half a size": (lambda: recipe(Choice("votes", candidates=Subsets(1.5))), "max_size is 1.5; it must be a whole"),
-    "a round too far away": (lambda: links([FARTHEST * GRID + 1]), f"is at most {FARTHEST}"),
 }
 
 

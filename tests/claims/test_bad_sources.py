@@ -124,7 +124,7 @@ BAD = {
         "Rows cannot be read from 'mysql' addresses",
     ),
     "a number": (lambda f: 7, "cannot be read from a int"),
-    "weights": (lambda f: (np.zeros((1, 2)), np.zeros(1), np.ones(1)), "weights are not taken"),
+    "weights": (lambda f: (np.zeros((1, 2)), np.zeros(1), np.ones(1)), "not a table of this study"),
 }
 
 

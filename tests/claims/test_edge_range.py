@@ -21,6 +21,7 @@ from dpselect.minimize.votes import EXACT_SQUARES, ROUNDED_SQUARES, _lanes
 from dpselect.penalize.edges import edge_margins
 from dpselect.rehearse.chances.all import log_selection_probabilities
 from tests.claims.test_margin_range import HOSTILE, Fixed
+from tests.penalize.test_edges import listed
 
 PAIRS, LONGEST, BLOCKS, PARTITIONS, TERMS = 12_000, 14, 2, 2, 3
 LEVELS = ["u", "v", "w"]
@@ -134,12 +135,12 @@ def rule_of(blocks, bars=(64,) * (TERMS + 1)):
     )
 
 
-def program_scores(study, rule, numbers, levels, places, directions):
+def program_margins(study, rule, numbers, levels, places, directions):
     dealers = [Fixed(own) for own in places]
     summary = Several(BlockSummary(study, rule.blocks[0], PARTITIONS, each) for each in dealers)
     candidates = candidates_for(study)
     leads = count_edges(gather(as_table(numbers, levels), study, summary), rule, candidates)
-    return edge_margins(leads, rule, candidates, Fraction(7, 4), directions=directions).scores()
+    return edge_margins(leads, rule, candidates, Fraction(7, 4), directions=directions)
 
 
 @pytest.mark.parametrize("bounded", [True, False])
@@ -163,14 +164,14 @@ def test_no_outcome_of_the_program_is_more_than_a_factor_likelier(bounded, relat
         rule = rule_of(blocks, rng.integers(1, WHOLE_VOTE * blocks * PARTITIONS, TERMS + 1).tolist())
         shorter = slice(rows if relation == "add" else None)
         for directions in (False, True):
-            here = program_scores(study, rule, numbers, levels, places, directions)
-            there = program_scores(
+            here = program_margins(study, rule, numbers, levels, places, directions)
+            there = program_margins(
                 study, rule, others[shorter], other_levels[shorter], places[..., shorter], directions
             )
             assert here.range == there.range == edge_range(PARTITIONS)
             for mechanism in ("permute-and-flip", "exponential"):
                 one, other = (
-                    log_selection_probabilities(each.values, each.range, EPSILON, mechanism) for each in (here, there)
+                    log_selection_probabilities(listed(each), each.range, EPSILON, mechanism) for each in (here, there)
                 )
                 worst = max(worst, float(np.abs(one - other).max()))
     assert worst <= EPSILON * (1 + 1e-9)

@@ -20,7 +20,6 @@ from dpselect.assume.lemmas.gaussian_price import (
     gaussian_delta,
     largest_mu,
 )
-from dpselect.assume.lemmas.logistic import BITS, Extent, gradient_sensitivity, gram_sensitivity
 from dpselect.assume.lemmas.moments import (
     GRID_BITS,
     WEIGHT_BITS,
@@ -30,6 +29,15 @@ from dpselect.assume.lemmas.moments import (
     laplace_weights,
     moment_layout,
     moment_scale,
+)
+from dpselect.assume.lemmas.rounds import (
+    COUNT_BITS,
+    PRODUCT_SHIFT,
+    clip_bits,
+    norms_sensitivity,
+    product_sensitivity,
+    rows_sensitivity,
+    vector_sensitivity,
 )
 from dpselect.assume.lemmas.sensitivity import (
     MANY_ROWS,
@@ -165,24 +173,27 @@ def test_the_range_of_a_penalized_score_has_every_part(neighbors, rows):
     is_just_above(paid, 2 * (2 if neighbors == "replace-one" else 1) * once + 4 * error, Fraction(1, 2**18))
 
 
-# Rounds for odds ratios.
+# Rounds.
 
 
-@pytest.mark.parametrize("width", [2, 5, 15, 90])
+@pytest.mark.parametrize("width", [2, 5, 90])
 @pytest.mark.parametrize("records", [1, 3])
-def test_each_part_of_a_rounds_sensitivity_is_rounded_up_and_none_is_paid_twice(width, records):
-    cells, unit = width * (width + 1) // 2, 2**BITS
-    # Each sum is rounded by less than 1 in all, and before that each product of two versions by 2^-21.
-    rounding = (math.isqrt(cells - 1) + 1) * (1 + 2 * unit // 2**21)
-    replaced, added = (gram_sensitivity(Extent(width, width, 0), each, records) for each in NEIGHBORS)
-    assert records * (width * unit / 4 + rounding) < replaced <= records * (width * unit / 4 + 1 + rounding)
-    moved = exact(lambda: Decimal(cells).sqrt() * unit / 4)
-    assert records * (moved + rounding) < added <= records * (moved + 1 + rounding)
-    residual = 2**20 + 12345  # of 2^21
+@pytest.mark.parametrize("radius", [0.3, 2.9, 4.0, 1000.0])
+def test_each_part_of_a_rounds_sensitivity_is_rounded_up_and_none_is_paid_twice(width, records, radius):
+    square = Fraction(radius) ** 2
+    step = Fraction(2) ** clip_bits(square)
+    # The rounding of doubles, 2^-40, is worth less than a step of 2^20.
+    longest = Fraction(radius) * step
     for times, each in ((2, "replace-one"), (1, "add-remove-one")):
-        moved = exact(lambda times=times: Decimal(width).sqrt() * times * residual * unit / 2**21)
-        paid = gradient_sensitivity(Extent(width, width, 0), residual, each, records)
-        assert records * (moved + exact(Decimal(width).sqrt)) < paid <= records * (moved + math.isqrt(width) + 2)
+        paid = vector_sensitivity(square, each, records)
+        assert records * times * longest <= paid <= records * times * longest + 1 + Fraction(records, 1000)
+        moved = longest**2 * Fraction(exact(lambda times=times: Decimal(times).sqrt())) / 2**PRODUCT_SHIFT
+        rounding = math.isqrt(width * (width + 1) // 2 - 1) + 1
+        paid = product_sensitivity(square, width, each, records)
+        assert records * moved + rounding <= paid <= records * moved * (1 + Fraction(1, 2**38)) + rounding + 1
+    assert rows_sensitivity(records) == records * 2**COUNT_BITS
+    assert 0 <= norms_sensitivity("replace-one", records) - records * math.sqrt(2) * 2**COUNT_BITS < records
+    assert norms_sensitivity("add-remove-one", records) == records * 2**COUNT_BITS
 
 
 # Gaussian noise.

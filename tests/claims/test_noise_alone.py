@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 import dpselect
-from dpselect.randomize import choice, least_loss, logistic_noise, moment_noise
-from dpselect.report.board.board import board_page
-from dpselect.report.public.page import report_page
+from dpselect.randomize import choice, least_loss, moment_noise, rounds_noise
+from dpselect.report.board import board_page
+from dpselect.report.page import report_page
 
 
 def blind(measurement, private):
@@ -26,7 +26,7 @@ def blind(measurement, private):
 
 @pytest.fixture(autouse=True)
 def _draws_look_at_nothing(monkeypatch):
-    for module in (choice, least_loss, logistic_noise, moment_noise):
+    for module in (choice, least_loss, moment_noise, rounds_noise):
         monkeypatch.setattr(module, "invoke", blind)
     # Votes on sets of terms are drawn by levels, from digits of the system's: here always the model without a term.
     monkeypatch.setattr("dpselect.release.select.draw_candidate", lambda margins, epsilon, mechanism: ())

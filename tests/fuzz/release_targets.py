@@ -16,8 +16,8 @@ from dpselect.assume.variables import Categorical, Numeric
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.public.page import report_page
-from dpselect.report.verify.verify import check_report
+from dpselect.report.page import report_page
+from dpselect.report.verify import check_report
 from dpselect.use.analyze import analyze
 
 STUDY = Study(Numeric("y", 0, 1), [Numeric("x", 0, 1), Categorical("g", ["a", "b"])])

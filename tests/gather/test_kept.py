@@ -5,21 +5,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.assume.lemmas.logistic import links
+from dpselect.assume.queries import Gradient, Gram, Histograms, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather import kept as module
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.kept import KeptRows
-from dpselect.gather.logistic import LogisticSummary
 from dpselect.gather.moments import MomentSummary
+from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.sources import files
 from dpselect.gather.summary import Both
 
 PREDICTORS = [Numeric("a", -1, 1), Categorical("c", ["u", "v"])]
-CENTER = (1000, -(2**19), 2**20)
+
+
+def a_round(study):
+    own = Standard(
+        columns=(1, 2), centers=(0.0, 0.0), factors=(2.0**-8,) * 2, response_center=0.0, response_factor=2.0**-8
+    )
+    about = {"family": "binomial", "standard": own, "matrix": ((1.0, 0.5), (0.25, -1.0), (0.0, 2.0))}
+    look = Histograms(columns=(1, 2), edges=((0.0,), ()), response_edges=(), family="binomial")
+    center = (0.5, -0.25, 1.0)
+    asked = [look, Gram(**about, radius=2.0), Gradient(**about, radius=2.0, center=center)]
+    return RoundSummary(study, asked)
 
 
 def table(count=30_000):
@@ -42,10 +52,10 @@ class Fixed:
 
 
 def same(found, expected):
-    (blocks, moments), logistic = found
+    (blocks, moments), answers = found
     (others, more), rest = expected
     assert moments.integers() == more.integers()
-    assert (logistic.counts, logistic.gradient, logistic.gram) == (rest.counts, rest.gradient, rest.gram)
+    assert answers == rest
     np.testing.assert_array_equal(blocks.sums.table, others.sums.table)
     assert blocks.n == others.n
 
@@ -60,7 +70,7 @@ def test_they_are_added_up_as_they_were_read(tmp_path, monkeypatch, text):
     monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 3)
     every = Both(
         Both(BlockSummary(study, 7, 1, Fixed()), MomentSummary(study)),
-        LogisticSummary(study, range(3), CENTER, links(CENTER)),
+        a_round(study),
     )
     kept = gather(path, study, KeptRows(study))
     path.unlink()
@@ -87,12 +97,11 @@ def test_without_bounds_they_are_kept_as_they_are():
 def test_beyond_the_limit_none_is_kept(monkeypatch):
     study, rows = a_study(), table()
     row = 4 * 4
-    monkeypatch.setattr(module, "MAX_KEPT_BYTES", 30_000 * row)
-    assert gather(rows, study, KeptRows(study)).whole
-    monkeypatch.setattr(module, "MAX_KEPT_BYTES", 30_000 * row - 1)
+    assert gather(rows, study, KeptRows(study, 30_000 * row)).whole
     for count in (1, 3):
         monkeypatch.setattr("dpselect.gather.threads.cores", lambda cores=count: cores)
-        kept = gather(pa.concat_tables([rows.slice(0, 9000), rows.slice(9000)]), study, KeptRows(study))
+        parts = pa.concat_tables([rows.slice(0, 9000), rows.slice(9000)])
+        kept = gather(parts, study, KeptRows(study, 30_000 * row - 1))
         assert not kept.whole and kept.count == 30_000 and not kept._store.rows
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.assume.lemmas.logistic import links
+from dpselect.assume.queries import Gradient, Histograms, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.gather import dealing
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.grid import compiled_function
 from dpselect.gather.kept import KeptRows
-from dpselect.gather.logistic import LogisticSummary
 from dpselect.gather.moments import MomentSummary
+from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.spark import _shipped, package_sources
 from dpselect.gather.summary import Both, Count
@@ -50,9 +50,13 @@ def test_a_module_that_was_not_built_has_no_functions():
 
 
 def every_sum():
-    center = (2**18, -(2**19))
+    own = Standard(columns=(1,), centers=(0.0,), factors=(2.0**-8,), response_center=0.0, response_factor=1.0)
+    asked = [
+        Histograms(columns=(1,), edges=((0.0,),), response_edges=(), family="binomial"),
+        Gradient(family="binomial", standard=own, matrix=((1.0,), (0.5,)), center=(0.25, -0.5), radius=1.0),
+    ]
     first = Both(BlockSummary(STUDY, 1, 2), MomentSummary(STUDY))
-    return Both(Both(first, LogisticSummary(STUDY, (0, 1), center, links(center))), Both(Count(), KeptRows(STUDY)))
+    return Both(Both(first, RoundSummary(STUDY, asked)), Both(Count(), KeptRows(STUDY)))
 
 
 def on_a_worker(study, summary, batches, *, here):
@@ -72,11 +76,11 @@ def test_a_worker_adds_up_with_what_it_has(monkeypatch, here):
     assert (where is None) == (not here)
     assert {row["refusal"] for row in found} == {""}
     pieces = [row["piece"] for row in found]
-    ((blocks, moments), logistic), (count, kept) = every_sum().from_bytes(pieces).result()
+    ((blocks, moments), answers), (count, kept) = every_sum().from_bytes(pieces).result()
     ((one, expected), same), _ = gather(pa.concat_tables([TABLE, TABLE]), STUDY, every_sum())
     np.testing.assert_array_equal(blocks.sums.table, one.sums.table)
     assert moments.integers() == expected.integers()
-    assert (logistic.counts, logistic.gradient, logistic.gram) == (same.counts, same.gradient, same.gram)
+    assert answers == same
     assert (count, kept.count, kept.whole) == (200, 200, False)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.lemmas.logistic import links
+from dpselect.assume.queries import Gradient, Gram, Norms, Rows, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.errors import DataError
@@ -16,8 +16,8 @@ from dpselect.gather import moments as moments_module
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunks
 from dpselect.gather.kept import KeptRows
-from dpselect.gather.logistic import LogisticSummary
 from dpselect.gather.moments import MomentSummary
+from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import count_rows, gather
 from dpselect.gather.summary import Both, Count, add_all
 from dpselect.rehearse.check.fit import FitSummary
@@ -33,7 +33,9 @@ PERSONS = Study(
     person="who",
     max_rows_per_person=2,
 )
-CENTER = (2**17, -(2**20), 12345, 0)
+STANDARD = Standard(
+    columns=(1, 2, 3), centers=(0.5, 0.0, 7.0), factors=(2.0**-8,) * 3, response_center=0.0, response_factor=2.0**-8
+)
 
 
 class ByRow:
@@ -43,8 +45,11 @@ class ByRow:
         return np.stack([np.nan_to_num(cells["a"]).view(np.uint64) // (p + 1) % 5 for p in (0, 1)]).astype(np.uint32)
 
 
-def logistic(study):
-    return LogisticSummary(study, range(4), CENTER, links(CENTER))
+def answers(study):
+    matrix = ((1.0, 0.0), (0.5, 1.0), (0.0, -1.0), (0.25, 2.0))
+    about = {"family": "gaussian", "standard": STANDARD, "matrix": matrix, "center": (0.5, 1.0, -0.25, 0.0)}
+    asked = [Rows(), Gram(**about, radius=2.0), Gradient(**about, radius=3.0), Norms(**about, edges=(0.5, 1.0))]
+    return RoundSummary(study, asked)
 
 
 SUMMARIES = {
@@ -54,9 +59,9 @@ SUMMARIES = {
     "moments of persons": (PERSONS, MomentSummary(PERSONS)),
     "blocks": (PLAIN, BlockSummary(PLAIN, 5, 2, ByRow())),
     "blocks in bins": (OPEN, BlockSummary(OPEN, 5, 2, ByRow())),
-    "logistic": (PLAIN, logistic(PLAIN)),
-    "logistic of persons": (PERSONS, logistic(PERSONS)),
-    "both": (PLAIN, Both(BlockSummary(PLAIN, 5, 2, ByRow()), Both(MomentSummary(PLAIN), logistic(PLAIN)))),
+    "answers": (PLAIN, answers(PLAIN)),
+    "answers of persons": (PERSONS, answers(PERSONS)),
+    "both": (PLAIN, Both(BlockSummary(PLAIN, 5, 2, ByRow()), Both(MomentSummary(PLAIN), answers(PLAIN)))),
 }
 every = pytest.mark.parametrize("name", SUMMARIES)
 
@@ -130,7 +135,7 @@ def test_what_is_sent_in_pieces_arrives_in_any_order(name, piece, monkeypatch):
     parts = [rows(seed, 40) for seed in range(3)] + [rows(9, 0)]
     sent = [list(summed(name, part).to_bytes()) for part in parts]
     assert all(sum(map(len, each)) <= plan.max_bytes + 32 * len(each) for each in sent)
-    assert piece > 1 or name in ("count", "fit") or "logistic" in name or max(map(len, sent)) > 3
+    assert piece > 1 or name in ("count", "fit") or "answers" in name or max(map(len, sent)) > 3
     pieces = [each for own in sent for each in own]
     whole = summed(name, *parts)
     for order in (pieces, pieces[::-1]):
@@ -142,7 +147,7 @@ def test_what_is_sent_in_pieces_arrives_in_any_order(name, piece, monkeypatch):
 def test_one_of_no_rows_is_small_and_travels(name):
     _, plan = SUMMARIES[name]
     sent = pickle.dumps(plan.empty())
-    assert len(sent) < 300_000  # the logistic ones carry their table of chances
+    assert len(sent) < 300_000
     assert plain(pickle.loads(sent).result()) == plain(plan.empty().result())
 
 
@@ -168,7 +173,7 @@ def test_threads_may_share_memory(name):
 def test_a_table_without_rows_is_refused_where_their_number_is_public(name):
     if name in ("count", "fit"):
         pytest.skip("these count rows, and there are none")
-    kinds = {"moments": MomentSummary, "logistic": logistic, "blocks": lambda study: BlockSummary(study, 5, 2)}
+    kinds = {"moments": MomentSummary, "answers": answers, "blocks": lambda study: BlockSummary(study, 5, 2)}
     public = Study(PLAIN.response, PLAIN.predictors)
     with pytest.raises(DataError, match="no rows"):
         kinds.get(name.partition(" ")[0], MomentSummary)(public).result()

@@ -1,4 +1,4 @@
-"""`python tests/mutants [--count N] [--seed S] [MODULE ...]`: plant faults one by one and see the tests fail.
+"""`python tests/mutants [--count N] [--seed S] [--room NAME] [MODULE ...]`: plant faults one by one and see the tests fail.
 
 Each fault meets the nearest tests first and wider rings after them, the quickest first in each, up to the first failure. One
 that no test notices is a survivor: those that change nothing a release or a price depends on are listed with their reason in
@@ -22,7 +22,7 @@ from kept import Answer, Answers, identity
 from order import Quickest
 from plant import ROOT, run
 from usual import Usual
-from where import MODULES, stages
+from where import ROOMS, modules_of, stages
 
 
 def tried(fault: Fault, usual: Usual, most: str) -> Answer:
@@ -42,6 +42,7 @@ def tried(fault: Fault, usual: Usual, most: str) -> Answer:
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python tests/mutants", description=__doc__)
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="only those in dpselect/release/select.py")
+    parser.add_argument("--room", choices=list(ROOMS), default="guarantee", help="which stages are drawn from")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=12)
     parser.add_argument("--most", default="wider", help="the last ring of tests: mirror, claims, room or wider")
@@ -56,7 +57,9 @@ def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     _ready()
     faults = [
-        each for each in sample(MODULES, asked.count, asked.seed) if not asked.modules or each.module in asked.modules
+        each
+        for each in sample(modules_of(asked.room), asked.count, asked.seed)
+        if not asked.modules or each.module in asked.modules
     ]
     answers, usual = Answers(asked.answers), Usual(asked.answers.with_suffix(".usual.json"))
     counts: Counter[str] = Counter()

@@ -6,15 +6,8 @@ BOUNDARY = "only a count of exactly 2^24 candidates is treated otherwise, and bo
 BALL = (
     "d + 2 roundings must fit, by the sum, the product, the division and the shrinking; room for 2d + 4 holds them too"
 )
-CLIP = "a chance is cut off only where |eta| exceeds 13, and no round is evaluated where it can exceed 12"
 FINER = "a digit or a bit more to begin with; a draw goes on until it is certain, and is exact with any number of them"
 FEW_BLOCKS = "room for no block, for one or for two: there is one block and there are two partitions either way"
-CELLS = "finer or coarser cells: each says the most and the least of what it holds, whatever its width"
-TWICE = "what doubles lose is 2^-10 for each term; 2^-40 of the square is more than one for each, and so is the + 1 by itself"
-STILL_MOST = (
-    "still a bound: where the square falls as this surprise grows, it is at most the number of terms, "
-    "which a yes and a no at one eta have anyway"
-)
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
@@ -32,37 +25,6 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/assume/lemmas/moment_sensitivity.py: bits = 62 - MAXIMUM_ROWS.bit_length() - (largest + 1).bit_length() "
         "[one more] at 7"
     ): "one bit finer; 2^32 rows of weights below largest + 1 still stay below 2^62, as the docstring claims",
-    (
-        "dpselect/assume/lemmas/logistic.py: chances = np.clip(np.floor(GRID / (1 + np.exp(-eta)) + 0.5), 1, GRID - 1)"
-        ".astype(np.int64) [half the number] at 71"
-    ): CLIP,
-    (
-        "dpselect/assume/lemmas/logistic.py: return 2 * max(GRID - int(self.chances.min()), int(self.chances.max())) "
-        "[max -> min] at 11"
-    ): "the table is symmetric: p at eta and at -eta add up to one, bit for bit, at all 12,290 steps",
-    "dpselect/assume/lemmas/logistic_pairs.py: NARROWEST, MOST_CELLS = 16, 400 [one more] at 24": CELLS,
-    "dpselect/assume/lemmas/logistic_pairs.py: NARROWEST, MOST_CELLS = 16, 400 [one more] at 28": CELLS,
-    "dpselect/assume/lemmas/logistic_pairs.py: NARROWEST, MOST_CELLS = 16, 400 [half the number] at 24": CELLS,
-    "dpselect/assume/lemmas/logistic_pairs.py: NARROWEST, MOST_CELLS = 16, 400 [half the number] at 28": CELLS,
-    (
-        "dpselect/assume/lemmas/logistic_pairs.py: float(((first[0][:, None] + second[0]) ** 2 * terms - "
-        "first[1][:, None] * second[1] * away).max()) [half the number] at 60"
-    ): STILL_MOST,
-    (
-        "dpselect/assume/lemmas/logistic_pairs.py: float(((first[0][:, None] + second[0]) ** 2 * terms - "
-        "first[1][:, None] * second[1] * away).max()) [half the number] at 81"
-    ): STILL_MOST,
-    (
-        "dpselect/assume/lemmas/logistic_pairs.py: steps = max(highest - lowest, 1) [one more] at 30"
-    ): "no cell is narrower than 16 steps, so that one step or two make the same cell",
-    (
-        "dpselect/assume/lemmas/logistic_pairs.py: length, alone = float(max(sum(each * each for each in slopes), 1)), "
-        "0.0 if constant is None else 4.0 [one more] at 63"
-    ): "slopes of 0 or of 2^-20 count as a little longer, by which less is taken away",
-    "dpselect/assume/lemmas/logistic_pairs.py: square = math.ceil(largest * (1 + 2.0**-40)) + 1 [half the number] at 47": TWICE,
-    "dpselect/assume/lemmas/logistic_pairs.py: square = math.ceil(largest * (1 + 2.0**-40)) + 1 [one more] at 47": TWICE,
-    "dpselect/assume/lemmas/logistic_pairs.py: square = math.ceil(largest * (1 + 2.0**-40)) + 1 [one more] at 40": TWICE,
-    "dpselect/assume/lemmas/logistic_pairs.py: square = math.ceil(largest * (1 + 2.0**-40)) + 1 [Add -> Sub] at 9": TWICE,
     "dpselect/assume/models/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more] at 17": "a byte more of memory, no other blocks",
     (
         "dpselect/assume/models/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [one more] at 51"

@@ -13,6 +13,7 @@ from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.margins import Margins, margins
 from dpselect.penalize.penalize import penalize
+from tests.held import whole_models
 
 
 def defined(candidates, agreement, threshold, step):
@@ -99,7 +100,7 @@ def test_each_option_is_worth_what_its_leads_say():
 
 def test_the_signs_of_the_votes_reach_the_margins():
     study = Study(Numeric("y"), [Numeric("a"), Numeric("b")])
-    recipe = make_recipe(study, Choice("votes"), rows=4000, epsilon=5)
+    recipe = whole_models(make_recipe(study, Choice("votes"), rows=4000, epsilon=5))
     assert recipe.directions
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2))
@@ -113,8 +114,8 @@ def test_the_signs_of_the_votes_reach_the_margins():
 
 def test_votes_in_other_blocks_than_the_recipe_says_are_refused():
     study = Study(Numeric("y", 0, 1), [Numeric("x", 0, 1)])
-    recipe = make_recipe(study, Choice("votes"), rows=200, epsilon=1)
-    other = make_recipe(study, Choice("votes"), rows=20_000, epsilon=1)
+    recipe = whole_models(make_recipe(study, Choice("votes"), rows=200, epsilon=1))
+    other = whole_models(make_recipe(study, Choice("votes"), rows=20_000, epsilon=1))
     x = np.linspace(0, 1, 200)
     sums = gather((x[:, None], x), study, BlockSummary(study, recipe.votes.blocks, recipe.votes.partitions))
     votes = minimize(sums, recipe)

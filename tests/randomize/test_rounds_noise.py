@@ -11,8 +11,9 @@ from dpselect.assume.lemmas.rounds import PRODUCT_SHIFT, query_sensitivity, rele
 from dpselect.assume.queries import Gradient, Gram, Histograms, Norms, Rows, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
-from dpselect.randomize import logistic_noise
-from dpselect.randomize.rounds_noise import Answered, Rounds, add_noise, times_root_two
+from dpselect.errors import StudyError
+from dpselect.randomize import rounds_noise
+from dpselect.randomize.rounds_noise import Answered, Rounds, add_noise, times_root_two, whole_mu
 
 STUDY = Study(Numeric("y"), [Numeric("x")])
 OWN = Standard(columns=(1,), centers=(0.0,), factors=(4096.0,), response_center=0.0, response_factor=4096.0)
@@ -25,7 +26,7 @@ NORMS = Norms(**ABOUT, center=(0.0, 0.0), edges=(1.0, 2.0, 4.0))
 @pytest.fixture
 def silent(monkeypatch):
     """No noise, so that what is under it is seen."""
-    monkeypatch.setattr(logistic_noise, "invoke", lambda measurement, numbers: numbers)
+    monkeypatch.setattr(rounds_noise, "invoke", lambda measurement, numbers: numbers)
 
 
 def test_answers_come_back_in_natural_units(silent):
@@ -87,8 +88,14 @@ def test_the_record_reads_back(silent):
         (add_noise(Rows(), (9,), STUDY, 0.1),),
         (add_noise(look, (1, 2, 3), STUDY, 0.1), add_noise(NORMS, (0,) * 6, STUDY, 0.1)),
     )
-    record = Rounds(rows=None, asks=asks)
+    record = Rounds(rows=None, mu=0.1, asks=asks)
     assert Rounds.from_json(record.to_json()) == record and len(record.draws) == 3
-    assert record.noisy_rows == 9 and Rounds(rows=12, asks=()).noisy_rows == 12
-    assert Rounds(rows=None, asks=()).noisy_rows == 1
+    assert record.noisy_rows == 9 and Rounds(rows=12, mu=0.1, asks=()).noisy_rows == 12
+    assert Rounds(rows=None, mu=0.1, asks=()).noisy_rows == 1
     assert isinstance(record.draws[1], Answered) and Fraction(record.draws[1].noisy().sums[1]) == 2
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (1.0, 0.5), (0.0, 1e-6)])
+def test_what_buys_no_gaussian_noise_is_refused(epsilon, delta):
+    with pytest.raises(StudyError, match=r"need a delta|epsilon is"):
+        whole_mu(epsilon, delta)

@@ -19,6 +19,7 @@ from dpselect.gather.rows import gather
 from dpselect.release.account import Account
 from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import plan_estimate, release_estimate, solved
+from dpselect.release.families import BOX
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.select import release_selection, selection_charge
 from dpselect.use.methods import METHODS
@@ -37,13 +38,17 @@ DRAWS = {
         "dpselect.release.select.draw_candidate",
         lambda margins, epsilon, mechanism: (epsilon, margins.range, mechanism),
     ),
+    "edges": (
+        "dpselect.release.select.draw_edge_candidate",
+        lambda margins, epsilon, mechanism: (epsilon, margins.range, mechanism),
+    ),
     "bound": (
         "dpselect.release.select.noisy_least_loss",
         lambda loss, sensitivity, epsilon, delta: (epsilon, sensitivity, delta),
     ),
     "moments": ("dpselect.randomize.noisy_moments.draw", lambda numbers, noise: (noise.epsilon, numbers, noise)),
     "gaussian": (
-        "dpselect.release.odds.gaussian_draw",
+        "dpselect.randomize.rounds_noise.gaussian_draw",
         lambda numbers, sensitivity, mu: (mu, sensitivity, None),
     ),
 }
@@ -101,11 +106,6 @@ def table(width=3):
     return {**{f"x{j}": x[:, j] for j in range(width)}, "y": np.clip(x[:, 0] + rng.normal(0, 0.5, ROWS), -2, 2)}
 
 
-def binary(neighbors):
-    more = {"rows": ROWS} if neighbors == "add-remove-one" else {}
-    return dpselect.Study(dpselect.Binary("y", [0, 1]), [dpselect.Numeric("x0", -1, 1)], neighbors=neighbors, **more)
-
-
 def exact_rho(study):
     return Fraction(study.radius) / Fraction(study.r)
 
@@ -131,21 +131,31 @@ def selected(method, mechanism, neighbors, width=3, **more):
 def estimated(noise, neighbors):
     def release(ledger):
         stated = a_study(neighbors)
-        plan = plan_estimate(stated, (0, 1), epsilon=EPSILON, delta=DELTA if noise == "gaussian" else 0, noise=noise)
+        delta = DELTA if noise == "gaussian" else 0
+        plan = plan_estimate(stated, (0, 1), epsilon=EPSILON, delta=delta, noise=noise, family=BOX)
         return release_estimate(gather(table(), stated), plan, Account(ledger))
 
     return release
 
 
-def odds(neighbors):
+def rounds(family, neighbors):
     def release(ledger):
         rows = table(1)
-        rows["y"] = (rows["y"] > 0).astype(int)
-        return dpselect.estimate(
-            rows, ["x0"], epsilon=EPSILON, delta=DELTA, study=binary(neighbors), family="binomial", ledger=ledger
-        )
+        rows["y"] = np.floor(rows["y"] + 2) if family == "poisson" else rows["y"]
+        rows["y"] = (rows["y"] > 0).astype(int) if family == "binomial" else rows["y"]
+        stated = RESPONSES[family]
+        more = {"rows": ROWS} if neighbors == "add-remove-one" else {}
+        study = dpselect.Study(stated, [dpselect.Numeric("x0", -1, 1)], neighbors=neighbors, **more)
+        return dpselect.estimate(rows, ["x0"], epsilon=EPSILON, delta=DELTA, study=study, ledger=ledger)
 
     return release
+
+
+RESPONSES = {
+    "gaussian": dpselect.Numeric("y", -2, 2),
+    "binomial": dpselect.Binary("y", [0, 1]),
+    "poisson": dpselect.Count("y", upper=5),
+}
 
 
 CHOICES = {
@@ -159,14 +169,20 @@ EXITS = {
     **{f"select {name}": selected(*each) for name, each in CHOICES.items()},
     **{f"set {each}": selected("votes", "permute-and-flip", each, width=26) for each in NEIGHBORS},
     **{f"list {each}": selected("votes", "permute-and-flip", each, candidates=[["x0"], ["x1"]]) for each in NEIGHBORS},
+    **{
+        f"long list {each}": selected(
+            "votes", "permute-and-flip", each, width=26, candidates=[[f"x{j}"] for j in range(26)]
+        )
+        for each in NEIGHBORS
+    },
     **{f"estimate {noise} {each}": estimated(noise, each) for noise in ("laplace", "gaussian") for each in NEIGHBORS},
-    **{f"odds {each}": odds(each) for each in NEIGHBORS},
+    **{f"rounds {family} {each}": rounds(family, each) for family in RESPONSES for each in NEIGHBORS},
 }
 
 
 def handed(events):
     """The pure prices that were handed out, exactly."""
-    return [Fraction(each.price) for each in events if each.what in ("choose", "set", "bound", "moments")]
+    return [Fraction(each.price) for each in events if each.what in ("choose", "set", "edges", "bound", "moments")]
 
 
 @pytest.mark.parametrize("release", EXITS.values(), ids=EXITS)
@@ -205,8 +221,9 @@ def test_what_is_handed_over_was_committed_as_it_is(release, events):
     (id,) = {each.about for each in events if each.what in ("keep", "delivered")}
     assert id == ledger.entries()[0].release
     assert read_back(ledger.release(id)) == released
-    if "gaussian" in order:  # the base rate; then a gradient and a Gram, kept before the next is centred on them
-        assert order == ["charge", "gaussian", "keep", *["gaussian", "gaussian", "keep"] * 3, "delivered"]
+    if "gaussian" in order:  # the answers of each ask, kept before the next one follows from them
+        drawn = [part for ask in released.released.asks for part in (*["gaussian"] * len(ask), "keep")]
+        assert order == ["charge", *drawn, "delivered"] and len(released.released.asks) > 3
     else:
         assert order[order.index("charge") :] == ["charge", "delivered"]
     assert ledger.undelivered() == ()
@@ -225,7 +242,7 @@ def test_without_a_ledger_the_same_is_drawn(release, events):
 def test_a_choice_is_drawn_by_the_charged_mechanism_over_the_whole_range(method, mechanism, neighbors, events):
     released = selected(method, mechanism, neighbors)(Ledger(epsilon=5, delta="0.001"))
     (charge,) = [each.about for each in events if each.what == "charge"]
-    (choice,) = [each for each in events if each.what == ("set" if method == "votes" else "choose")]
+    (choice,) = [each for each in events if each.what == ("edges" if method == "votes" else "choose")]
     assert choice.more == mechanism
     assert charge.mechanism == (f"pcpl/{mechanism}" if method == "pcpl" else mechanism)
     assert choice.about == released.range
@@ -258,9 +275,11 @@ def test_a_set_beyond_every_list_is_drawn_at_the_same_price(neighbors, events):
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_models_named_one_by_one_are_drawn_from_the_list(neighbors, events):
-    released = EXITS[f"list {neighbors}"](Ledger(epsilon=5))
-    (drawn,) = [each for each in events if each.what == "choose"]
+@pytest.mark.parametrize(("name", "what"), [("list", "edges"), ("long list", "choose")])
+def test_models_named_one_by_one_are_drawn_from_the_list(neighbors, name, what, events):
+    released = EXITS[f"{name} {neighbors}"](Ledger(epsilon=5))
+    (drawn,) = [each for each in events if each.what in ("choose", "set", "edges")]
+    assert drawn.what == what
     assert drawn.about == margin_range(released.recipe.votes.partitions)
     assert set(released.directions.values()) == {None}
 
@@ -286,15 +305,15 @@ def test_noise_on_moments_is_as_wide_as_its_price_says(noise, neighbors, events)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_the_rounds_of_odds_ratios_share_one_mu(neighbors, events):
-    released = odds(neighbors)(Ledger(epsilon=5, delta="0.001"))
+@pytest.mark.parametrize("family", RESPONSES)
+def test_the_rounds_of_an_estimate_share_one_mu(family, neighbors, events):
+    released = rounds(family, neighbors)(Ledger(epsilon=5, delta="0.001"))
     (charge,) = [each.about for each in events if each.what == "charge"]
     draws = [each for each in events if each.what == "gaussian"]
     spent = sum(Fraction(each.price) ** 2 for each in draws)
     rho = Fraction(charge.parameters["rho"])
     assert 2 * rho * (1 - A_HAIR) < spent <= 2 * rho
-    drawn = released.released
-    made = [drawn.counts, *(part for one in drawn.rounds for part in (one.gradient, one.gram))]
+    made = [each.draw for each in released.released.draws]
     assert len(made) == len(draws)
     for each, part in zip(draws, made, strict=True):
         assert part.sensitivity == each.about
@@ -354,7 +373,7 @@ def test_what_does_not_belong_together_is_refused_before_the_charge(events):
 
     def scored(method):
         made = recipe_of(method)
-        sums, _ = METHODS[method].gather(table(), made.study, made, False, None)
+        sums, _ = METHODS[method].gather(table(), made.study, made, None, None)
         return METHODS[method].scores(sums, made)
 
     recipe, values = recipe_of("pcls"), scored("pcls").values

@@ -1,4 +1,4 @@
-"""A report and a custodian's page made from artificial rows, for every test of the pages."""
+"""A public report and a confidential page made from artificial rows, for every test of the pages."""
 
 from decimal import Decimal
 from functools import partial
@@ -16,11 +16,10 @@ from dpselect.rehearse.check.fit import FitSummary
 from dpselect.rehearse.check.listed import Listed
 from dpselect.rehearse.check.preview import preview
 from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.drawn import Term
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.custodian.page import custodian_page
-from dpselect.report.public.choice_facts import facts_of
-from dpselect.report.public.facts import CoefficientFact, EstimateFact, IntervalFact
-from dpselect.report.public.page import render_public
+from dpselect.report.confidential import confidential_page
+from dpselect.report.page import report_page
 from dpselect.use.analyze import analyze
 from dpselect.use.select import select
 
@@ -61,42 +60,34 @@ def estimated(table):
     return AnalysisRecord(title="", made="2026-11-15", selection=result.selection, coefficients=result.coefficients)
 
 
+def term(name, value, half, wide=None):
+    """A term with an interval of this half length; without a value where noise hides it."""
+    wide = 2 * half if wide is None else wide
+    ends = [value + side for side in (-half, half, -wide, wide)]
+    return Term(name, value, half / 2, *ends, 0.5, half)
+
+
 @pytest.fixture(scope="session")
-def facts(document):
-    """The facts of the document, with coefficients written down by hand: one wild, one long name."""
-
-    def interval(estimate, half, width):
-        ends = [(estimate + side * half) * width for side in (-1, 1, -2, 2)]
-        low, high, wide_low, wide_high = ends
-        return IntervalFact(
-            value=estimate * width, lower=low, upper=high, adjusted_lower=wide_low, adjusted_upper=wide_high
-        )
-
-    def fact(name, estimate, half, width):
-        effect = None if width is None else interval(estimate, half, width)
-        return CoefficientFact(name=name, coefficient=interval(estimate, half, 1.0), effect=effect)
-
-    estimate = EstimateFact(
-        coefficients=(
-            fact("intercept", 9.7, 2.0, None),
-            fact("age", 0.41, 0.03, 72.0),
-            fact("years_of_schooling_and_training", 1.18, 0.1, 25.0),
-            fact("region[<south>]", -0.2, 900.0, 1.0),
+def crafted(estimated, document):
+    """A report whose numbers are written down by hand: one clear, one in small units, one wild."""
+    coefficients = replace(
+        estimated.coefficients,
+        columns=(0, 1, 2, 3, 4),
+        terms=(
+            term("intercept", 9.7, 2.0),
+            term("age", 0.41234, 0.0311),
+            term("years_of_schooling_and_training", 1.18, 0.1),
+            term("region[<south>]", -0.2, 900.0),
+            term('region[the "east"]', 1.5, 0.61),
         ),
-        one="coefficient",
-        many="coefficients",
-        level="95%",
-        selected=True,
-        how="discrete Gaussian noise on the moments",
-        residual="What the model leaves unexplained has a standard deviation of about 8.",
-        cautions=("Cells beyond a bound were moved to it; intervals do not count what that changed.",),
     )
-    return replace(facts_of(document), estimate=estimate)
+    selection = replace(estimated.selection, columns=(0, 1, 2, 3, 4), variables=coefficients.variables)
+    return replace(document, selection=selection, coefficients=coefficients)
 
 
 @pytest.fixture(scope="session")
-def public_page(facts):
-    return render_public(facts)
+def public_page(crafted):
+    return report_page(crafted)
 
 
 @pytest.fixture(scope="session")
@@ -106,4 +97,4 @@ def private_page(table):
     recipes = partial(make_recipe, STUDY_STATED, Choice("pcls"), rows=moments.n)
     listed = Listed(moments, lambda epsilon: recipes(epsilon=epsilon), Decimal(1))
     seen = preview(listed, Decimal(1), asked=[3])
-    return custodian_page(STUDY_STATED, fit, seen)
+    return confidential_page(STUDY_STATED, fit, seen)

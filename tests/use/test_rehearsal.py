@@ -11,7 +11,7 @@ from dpselect.assume.recipe import Choice
 from dpselect.errors import StudyError
 from dpselect.gather.rows import gather
 from dpselect.release.account import Account
-from dpselect.report.custodian.remarks import direction_text
+from dpselect.report.confidential import direction_text
 from dpselect.use.check import Rehearsal
 from dpselect.use.order import divided
 from dpselect.use.select import choose_model

@@ -11,8 +11,8 @@ import pandas as pd
 
 import dpselect
 from dpselect.errors import DpselectError
-from dpselect.report.public.page import report_page
-from dpselect.report.verify.verify import check_report
+from dpselect.report.page import report_page
+from dpselect.report.verify import check_report
 
 LEVELS = ["none", "some", "much", "all of it"]
 

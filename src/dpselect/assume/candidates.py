@@ -298,8 +298,12 @@ class CandidateList(Candidates):
     def index(self, mask: int) -> int:
         return self.listed.index(mask)
 
+    @cached_property
+    def _known(self) -> frozenset[int]:
+        return frozenset(self.listed)
+
     def __contains__(self, mask: object) -> bool:
-        return mask in self.listed
+        return mask in self._known
 
     def masks(self) -> NDArray[np.uint64]:
         self.require_listable()

@@ -21,6 +21,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import (
     BYTES_A_SUM,
     BYTES_FOR_SUMS,
+    CLEAR_DIRECTIONS,
     FEWEST_PARTITIONS,
     LARGEST_BLOCK,
     SMALLEST_BLOCK,
@@ -35,15 +36,15 @@ MAX_TERMS = 16
 MAX_EDGE_PARTITIONS = 16
 MAX_DEALT = 50_000_000
 """Rows that are dealt, all dealings of all families together: a longer table has blocks that can afford to fit all terms."""
+HIGHEST_BAR = 2**31 - 1
+"""No threshold is higher, in 64ths of a vote, however small epsilon is."""
 MAX_WORK = 3e10
 """Numbers that are swept, at most: some ten seconds of one core."""
 MAX_LABELS = 10_000_000
 """Labels of equal blocks that are kept in memory, 4 bytes each; longer tables have blocks so large that equal ones gain nothing."""
-CLEAR_DIRECTIONS = 0.85
-"""Directions are part of a choice where it has this share of the nats that they ask for."""
 
 
-class EdgeRule(Public, frozen=True):
+class EdgeRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="each set of terms"):
     """The numbers that edge votes need before a row is read, one of each for sets of k = 0 .. top terms.
 
     In each of `partitions` dealings of family k every row goes to one of `blocks[k]` blocks; the families are dealt by themselves.
@@ -65,6 +66,11 @@ class EdgeRule(Public, frozen=True):
             raise StudyError("Blocks, thresholds and partitions of a rule for edge votes must be whole numbers from 1.")
         if not all(0 <= value <= 1e6 for value in (*self.ridges, self.price)):
             raise StudyError("Ridges and the price of a rule for edge votes must be between 0 and 1e6.")
+
+    @property
+    def range(self) -> int:
+        """What the choice pays for, in 64ths of a vote."""
+        return edge_range(self.partitions)
 
     @property
     def top(self) -> int:
@@ -108,7 +114,7 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
     return EdgeRule(
         blocks=tuple(blocks),
         ridges=tuple(spare / size / (1 - 1 / size) ** 8 for size in sizes),
-        thresholds=tuple(max(1, round(bar * partitions * WHOLE_VOTE)) for bar in bars),
+        thresholds=tuple(min(max(1, round(bar * partitions * WHOLE_VOTE)), HIGHEST_BAR) for bar in bars),
         partitions=partitions,
         price=price + 0.7 * short,
     )
@@ -126,10 +132,20 @@ def edge_rule_for(study: Study, candidates: Candidates, rows: int, epsilon: floa
     rule = edge_rule(rows, sum(map(len, terms)), len(terms), epsilon, len(forced))
     if rule is None:
         return None
-    listed = (
-        sum(1 << term for term in each) for k in range(rule.top + 1) for each in combinations(range(len(terms)), k)
-    )
-    return rule if any(is_candidate(candidates, set_mask(candidates, terms, each)) for each in listed) else None
+    some = any(set_mask(candidates, terms, each) in candidates for each in all_sets(len(terms), rule.top))
+    return rule if some else None
+
+
+def listed_sets(candidates: Candidates, rule: EdgeRule) -> list[int]:
+    """The places, among all sets of at most `top` terms, of those that are candidates."""
+    terms = voted_terms(candidates)
+    sets = all_sets(len(terms), rule.top)
+    return [place for place, each in enumerate(sets) if set_mask(candidates, terms, each) in candidates]
+
+
+def all_sets(terms: int, top: int) -> list[int]:
+    """All sets of at most `top` terms as masks, by their size and then in the order of their terms."""
+    return [sum(1 << term for term in each) for k in range(top + 1) for each in combinations(range(terms), k)]
 
 
 def voted_terms(candidates: Candidates) -> tuple[tuple[int, ...], ...]:
@@ -147,15 +163,6 @@ def common_columns(candidates: Candidates) -> int:
 def set_mask(candidates: Candidates, terms: Sequence[Sequence[int]], chosen: int) -> int:
     """The columns of a set of terms, with those that every candidate has."""
     return common_columns(candidates) | mask_of([column for term in columns_of(chosen) for column in terms[term]])
-
-
-def is_candidate(candidates: Candidates, mask: int) -> bool:
-    """Whether these columns are a candidate."""
-    try:
-        candidates.index(mask)
-    except ValueError:
-        return False
-    return True
 
 
 def largest_sets(terms: int) -> int:
@@ -210,7 +217,7 @@ def equal_blocks(rule: EdgeRule, rows: int) -> bool:
     return rows * rule.partitions * len(rule.blocks) <= MAX_LABELS
 
 
-def clear_edge_directions(rule: EdgeRule, widths: tuple[int, ...], epsilon: float) -> bool:
+def clear_edge_directions(rule: EdgeRule, widths: Sequence[int], epsilon: float) -> bool:
     """Whether directions cost the choice nothing; `widths` are the columns of each term.
 
     A candidate with directions has 2c options for a term of c columns where it had one, and below a score of -t all of them

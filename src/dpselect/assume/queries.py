@@ -96,10 +96,10 @@ class Histograms(Public, frozen=True, kw_only=True, tag_field="kind", tag="histo
     """How many rows lie where: the first look, before anything is known of scales.
 
     For each number among `columns`, and for the response unless it is one of no and yes, `edges`, in the units of its line, part
-    the line into len(edges) + 1 bins; an edge belongs to the bin above it. Of a dummy that stands alone its ones are counted, of a
-    category the rows of each of its columns; their edges are empty. Of a response of no and yes, whatever the family, its yes are
-    counted. Another response without edges is not looked at. The answer has the bins of each in the order of `columns`, the
-    response last.
+    the line into len(edges) + 1 bins; an edge belongs to the bin above it. Edges of a response of the poisson family are in
+    counts. Of a dummy that stands alone its ones are counted, of a category the rows of each of its columns; their edges are
+    empty. Of a response of no and yes, whatever the family, its yes are counted. Another response without edges is not looked at.
+    The answer has the bins of each in the order of `columns`, the response last.
     """
 
     columns: tuple[int, ...]

@@ -31,7 +31,8 @@ from dpselect.assume.candidates import (
     candidates_for,
     vote_units,
 )
-from dpselect.assume.lemmas.sensitivity import loss_range, margin_range
+from dpselect.assume.edge_rule import EdgeRule, clear_edge_directions, edge_rule_for
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, loss_range
 from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
@@ -97,7 +98,7 @@ class Recipe(Public, frozen=True, kw_only=True, dict=True):
     candidates: Candidates
     study: Study
     as_printed: bool = False
-    votes: VoteRule | None = None
+    votes: VoteRule | EdgeRule | None = None
     directions: bool = False
     study_hash: str = ""
 
@@ -122,7 +123,7 @@ class Recipe(Public, frozen=True, kw_only=True, dict=True):
         So that scores are exact in doubles. Rounded down; public, so that rounding it costs nothing.
         """
         assert self.votes is not None
-        exact = Fraction(self.votes.price) * margin_range(self.votes.partitions) / Fraction(self.choice_epsilon)
+        exact = Fraction(self.votes.price) * self.votes.range / Fraction(self.choice_epsilon)
         return min(Fraction(int(exact * 2**20), 2**20), Fraction(2**30))
 
     @cached_property
@@ -192,7 +193,8 @@ def _require_no_penalty(choice: Choice) -> None:
 
 def _settle_votes(facts: dict[str, Any], choice: Choice) -> Recipe:
     study, models, rows = facts["study"], facts["candidates"], facts["rows"]
-    held = _held(study, choice, models, rows, float(facts["guarantee"].epsilon))
+    _require_no_penalty(choice)
+    held = held_votes(study, models, rows, float(facts["guarantee"].epsilon))
     recipe = Recipe(**facts | {"votes": held})
     return replace(recipe, directions=tells_directions(recipe))
 
@@ -211,16 +213,19 @@ def _penalties(recipe: Recipe, penalty: Penalty | None) -> tuple[float, ...]:
     return tuple(column_penalties(penalty, recipe.candidates.width, recipe.rows).tolist())
 
 
-def _held(study: Study, choice: Choice, models: Candidates, rows: int | None, epsilon: float) -> VoteRule:
-    """How the votes are held: by the public rule."""
+def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: float) -> VoteRule | EdgeRule:
+    """How the votes are held, by the public rules: each set of terms in blocks of its own where that serves, else all in one.
+
+    `rows` is n where it is public; what the study states comes first.
+    """
     about = study.expected_rows or rows
     if about is None:
         raise StudyError(
             "Votes need to know about how many rows there are, and here that number is private: state rows in the study, such "
             "as rows = 20000 (a wrong one costs accuracy, never privacy)."
         )
-    _require_no_penalty(choice)
-    return vote_rule(about, len(study.columns), max(len(vote_units(models)), 1), epsilon)
+    edges = edge_rule_for(study, models, about, epsilon)
+    return edges or vote_rule(about, len(study.columns), max(len(vote_units(models)), 1), epsilon)
 
 
 def tells_directions(recipe: Recipe) -> bool:
@@ -228,7 +233,8 @@ def tells_directions(recipe: Recipe) -> bool:
     rule, models = recipe.votes, recipe.candidates
     if rule is None or not isinstance(models, SubsetRule):
         return False
-    return clear_directions(rule, [term.bit_count() for term in models.terms], float(recipe.choice_epsilon))
+    clear = clear_edge_directions if isinstance(rule, EdgeRule) else clear_directions
+    return clear(rule, [term.bit_count() for term in models.terms], float(recipe.choice_epsilon))  # type: ignore[arg-type]
 
 
 def _price(study: Study, method: Method, epsilon: Decimal, delta: Price) -> tuple[Guarantee, Decimal]:
@@ -292,19 +298,24 @@ def _visible_to_votes(recipe: Recipe, rows: int, width: float) -> float:
     """A column whose effect is tau residual deviations wins a block of k rows with the chance Phi(tau sqrt(k')), k' = k^2/(k + d).
 
     Its mean vote must lie above the threshold by what the choice blurs, for its own odds and for half of the nats that other
-    sets weigh, and by .84 deviations of the sample.
+    sets weigh, and by .84 deviations of the sample. Where each set of terms has blocks of its own, those beside no other term
+    count, in which d is 2, the column and an intercept, and a pair of rows counts as two thirds of one.
     """
     rule, columns, epsilon = recipe.votes, len(recipe.study.columns), float(recipe.choice_epsilon)
     assert rule is not None
     terms = len(recipe.candidates.terms) if isinstance(recipe.candidates, SubsetRule) else columns
     _, nats = expected_nats(max(terms, 1))
-    size = rows / rule.blocks
-    blur = (ODDS + nats / 2) / (epsilon * rule.blocks)
-    sample = NormalDist().inv_cdf(CHANCE) * spread(rows, columns, rule.blocks, rule.partitions)
-    mean = rule.threshold_share + blur + sample
+    if isinstance(rule, EdgeRule):
+        blocks, bar, fitted = rule.blocks[0], rule.thresholds[0], 4
+    else:
+        blocks, bar, fitted = rule.blocks, rule.threshold, columns
+    size = rows / blocks
+    blur = (ODDS + nats / 2) / (epsilon * blocks)
+    sample = NormalDist().inv_cdf(CHANCE) * spread(rows, fitted, blocks, rule.partitions)
+    mean = bar / (WHOLE_VOTE * blocks * rule.partitions) + blur + sample
     if not mean < 1:
         return 1.0
-    tau = NormalDist().inv_cdf((1 + mean) / 2) / (size / math.sqrt(size + columns))
+    tau = NormalDist().inv_cdf((1 + mean) / 2) / (size / math.sqrt(size + fitted))
     return tau**2 / (1 + tau**2)
 
 

@@ -82,7 +82,7 @@ Words = Annotated[str, msgspec.Meta(max_length=MAX_WORDS_LENGTH)]
 
 
 class Described(Public, frozen=True, kw_only=True, tag_field="kind"):
-    """What people call a variable: its label, its unit, and the reason for what is stated about it; each may be left out.
+    """What people call a variable: its label, its unit, one more of it, and the reason for what is stated; each may be left out.
 
     They change no number. They are part of the statement where they are given, so that a report cannot say other words than were
     hashed.
@@ -93,10 +93,13 @@ class Described(Public, frozen=True, kw_only=True, tag_field="kind"):
     reason: Annotated[
         Words, msgspec.Meta(description="Why its limits or categories are known without the rows; reports print it.")
     ] = ""
+    one_more: Annotated[
+        Words, msgspec.Meta(description="One more of it in words, such as each further child; reports quote it.")
+    ] = ""
 
     def _check_words(self, name: str) -> None:
         check_name(name)
-        for what in ("label", "unit", "reason"):
+        for what in ("label", "unit", "reason", "one_more"):
             _check_text(f"The {what} of {name!r}", getattr(self, what))
 
 

@@ -23,8 +23,8 @@ ROWS_A_COLUMN = 1.15
 COMPANY = 0.19  # the correlation with what is explained up to which a column is taken for idle
 
 
-class VoteRule(Public, frozen=True, kw_only=True):
-    """The numbers that block votes need before a row is read.
+class VoteRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="all terms"):
+    """The numbers that votes in whole-model blocks need before a row is read: every block fits all terms.
 
     In each of `partitions` partitions every row goes to one of `blocks` blocks by a chance of its own. A block votes from -1 to 1
     on each column: the sign of its ridge coefficient (a block that explains much uses less of `ridge`), softened and set right
@@ -52,6 +52,11 @@ class VoteRule(Public, frozen=True, kw_only=True):
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e6:
                 raise StudyError(f"{name} of a rule for votes is {value!r}; it must be between 0 and 1e6.")
             force_setattr(self, name, float(value))
+
+    @property
+    def range(self) -> int:
+        """What the choice pays for, in 64ths of a vote."""
+        return margin_range(self.partitions)
 
     @property
     def threshold_share(self) -> float:

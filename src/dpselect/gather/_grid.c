@@ -125,7 +125,57 @@ static PyObject *put_rows(PyObject *module, PyObject *args)
     return PyErr_Occurred() ? NULL : PyBool_FromLong(finite);
 }
 
+enum { INSIDE = 1, CLOSING = 2, BROKEN = -1 };
+
+/* Follow the quotes of some bytes of a text file from one to the next. The state is whether a quoted cell is open,
+ * whether the last byte was a quote in it that closes it unless another follows, and the last byte, times four. */
+static int follow(const unsigned char *data, size_t size, unsigned char mark, int state)
+{
+    int inside = state & INSIDE, closing = state & CLOSING;
+    unsigned char last = (unsigned char)(state >> 2);
+    size_t place = 0;
+    while (place < size) {
+        if (closing) {
+            closing = 0;
+            if (data[place] == '"')
+                place++;
+            else if (data[place] == mark || data[place] == '\n' || data[place] == '\r')
+                inside = 0;
+            else
+                return BROKEN;
+            continue;
+        }
+        const unsigned char *const found = memchr(data + place, '"', size - place);
+        if (found == NULL)
+            break;
+        place = (size_t)(found - data) + 1;
+        if (inside) {
+            closing = CLOSING;
+        } else {
+            const unsigned char before = place > 1 ? data[place - 2] : last;
+            inside = before == mark || before == '\n' || before == '\r' ? INSIDE : 0;
+        }
+    }
+    return inside | closing | (int)(size ? data[size - 1] : last) << 2;
+}
+
+static PyObject *follow_quotes(PyObject *module, PyObject *args)
+{
+    (void)module;
+    Py_buffer data;
+    int mark, state;
+    if (!PyArg_ParseTuple(args, "y*ii", &data, &mark, &state))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    state = follow(data.buf, (size_t)data.len, (unsigned char)mark, state);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&data);
+    return PyLong_FromLong(state);
+}
+
 static PyMethodDef methods[] = {
+    {"follow_quotes", follow_quotes, METH_VARARGS,
+     "follow_quotes(data, mark, state): the state after these bytes, -1 where a quote is not closed as it should be"},
     {"put_rows", put_rows, METH_VARARGS,
      "put_rows(columns, start, stop, middles, scales, grid, out): whether all values were finite"},
     {NULL, NULL, 0, NULL},
@@ -134,7 +184,7 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "_grid",
-    .m_doc = "Doubles to grid integers; used by dpselect.gather.grid only.",
+    .m_doc = "Doubles to grid integers; and quotes in text; used by dpselect.gather only.",
     .m_methods = methods,
 };
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.edge_rule import EdgeRule, equal_blocks
 from dpselect.assume.study import Study
+from dpselect.assume.vote_rule import VoteRule
 from dpselect.errors import StudyError
 from dpselect.gather.block_numpy import SLICES, merge_bins
 from dpselect.gather.block_sums import (
@@ -215,6 +216,13 @@ class BlockSummary(Summary[BlockSums]):
         self.finish()
         require_some(self._n, self._study)
         return replace(self._sums().sums, n=self._n)
+
+
+def vote_summary(study: Study, rule: VoteRule | EdgeRule, rows: int | None) -> Summary[Any]:
+    """What has to be added up for votes that are held by a rule; `rows` is their number, where it is public."""
+    if isinstance(rule, EdgeRule):
+        return edge_families(study, rule, rows)
+    return BlockSummary(study, rule.blocks, rule.partitions)
 
 
 def edge_families(study: Study, rule: EdgeRule, rows: int | None) -> Several[BlockSums]:

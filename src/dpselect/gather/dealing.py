@@ -213,6 +213,13 @@ def weight_shares(weights: NDArray[np.float64], limit: float, missing: Missing, 
     return shares.astype(np.uint64)
 
 
+def study_shares(cells: Cells, study: Study, bits: int) -> NDArray[np.float64]:
+    """The shares of a weighted study's rows in whole numbers of 2^-bits, as doubles."""
+    assert study.weights is not None and study.weight_limit is not None
+    shares = weight_shares(cells[study.weights], study.weight_limit, study.missing, study.weights)
+    return np.floor(shares.astype(np.float64) * 2.0 ** (bits - SHARE_BITS) + 0.5)
+
+
 def fresh_assigner(study: Study, blocks: int, partitions: int, equal_rows: int | None = None) -> Assigner:
     """An assignment that nobody has used before; into equal blocks where `equal_rows`, the public number of rows, is given."""
     together = study.cluster or study.person

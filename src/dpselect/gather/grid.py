@@ -35,7 +35,8 @@ def compiled_function(module: str, name: str) -> CompiledFunction | None:
         found = import_module(f"dpselect.gather.{module}")
     except ImportError:
         return None
-    return CompiledFunction(module, name, getattr(found, name))
+    function = getattr(found, name, None)  # None in one that was built before the function was written
+    return None if function is None else CompiledFunction(module, name, function)
 
 
 put_rows = compiled_function("_grid", "put_rows")

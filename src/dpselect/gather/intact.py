@@ -118,3 +118,21 @@ def _state(found: os.stat_result) -> tuple[int, int]:
 
 def _sentence(file: str) -> str:
     return f"{file!r} changed while it was read: read it again when nobody writes to it."
+
+
+def as_text(column: Any) -> Any:
+    """A column of bytes, called text without a look at them: what compares bytes may take it so."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.string(), len(column), column.buffers(), -1, column.offset)
+
+
+def is_utf8(column: Any) -> bool:
+    """Whether all cells of a column of text are text."""
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True

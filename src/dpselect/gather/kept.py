@@ -28,8 +28,8 @@ class KeptRows(Summary["KeptRows"]):
     clusters and weights. They are kept on the machine that reads them: from a cluster of machines comes their number and no row.
     """
 
-    def __init__(self, study: Study) -> None:
-        self._study = study
+    def __init__(self, study: Study, limit: int = MAX_KEPT_BYTES) -> None:
+        self._study, self._limit = study, limit
         self._store: _Store | None = None
         self._elsewhere = False
         self.count = 0
@@ -47,7 +47,7 @@ class KeptRows(Summary["KeptRows"]):
     @property
     def whole(self) -> bool:
         """Whether every row is kept."""
-        return not self._elsewhere and (self._store is None or self._store.bytes <= MAX_KEPT_BYTES)
+        return not self._elsewhere and (self._store is None or self._store.bytes <= self._limit)
 
     def replay(self, summary: Summary[Value]) -> Value:
         """What a summary comes to, of all rows; whatever it draws by chance is drawn anew."""
@@ -59,11 +59,11 @@ class KeptRows(Summary["KeptRows"]):
 
     def empty(self) -> KeptRows:
         """One of no rows."""
-        return KeptRows(self._study)
+        return KeptRows(self._study, self._limit)
 
     def for_threads(self, count: int) -> list[KeptRows]:
         """Some of no rows, with one limit for all."""
-        store, summaries = _Store(), [self.empty() for _ in range(count)]
+        store, summaries = _Store(self._limit), [self.empty() for _ in range(count)]
         for each in summaries:
             each._store = store
         return summaries
@@ -71,7 +71,7 @@ class KeptRows(Summary["KeptRows"]):
     def add(self, chunk: Chunk) -> None:
         """Keep some rows, as long as there is room."""
         self.count += chunk.count
-        self._store = self._store or _Store()
+        self._store = self._store or _Store(self._limit)
         lines = chunk.lines  # also where there is no room: a missing cell is refused all the same
         if self.whole:
             kind = np.float64 if self._study.unbounded else np.int32
@@ -124,9 +124,9 @@ class _Some(NamedTuple):
 class _Store:
     """Private. Where all threads put their rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.rows: list[_Some] = []
-        self.bytes = 0
+        self.bytes, self._limit = 0, limit
         self._lock = Lock()
 
     def put(self, rows: list[_Some]) -> None:
@@ -134,7 +134,7 @@ class _Store:
         with self._lock:
             self.rows += rows
             self.bytes += sum(each.bytes for each in rows)
-            if self.bytes > MAX_KEPT_BYTES:
+            if self.bytes > self._limit:
                 self.rows.clear()
 
 

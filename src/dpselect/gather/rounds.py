@@ -5,6 +5,9 @@ machine rounds alike. From there to the clipped vector numbers are exact or go t
 entries of a matrix are whole numbers of 2^-16, those of u of 2^-12, and `check_exact` has their sums below 2^53 units, so that
 BLAS may add in any order; lengths are added up cell by cell; mean and weight come from a table that travels with the summary,
 because another machine's exp may end in another digit. Clipped vectors are cut to whole numbers of at most 2^20.
+
+Survey weights: a row with the share s = min(w/W, 1) adds s to counts, s g to a gradient and s zz' to a Gram, so that sums are those
+of the population over W; the sandwich is that of s g. Shares are whole numbers of 2^-20, of 2^-10 in counts (`lemmas.sampling`).
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.lemmas.rounds import clip_bits, squared_radius, vector_width
+from dpselect.assume.lemmas.rounds import COUNT_BITS, clip_bits, squared_radius, vector_width
+from dpselect.assume.lemmas.sampling import SHARE_STEP_BITS
 from dpselect.assume.queries import (
     MATRIX_BITS,
     MAX_COLUMN_SUM,
@@ -38,6 +42,7 @@ from dpselect.assume.queries import (
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, MAX_COUNT, Binary, Count
 from dpselect.errors import StudyError
+from dpselect.gather.dealing import study_shares
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
 from dpselect.gather.persons import PersonRows
 from dpselect.gather.summary import Summary, require_some
@@ -93,6 +98,10 @@ class RoundSummary(Summary[Sums]):
         if isinstance(self._study.response, Binary):
             counted &= lines[-1] != 0
         self._rows += chunk.count
+        if self._study.weights is not None:
+            # One more line, which persons keep with their rows: the share in whole numbers of 2^-20.
+            lines = np.vstack([lines, study_shares(chunk.cells, self._study, SHARE_STEP_BITS)])
+            counted &= lines[-1] > 0
         if not counted.all():
             lines = lines[:, counted]
         if self._study.person is not None:
@@ -102,8 +111,9 @@ class RoundSummary(Summary[Sums]):
         self._add(lines)
 
     def _add(self, lines: Floats) -> None:
+        shares = None if self._study.weights is None else lines[-1] * 2.0**-SHARE_STEP_BITS
         with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
-            self._views.look(lines)
+            self._views.look(lines if shares is None else lines[:-1], shares)
             for query, answer in zip(self._queries, self._answers, strict=True):
                 answer.add(query, self._views)
 
@@ -166,17 +176,34 @@ class Views:
                     self.tables.setdefault(query.family, mean_table(query.family))
         self._made: list[tuple[Any, ...]] = []
         self.lines: Floats = np.zeros((0, 0))
+        self.shares: Floats | None = None
 
     def __repr__(self) -> str:
         return "Views(values=<private>)"
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the rows of the last look."""
-        return {**self.__dict__, "_made": [], "lines": np.zeros((0, 0))}
+        return {**self.__dict__, "_made": [], "lines": np.zeros((0, 0)), "shares": None}
 
-    def look(self, lines: Floats) -> None:
-        """Turn to other rows: a line for each column of the design, the response last."""
-        self.lines, self._made = lines, []
+    def look(self, lines: Floats, shares: Floats | None = None) -> None:
+        """Turn to other rows: a line for each column of the design, the response last; and how much each counts, if not one."""
+        self.lines, self.shares, self._made = lines, shares, []
+
+    def count(self, rows: NDArray[np.bool_] | None = None) -> int:
+        """How many rows there are, all or those marked; with weights the sum of their shares, in whole numbers of 2^-10."""
+        if self.shares is None:
+            return self.lines.shape[1] if rows is None else int(np.count_nonzero(rows))
+        steps = self._once(self._count_steps)
+        return int(steps.sum() if rows is None else steps[rows].sum())
+
+    def count_places(self, places: NDArray[np.intp], size: int) -> Integers:
+        """The same by the place of each row among so many."""
+        weights = None if self.shares is None else self._once(self._count_steps)
+        return np.bincount(places, weights=weights, minlength=size).astype(np.int64)  # exact: below 2^53
+
+    def _count_steps(self) -> Floats:
+        assert self.shares is not None
+        return np.asarray(np.floor(self.shares * 2.0**COUNT_BITS + 0.5))
 
     def _once(self, make: Any, *about: Any) -> Any:
         """What was made for these rows already, or is made now; the queries of an ask share most of it."""
@@ -196,19 +223,22 @@ class Views:
         """Which rows have a response of yes."""
         return np.asarray(self.lines[-1] > 0)
 
+    def counts(self) -> Floats:
+        """A response of counts: whole numbers from 0 on."""
+        # A limit of at most 2^20 leaves the steps of the grid finer than a count.
+        line = self.lines[-1] if self._limit is None else (self.lines[-1] + GRID) * (self._limit / (2 * GRID))
+        return np.asarray(np.clip(np.floor(line + 0.5), 0, MAX_COUNT))
+
     def response(self, family: FamilyName, standard: Standard) -> Floats:
         """Standardized, or 0 and 1, or a count."""
         return self._once(self._response, family, standard)  # type: ignore[no-any-return]
 
     def _response(self, family: FamilyName, standard: Standard) -> Floats:
-        line = self.lines[-1]
         if family == "binomial":
             return self.yes().astype(np.float64)
         if family == "poisson":
-            # A limit of at most 2^20 leaves the steps of the grid finer than a count.
-            counts = line if self._limit is None else (line + GRID) * (self._limit / (2 * GRID))
-            return np.asarray(np.clip(np.floor(counts + 0.5), 0, MAX_COUNT))
-        made = _standardized(line, standard.response_center, standard.response_factor)
+            return self.counts()
+        made = _standardized(self.lines[-1], standard.response_center, standard.response_factor)
         return np.asarray(made * 2.0**-STANDARD_BITS)
 
     def _cells(self, standard: Standard) -> Floats:
@@ -265,6 +295,8 @@ class Views:
         asked = Gradient(family=family, standard=standard, matrix=matrix, center=center, radius=radius)
         (z, lengths), residual = self.z(standard, matrix), self.residual(asked)
         factor = np.minimum(1.0, radius / (lengths * np.abs(residual))) * residual
+        if self.shares is not None:
+            factor = factor * self.shares
         return np.asarray(np.trunc(z * (factor * 2.0 ** clip_bits(squared_radius(asked)))))
 
     def norms(self, query: Norms) -> Floats:
@@ -276,6 +308,10 @@ class Views:
         z, lengths = self.z(query.standard, query.matrix)
         root, scale = self.root_weight(query), 2.0 ** clip_bits(squared_radius(query))
         factor = np.minimum(1.0, query.radius / (lengths * root)) * scale
+        if self.shares is not None:
+            factor = factor * np.sqrt(
+                self.shares
+            )  # of products the share itself; a root is the nearest double everywhere
         made = np.empty((vector_width(query), z.shape[1]))
         np.trunc(z * (factor * root), out=made[: len(z)])
         if query.response_top is not None:
@@ -361,7 +397,7 @@ class _Counts:
 
 class _RowCount(_Counts):
     def of(self, query: Rows, rows: Views) -> Integers:
-        return np.array([rows.lines.shape[1]])
+        return np.array([rows.count()])
 
 
 class _Bins(_Counts):
@@ -378,22 +414,19 @@ class _Bins(_Counts):
 
     def of(self, query: Histograms, rows: Views) -> Integers:
         parts = [
-            _ones(line > 0) if edges is None else _in_bins(line, edges)
+            np.array([rows.count(line > 0)]) if edges is None else _in_bins(rows, line, edges)
             for line, edges in zip(map(rows.column, query.columns), self._edges, strict=True)
         ]
         if self._answers:
-            parts.append(_ones(rows.yes()))
+            parts.append(np.array([rows.count(rows.yes())]))
         elif query.response_edges:
-            parts.append(_in_bins(rows.lines[-1], np.array(query.response_edges)))
+            line = rows.counts() if query.family == "poisson" else rows.lines[-1]
+            parts.append(_in_bins(rows, line, np.array(query.response_edges)))
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
-def _ones(rows: NDArray[np.bool_]) -> Integers:
-    return np.array([np.count_nonzero(rows)])
-
-
-def _in_bins(line: Floats, edges: Floats) -> Integers:
-    return np.bincount(np.searchsorted(edges, line, side="right"), minlength=len(edges) + 1)
+def _in_bins(rows: Views, line: Floats, edges: Floats) -> Integers:
+    return rows.count_places(np.searchsorted(edges, line, side="right"), len(edges) + 1)
 
 
 class _Lengths(_Counts):
@@ -401,7 +434,7 @@ class _Lengths(_Counts):
         bins = len(query.edges)
         places = np.maximum(np.searchsorted(np.array(query.edges), rows.norms(query), side="right") - 1, 0)
         second = rows.yes() if query.halves == "response" else rows.residual(query) > 0
-        return np.bincount(places + bins * second, minlength=2 * bins)
+        return rows.count_places(places + bins * second, 2 * bins)
 
 
 class _Vector(_Counts):

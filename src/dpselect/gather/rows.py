@@ -12,10 +12,10 @@ from dpselect.errors import DataError
 from dpselect.gather.dask import add_in_dask
 from dpselect.gather.grid import Cells
 from dpselect.gather.moments import Moments, MomentSummary, require_sound
-from dpselect.gather.saved import moments_files, pool_files
+from dpselect.gather.saved import pool_files
 from dpselect.gather.sources.arrays import array_cells, pieces
 from dpselect.gather.sources.arrow import check_schema, checked_cells, kinds_of
-from dpselect.gather.sources.open import is_read_once, open_stream
+from dpselect.gather.sources.open import is_read_once, moments_files, open_stream
 from dpselect.gather.sources.source import Database, is_workbook, parse_address, tells_its_rows
 from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.spark import add_in_spark
@@ -100,8 +100,8 @@ def _arrays(source: tuple[Any, ...], study: Study) -> tuple[Any, ...]:
     wanted = ["X", "y"] if study.weights is None else ["X", "y", "weights"]
     if len(source) != len(wanted):
         raise DataError(
-            f"A tuple of another length is not a table of this study: give ({', '.join(wanted)}). Weights are stated in the study: "
-            "weights, weight_limit and population."
+            f"A tuple of another length is not a table of this study: give ({', '.join(wanted)}), and state weights in the study "
+            "if there are any."
         )
     return source[0], source[1], study, *source[2:]
 
@@ -130,6 +130,11 @@ def count_rows(source: Any, study: Study) -> int:
             "rows = 20000."
         )
     return int(source.count()) if engine == "spark" else gather(source, study, Count())
+
+
+def has_rows_again(source: Any) -> bool:
+    """Whether a source can be read several times, row by row: no moments, and no stream."""
+    return not (isinstance(source, Moments) or moments_files(source) or is_read_once(source))
 
 
 def require_repeatable(source: Any, what: str) -> None:

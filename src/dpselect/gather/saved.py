@@ -15,12 +15,9 @@ from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
 from dpselect.assume.records import sha256_of
 from dpselect.assume.study import Study
 from dpselect.errors import DataError
-from dpselect.gather.listed import listed_files
 from dpselect.gather.moments import Moments, checked, named, pooled, require_sound
-from dpselect.gather.sources.source import is_path
 
 MOMENTS_FORMAT = "dpselect moments 2"
-MOMENTS_SUFFIX = ".moments"
 WARNING = "PRIVATE: exact sums over the rows, without noise. Keep this file as you keep the rows; never publish it."
 
 
@@ -114,17 +111,6 @@ def pool_files(paths: Sequence[str], study: Study) -> Moments:
                 )
         loaded.append(each)
     return reduce(pooled, loaded)
-
-
-def moments_files(source: Any) -> list[str]:
-    """The files meant by a source, if all of them are moments."""
-    if not is_path(source):
-        return []
-    paths = source if isinstance(source, list) else [source]
-    if not all(os.fspath(path).endswith(MOMENTS_SUFFIX) or os.path.isdir(path) for path in paths):
-        return []
-    files = listed_files(paths)
-    return files if all(file.endswith(MOMENTS_SUFFIX) for file in files) else []
 
 
 def _read(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, Any]:

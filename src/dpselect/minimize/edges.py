@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.candidates import Candidates, columns_of
-from dpselect.assume.edge_rule import EdgeRule, common_columns, voted_terms
+from dpselect.assume.edge_rule import EdgeRule, all_sets, common_columns, voted_terms
 from dpselect.errors import DataError
 from dpselect.gather.block_sums import BlockSums, WholeSums
 from dpselect.gather.threads import MAX_THREADS, cores
@@ -71,8 +70,8 @@ def count_edges(
         _family_leads(sums, rule.ridges[size], terms, common, size, backend, threads)
         for size, sums in enumerate(families)
     ]
-    sets = [sum(1 << term for term in each) for k in range(rule.top + 1) for each in combinations(range(len(terms)), k)]
-    return EdgeLeads(np.concatenate(found), np.array(sets, np.int64), terms, rule.blocks, rule.partitions)
+    sets = np.array(all_sets(len(terms), rule.top), np.int64)
+    return EdgeLeads(np.concatenate(found), sets, terms, rule.blocks, rule.partitions)
 
 
 def _family_leads(

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from dpselect.assume.candidates import LISTED_AT_MOST, Candidates, SubsetRule, columns_of
+from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.assume.recipe import Method, Recipe
 from dpselect.errors import StudyError
 from dpselect.gather.block_sums import BlockSums
 from dpselect.gather.moments import Moments
 from dpselect.minimize.certificate import LARGEST_RADIUS, Floats
+from dpselect.minimize.edges import EdgeLeads, count_edges
 from dpselect.minimize.exact import exact_double
 from dpselect.minimize.l1_ball import Masks, list_losses, solve_list
 from dpselect.minimize.lattice import lattice_losses
@@ -24,6 +26,8 @@ from dpselect.minimize.terms.terms import suits, term_losses
 from dpselect.minimize.votes import Votes, count_votes
 
 ShareDone = Callable[[float], None]
+Gathered = Moments | BlockSums | tuple[BlockSums, ...]
+"""Private. Moments, the sums of blocks, or those of every family of blocks."""
 
 LATTICE_PAYS = 512 if is_available() else 8
 """Computing all subsets pays when they are at most this many times the candidates; one by one costs more than that."""
@@ -41,13 +45,15 @@ ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 """The most that rounding a loss to a double can move it: a loss is at most y'y <= n, and n <= MAXIMUM_ROWS."""
 
 
-def minimize(gathered: Moments | BlockSums, recipe: Recipe, progress: ShareDone | None = None) -> Losses | Votes:
+def minimize(gathered: Gathered, recipe: Recipe, progress: ShareDone | None = None) -> Losses | Votes | EdgeLeads:
     """The loss of every candidate to the tolerance that its range pays for; or, with votes, what every block says."""
     return MINIMIZERS[recipe.method](gathered, recipe, progress)
 
 
-def _votes(sums: BlockSums, recipe: Recipe, progress: ShareDone | None) -> Votes:
+def _votes(sums: Any, recipe: Recipe, progress: ShareDone | None) -> Votes | EdgeLeads:
     assert recipe.votes is not None
+    if isinstance(recipe.votes, EdgeRule):
+        return count_edges(sums, recipe.votes, recipe.candidates)
     return count_votes(sums, ridge=recipe.votes.ridge)
 
 
@@ -141,7 +147,7 @@ def _insist(moments: Moments, products: Floats, masks: Masks, radius: float, wan
     return values
 
 
-MINIMIZERS: dict[Method, Callable[[Any, Recipe, ShareDone | None], Losses | Votes]] = {
+MINIMIZERS: dict[Method, Callable[[Any, Recipe, ShareDone | None], Losses | Votes | EdgeLeads]] = {
     "votes": _votes,
     "pcls": _losses,
     "pcpl": _losses,

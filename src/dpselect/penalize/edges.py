@@ -4,32 +4,45 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.candidates import Candidates, columns_of
-from dpselect.assume.edge_rule import EdgeRule, is_candidate, set_mask, voted_terms
-from dpselect.assume.lemmas.sensitivity import edge_range
+from dpselect.assume.candidates import Candidates, SubsetRule, columns_of
+from dpselect.assume.edge_rule import EdgeRule, listed_sets, set_mask, voted_terms
 from dpselect.errors import DataError
 from dpselect.minimize.edges import EdgeLeads
-from dpselect.penalize.scores import Scores
+from dpselect.penalize.margins import FAR
 
 Whole = NDArray[np.int64]
-FAR = 2**40
-"""Beyond any lead: stands for the minimum over no terms."""
+EXACT_COUNT = 2**53
+"""Whole numbers up to this are exact in doubles; candidates of a model with more directions are counted one by one."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Classes:
+    """Private. Candidates of one model and one score: the place of the model among those that compete, score, terms, how many."""
+
+    models: Whole
+    margins: Whole
+    sizes: Whole
+    counts: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return "Classes(values=<private>)"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class EdgeMargins:
     """Private. The leads of edge votes, from which the score of every listed candidate follows.
 
     Formal guarantee: on neighbouring tables the changes of the scores of any two candidates differ by at most `range`, given the
-    dealings of rows to blocks; all but the leads is public. `step` is the price of a term in units of the score, 64ths of a vote,
-    a whole multiple of 2^-20, so that every score is exact in doubles. `models` are the places in `leads.sets` of the candidates
-    that are listed: those of at most `rule.top` terms. With `directions` each stands for as many candidates as there are ways to
-    name a column of each of its terms and the way it goes.
+    dealings of rows to blocks; all but the leads is public. Scores are in 64ths of a vote, and high is good; `step`, the price of
+    a term in the same units, is a whole multiple of 2^-20. `models` are the places in `leads.sets` of the candidates that compete:
+    those of at most `rule.top` terms. With `directions` each stands for as many candidates as there are ways to name a column of
+    each of its terms and the way it goes.
     """
 
     leads: EdgeLeads
@@ -43,64 +56,94 @@ class EdgeMargins:
     def __repr__(self) -> str:
         return f"EdgeMargins(models={self.models.size}, range={self.range:g}, values=<private>)"
 
-    def scores(self) -> Scores:
-        """One score a candidate, low is good: minus the margin, plus the price of its terms."""
-        inside, outside = self._sides()
-        margins, sizes = np.minimum(inside, outside)[self.models], self._sizes()[self.models]
-        if self.directions:
-            each = [self._directed(place, int(outside[place])) for place in self.models.tolist()]
-            margins, sizes = np.concatenate(each), np.repeat(sizes, list(map(len, each)))
-        # Where there are no terms at all there is one candidate: its score is 0.
-        margins = np.where(margins > FAR // 2, 0, margins)
-        return Scores(np.float64(self.step) * sizes - margins.astype(np.float64), self.range, "votes")
+    @cached_property
+    def masks(self) -> list[int]:
+        """The columns of every model that competes."""
+        sets = self.leads.sets[self.models].tolist()
+        return [set_mask(self.candidates, self.leads.terms, each) for each in sets]
 
-    def candidate(self, index: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """The candidate at a place of the scores: its columns as a mask, and (column, 1 or -1) for each of its terms, if told."""
+    @cached_property
+    def classes(self) -> Classes:
+        """All candidates, those of one model that have the same score together."""
+        inside, outside = self._sides
+        sizes = np.bitwise_count(self.leads.sets[self.models]).astype(np.int64)
+        every = np.arange(len(self.models))
         if not self.directions:
-            return self._mask(int(self.models[index])), ()
-        for place in self.models.tolist():
-            taken = [self.leads.terms[term] for term in columns_of(int(self.leads.sets[place]))]
-            ways = prod(2 * len(term) for term in taken)
-            if index < ways:
-                digits = np.unravel_index(index, [2 * len(term) for term in taken]) if taken else ()
-                signs = [
-                    (term[digit % len(term)], 1 if digit < len(term) else -1)
-                    for term, digit in zip(taken, map(int, digits), strict=True)
-                ]
-                return self._mask(place), tuple(signs)
-            index -= ways
-        raise DataError("There is no such candidate.")
+            margins = np.minimum(inside, outside)[self.models]
+            # Where there are no terms at all there is one candidate: its score is 0.
+            return Classes(every, np.where(margins > FAR // 2, 0, margins), sizes, (1,) * len(every))
+        found = [self.levels(place) for place in every.tolist()]
+        counts = [self._counted(fitting) for _, fitting in found]
+        lengths = [len(levels) for levels, _ in found]
+        return Classes(
+            np.repeat(every, lengths),
+            np.concatenate([levels for levels, _ in found]),
+            np.repeat(sizes, lengths),
+            tuple(count for each in counts for count in each),
+        )
 
-    def _mask(self, place: int) -> int:
-        return set_mask(self.candidates, self.leads.terms, int(self.leads.sets[place]))
+    def terms_of(self, model: int) -> list[tuple[int, ...]]:
+        """The columns of each term of a model."""
+        return [self.leads.terms[term] for term in columns_of(int(self.leads.sets[self.models[model]]))]
 
-    def _sizes(self) -> Whole:
-        return np.bitwise_count(self.leads.sets).astype(np.int64)
+    def options(self, model: int) -> list[Whole]:
+        """With directions: what each term of a model is worth with its first column upwards, its second, .., then downwards.
 
+        None is worth more than the best of the terms that are out allows.
+        """
+        place = int(self.models[model])
+        mask, most = int(self.leads.sets[place]), self._sides[1][place]
+        found = []
+        for term in columns_of(mask):
+            own = self.leads.leads[self._where[mask ^ 1 << term], list(self.leads.terms[term])]
+            added = self.rule.thresholds[mask.bit_count() - 1] * (1 if self._excused(term, mask.bit_count()) else -1)
+            found.append(np.minimum(np.concatenate([own, -own]) + added, most))
+        return found
+
+    def levels(self, model: int) -> tuple[Whole, Whole]:
+        """With directions: all scores of a model's candidates from the best down, and how many options of each term reach each."""
+        options = self.options(model)
+        if not options:
+            most = self._sides[1][self.models[model]]
+            return np.array([0 if most > FAR // 2 else most]), np.ones((1, 0), np.int64)
+        best = min(each.max() for each in options)
+        levels = np.unique(np.concatenate(options))
+        levels = levels[levels <= best][::-1]
+        return levels, np.stack([(each >= levels[:, None]).sum(axis=1) for each in options], axis=1)
+
+    def _counted(self, fitting: Whole) -> list[int]:
+        """How many candidates have each level for their score: those that reach it, less those that reach the one before."""
+        if prod(fitting[-1].tolist()) < EXACT_COUNT:
+            reach = fitting.prod(axis=1)
+            return np.diff(reach, prepend=0).tolist()  # type: ignore[no-any-return]
+        each = [prod(row) for row in fitting.tolist()]
+        return [own - before for own, before in zip(each, [0, *each[:-1]], strict=True)]
+
+    def _excused(self, term: int, size: int) -> bool:
+        """Whether a term of a candidate of so many must be in, so that no threshold is held against it."""
+        rule = self.candidates
+        return isinstance(rule, SubsetRule) and (size == rule.fewest or any(term in group for group in rule.one_of))
+
+    @cached_property
+    def _where(self) -> Whole:
+        where = np.zeros(1 << len(self.leads.terms), np.int64)
+        where[self.leads.sets] = np.arange(len(self.leads.sets))
+        return where
+
+    @cached_property
     def _sides(self) -> tuple[Whole, Whole]:
         """For every set, how far its worst term lies above the threshold, and the best of the others below it."""
-        sets, sizes, bars = self.leads.sets, self._sizes(), np.array(self.rule.thresholds)
-        agreement = np.array([np.abs(self.leads.leads[:, list(term)]).max(axis=1) for term in self.leads.terms])
-        where = np.zeros(1 << len(self.leads.terms), np.int64)
-        where[sets] = np.arange(len(sets))
+        sets, bars = self.leads.sets, np.array(self.rule.thresholds)
+        sizes = np.bitwise_count(sets).astype(np.int64)
         inside, outside = np.full(len(sets), FAR), np.full(len(sets), FAR)
-        for term, own in enumerate(agreement):
+        for term, columns in enumerate(self.leads.terms):
+            own = np.abs(self.leads.leads[:, list(columns)]).max(axis=1)
             taken = (sets >> term & 1).astype(bool)
-            without = where[sets[taken] ^ 1 << term]
-            inside[taken] = np.minimum(inside[taken], own[without] - bars[sizes[taken] - 1])
+            signs = np.array([1 if self._excused(term, size) else -1 for size in range(len(bars) + 1)])
+            beside = own[self._where[sets[taken] ^ 1 << term]] + (signs[sizes] * bars[sizes - 1])[taken]
+            inside[taken] = np.minimum(inside[taken], beside)
             outside[~taken] = np.minimum(outside[~taken], bars[sizes[~taken]] - own[~taken])
         return inside, outside
-
-    def _directed(self, place: int, outside: int) -> Whole:
-        """The margins of one model with all directions: of each term the first column upwards, the second, .., then downwards."""
-        mask = int(self.leads.sets[place])
-        margins = np.array([outside])
-        for term in columns_of(mask):
-            without = int(np.flatnonzero(self.leads.sets == mask ^ 1 << term)[0])
-            own = self.leads.leads[without, list(self.leads.terms[term])]
-            bar = self.rule.thresholds[mask.bit_count() - 1]
-            margins = np.minimum.outer(margins, np.concatenate([own, -own]) - bar).ravel()
-        return margins
 
 
 def edge_margins(
@@ -109,6 +152,5 @@ def edge_margins(
     """The margins of all candidates of at most `rule.top` terms; `step` is the price of a term in 64ths of a vote."""
     if (leads.blocks, leads.partitions, leads.terms) != (rule.blocks, rule.partitions, voted_terms(candidates)):
         raise DataError("The votes were counted by another rule than is stated.")
-    masks = [set_mask(candidates, leads.terms, each) for each in leads.sets.tolist()]
-    models = np.array([place for place, mask in enumerate(masks) if is_candidate(candidates, mask)], np.int64)
-    return EdgeMargins(leads, rule, candidates, models, step, directions, float(edge_range(rule.partitions)))
+    models = np.array(listed_sets(candidates, rule), np.int64)
+    return EdgeMargins(leads, rule, candidates, models, step, directions, float(rule.range))

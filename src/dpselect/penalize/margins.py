@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, vote_units
-from dpselect.assume.lemmas.sensitivity import margin_range
 from dpselect.assume.recipe import Recipe
+from dpselect.assume.vote_rule import VoteRule
 from dpselect.errors import DataError
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.scores import Scores
@@ -115,9 +115,7 @@ class Margins:
 def margins(votes: Votes, recipe: Recipe) -> Margins:
     """The margins of a recipe's candidates."""
     rule = recipe.votes
-    assert rule is not None
-    if (votes.blocks, votes.partitions) != (rule.blocks, rule.partitions):
+    if not isinstance(rule, VoteRule) or (votes.blocks, votes.partitions) != (rule.blocks, rule.partitions):
         raise DataError("The votes were counted in other blocks than the recipe says.")
     # A lead, not the larger count: a column that few blocks can speak about must not seem to have most of them against it.
-    range = float(margin_range(rule.partitions))
-    return Margins(votes.leads, rule.threshold, recipe.step, recipe.candidates, range, recipe.directions)
+    return Margins(votes.leads, rule.threshold, recipe.step, recipe.candidates, float(rule.range), recipe.directions)

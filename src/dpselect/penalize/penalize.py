@@ -8,22 +8,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.penalty import candidate_penalties
 from dpselect.assume.recipe import Method, Recipe
-from dpselect.errors import StudyError
+from dpselect.errors import DataError, StudyError
+from dpselect.minimize.edges import EdgeLeads
 from dpselect.minimize.losses import Losses
 from dpselect.minimize.votes import Votes
+from dpselect.penalize.edges import EdgeMargins, edge_margins
 from dpselect.penalize.margins import Margins, margins
 from dpselect.penalize.pcls import pcls_scores
 from dpselect.penalize.pcpl import LocalScores, pcpl_scores
 from dpselect.penalize.scores import Scores
 
-PrivateScores = Scores | LocalScores | Margins
+PrivateScores = Scores | LocalScores | Margins | EdgeMargins
 
 
-def penalize(losses: Losses | Votes, recipe: Recipe) -> PrivateScores:
+def penalize(losses: Losses | Votes | EdgeLeads, recipe: Recipe) -> PrivateScores:
     """The private scores of every candidate: its loss, the logarithm of it, or its margin, and what its size costs."""
     return SCORES[recipe.method](losses, recipe)
+
+
+def _votes(votes: Votes | EdgeLeads, recipe: Recipe) -> Margins | EdgeMargins:
+    if isinstance(votes, Votes):
+        return margins(votes, recipe)
+    rule = recipe.votes
+    if not isinstance(rule, EdgeRule):
+        raise DataError("The votes were counted by another rule than the recipe says.")
+    return edge_margins(votes, rule, recipe.candidates, recipe.step, directions=recipe.directions)
 
 
 def _pcls(losses: Losses, recipe: Recipe) -> Scores:
@@ -40,7 +52,7 @@ def _pcpl(losses: Losses, recipe: Recipe) -> LocalScores:
     return pcpl_scores(losses, _penalties(recipe), study.rho, recipe.rows, as_printed=printed, records=records)
 
 
-SCORES: dict[Method, Callable[[Any, Recipe], PrivateScores]] = {"votes": margins, "pcls": _pcls, "pcpl": _pcpl}
+SCORES: dict[Method, Callable[[Any, Recipe], PrivateScores]] = {"votes": _votes, "pcls": _pcls, "pcpl": _pcpl}
 """How each method scores; `use.methods` has the whole table."""
 
 

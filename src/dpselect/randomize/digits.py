@@ -82,8 +82,8 @@ class Arithmetic:
 class Chance:
     """Private. A number drawn evenly between 0 and 1; its digits are drawn when they are asked for, and then stay."""
 
-    def __init__(self) -> None:
-        self._bits, self._drawn = 0, 0
+    def __init__(self, bits: int = 0, drawn: int = 0) -> None:
+        self._bits, self._drawn = bits, drawn  # what is known of it already
 
     def between(self, arithmetic: Arithmetic) -> Between:
         """The number, as far as it is known."""

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
+from dpselect.assume.lemmas.gaussian_price import MARGIN, largest_mu
 from dpselect.assume.lemmas.rounds import COUNT_BITS, PRODUCT_SHIFT, query_sensitivity, release_bits
 from dpselect.assume.queries import Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
-from dpselect.randomize.logistic_noise import Draw, gaussian_draw
+from dpselect.errors import StudyError
+from dpselect.randomize.moment_noise import STEP, gaussian_measurement
+from dpselect.randomize.noisy_moments import LARGEST
+from dpselect.randomize.opendp_door import check_epsilon, invoke
 
 ROOT_HALF = math.sqrt(0.5)
+
+
+class Draw(Public, frozen=True, kw_only=False):
+    """Whole numbers with discrete Gaussian noise of scale `spread`, its price `rho`, and the `sensitivity` it is for."""
+
+    values: tuple[int, ...]
+    spread: float
+    sensitivity: int
+    rho: float
 
 
 class Answered(Public, frozen=True, kw_only=False):
@@ -42,12 +56,14 @@ class Answered(Public, frozen=True, kw_only=False):
 class Rounds(Public, frozen=True, tag_field="kind", tag="rounds"):
     """All that was asked of the rows and answered with noise, ask by ask; `done` when the path has ended.
 
-    `rows` is the number of rows where it is public, or stated; else the first ask is for their number. Formal guarantee: all
+    `rows` is the number of rows where it is public, or stated; else the first ask is for their number. `mu` is what the whole price
+    buys. Formal guarantee: all
     draws together are the outcome of one mechanism; their noise is worth at most the whole mu of the price, as squares of mu add
     up, however each query follows from the answers before it.
     """
 
     rows: int | None
+    mu: float
     asks: tuple[tuple[Answered, ...], ...]
     done: bool = False
 
@@ -65,13 +81,46 @@ class Rounds(Public, frozen=True, tag_field="kind", tag="rounds"):
         return max(float(first.noisy().sums[0]), 1.0) if first and isinstance(first.query, Rows) else 1.0
 
 
+def whole_mu(epsilon: float, delta: float) -> float:
+    """The mu that (epsilon, delta) buys, to be divided among the draws by shares of its square."""
+    check_epsilon(epsilon)
+    if not 0 < delta < 0.5:
+        raise StudyError("Rounds need a delta above 0 and below 0.5 (1e-6 is usual): their noise is Gaussian.")
+    return largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN)) * (1 - 2.0**-30)
+
+
+def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
+    """The scale of the least noise that is worth mu, and its rho: a variance of (sensitivity/mu)^2, and 16 for being whole.
+
+    Why 16: `composed_is_within`.
+    """
+    spread = math.hypot(sensitivity / mu, 4.0)
+    while True:
+        rho = gaussian_measurement(spread).map(sensitivity)
+        if sensitivity**2 / (2 * rho) - 16 >= (sensitivity / mu) ** 2:
+            return spread, rho
+        spread *= 1 + STEP
+
+
+def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
+    """Add the least noise that is worth mu."""
+    spread, rho = least_spread(sensitivity, mu)
+    clamped = [max(-LARGEST, min(LARGEST, number)) for number in numbers]
+    return Draw(tuple(int(value) for value in invoke(gaussian_measurement(spread), clamped)), spread, sensitivity, rho)
+
+
 def add_noise(query: Query, sums: tuple[int, ...], study: Study, mu: float) -> Answered:
     """Answer a query from its exact sums, with the least noise that is worth mu."""
-    return Answered(query, gaussian_draw(released_numbers(query, sums), query_sensitivity(query, study), mu))
+    return Answered(
+        query,
+        gaussian_draw(
+            released_numbers(query, sums, weighted=study.weights is not None), query_sensitivity(query, study), mu
+        ),
+    )
 
 
-def released_numbers(query: Query, sums: tuple[int, ...]) -> list[int]:
-    """What noise is added to, in whole numbers of 2^-release_bits. Private."""
+def released_numbers(query: Query, sums: tuple[int, ...], *, weighted: bool = False) -> list[int]:
+    """What noise is added to, in whole numbers of 2^-release_bits; `weighted` counts are in these already. Private."""
     if isinstance(query, Gram | Sandwich):
         width = math.isqrt(len(sums))
         return [
@@ -79,7 +128,7 @@ def released_numbers(query: Query, sums: tuple[int, ...]) -> list[int]:
             for i in range(width)
             for j in range(i, width)
         ]
-    if isinstance(query, Gradient):
+    if isinstance(query, Gradient) or weighted:
         return list(sums)  # in the units of their release already
     return [each << COUNT_BITS for each in sums]
 

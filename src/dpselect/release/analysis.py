@@ -12,9 +12,8 @@ from dpselect.assume.budget import EXACT, Guarantee, plain
 from dpselect.assume.candidates import variables_of
 from dpselect.assume.records import Public
 from dpselect.release.estimate import Estimate
-from dpselect.release.ledger.entries import amounts
 from dpselect.release.selection import Selection
-from dpselect.release.tables import FrameKind, framed
+from dpselect.release.tables import FrameKind, effects_of, framed, result_html, result_text, tidy_rows
 from dpselect.release.titles import check_title
 
 
@@ -57,8 +56,12 @@ class AnalysisRecord(Public, frozen=True, kw_only=True, tag_field="format", tag=
         )
 
     def tidy(self, frame: FrameKind = "plain") -> Any:
-        """One row a term of the estimate, as `Estimate.tidy` has them; none where there is no estimate."""
-        return framed([], frame) if self.coefficients is None else self.coefficients.tidy(frame)
+        """One row a term of the estimate, as `Estimate.tidy` has them, with the directions of the selection."""
+        estimate = self.coefficients
+        if estimate is None:
+            return framed([], frame)
+        effects = effects_of(estimate.terms, estimate.study, estimate.directions or self.selection.directions)
+        return framed(tidy_rows(effects, ratios=estimate.kind.ratios), frame)
 
     def glance(self, frame: FrameKind = "plain") -> Any:
         """One row for the model; epsilon and delta are those of the selection and the estimate together."""
@@ -76,8 +79,7 @@ class AnalysisRecord(Public, frozen=True, kw_only=True, tag_field="format", tag=
         return f"<Analysis {study.response.name}: {', '.join(facts)}>"
 
     def __str__(self) -> str:
-        whole = self.guarantee
-        return "\n".join([f"{amounts(whole.epsilon, whole.delta)} in all", *map(str, self.releases)])
+        return result_text(self)
 
     def _repr_html_(self) -> str:
-        return "".join(release._repr_html_() for release in self.releases)
+        return result_html(self)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Answer = Literal["yes", "no", "not checked"]
+Answer = Literal["ok", "failed", "not checked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,10 @@ class Check:
     @property
     def answer(self) -> Answer:
         """In words."""
-        return "not checked" if self.holds is None else "yes" if self.holds else "no"
+        return "not checked" if self.holds is None else "ok" if self.holds else "failed"
 
 
 def overall(checks: Sequence[Check]) -> Answer:
-    """Yes only if everything holds; one no is a no."""
+    """OK only if everything is; one failure is a failure."""
     answers = {check.answer for check in checks}
-    return "no" if "no" in answers or not answers else "not checked" if "not checked" in answers else "yes"
+    return "failed" if "failed" in answers or not answers else "not checked" if "not checked" in answers else "ok"

@@ -12,17 +12,17 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from dpselect.assume.budget import Guarantee
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.randomize.logistic_noise import OddsRounds
 from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.equations.findings import Amount, Finding
 from dpselect.release.ledger.entries import Charge, Receipt
 
-FamilyName = Literal["gaussian", "binomial"]
 Direction = Literal["up", "down"]
-Released = NoisyMoments | OddsRounds
+Released = NoisyMoments | Rounds
 """What a mechanism has released; an estimate is computed from it, at no further cost."""
 
 MIN_LEVEL, MAX_LEVEL = 0.5, 0.999
@@ -68,9 +68,10 @@ class Drawn(Request, frozen=True, kw_only=True, tag_field="format", tag="dpselec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatePlan:
-    """Public. A request, what its family has planned for it (which sums, with which noise), and what the ledger is told."""
+    """Public. A request, the record of its family, what it has planned (which sums, which noise), and what the ledger is told."""
 
     request: Request
+    kind: Any
     draws: Any
     charge: Charge
 
@@ -151,20 +152,23 @@ class Solved(TypedDict):
 def terms_of(names: Sequence[str], offsets: Sequence[float], findings: Sequence[Finding]) -> tuple[Term, ...]:
     """Findings by name, counted from where each one's zero is."""
 
+    def plain(number: float | None) -> float | None:
+        return None if number is None else float(number)  # a NumPy number could not be written
+
     def moved(number: float | None, offset: float) -> float | None:
-        return number + offset if number is not None and math.isfinite(number) else None
+        return float(number + offset) if number is not None and math.isfinite(number) else None
 
     return tuple(
         Term(
             name,
             moved(one.value, offset),
-            one.error,
+            plain(one.error),
             moved(one.lower, offset),
             moved(one.upper, offset),
             moved(one.adjusted_lower, offset),
             moved(one.adjusted_upper, offset),
-            one.privacy_share,
-            one.visible,
+            plain(one.privacy_share),
+            plain(one.visible),
         )
         for name, offset, one in zip(names, offsets, findings, strict=True)
     )

@@ -12,21 +12,16 @@ from numpy.typing import NDArray
 from dpselect.assume.budget import Price, plain
 from dpselect.assume.candidates import candidates_for, columns_of
 from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.errors import DataError, StudyError
 from dpselect.release.account import NO_ACCOUNT, Account, software_version
-from dpselect.release.drawn import Direction, Drawn, EstimatePlan, FamilyName, Request, Term, as_level
+from dpselect.release.drawn import Direction, Drawn, EstimatePlan, Request, Term, as_level
 from dpselect.release.equations.findings import Amount
-from dpselect.release.families import FAMILIES, Family, family_of
-from dpselect.release.tables import FrameKind, amount_columns, framed, html_table, text_lines, tidy_rows
-from dpselect.release.units import beyond_range, design_matrix
-
-CLIPPING = "The intervals count sampling and privacy noise, not the bias that clipping to the stated bounds can bring."
-ALIKE = (
-    "The rows of a person count as if they had nothing in common: where they are alike, the intervals are too short."
-)
-ONE_AT_A_TIME = "Slopes alone are those of models with one variable each: they do not hold the others fixed."
+from dpselect.release.families import Family, family_for, kind_of
+from dpselect.release.tables import FrameKind, amount_columns, effects_of, framed, result_html, result_text, tidy_rows
+from dpselect.release.units import design_matrix
 
 
 class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpselect estimate 1"):
@@ -57,7 +52,7 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     @property
     def kind(self) -> Family:
         """The record of its family."""
-        return FAMILIES[self.family]
+        return kind_of(self)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -83,22 +78,6 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
                 return term
         raise KeyError(name)
 
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """What the intervals do not count, and what could not be seen."""
-        notes = [CLIPPING, ALIKE] if self.study.rows_per_person > 1 else [CLIPPING]
-        unseen, count = sum(not term.determined for term in self.terms), len(self.terms)
-        if unseen:
-            which = f"{unseen} of {count} {self.kind.words.many} could not"
-            which = f"None of the {self.kind.words.many} could" if unseen == count else which
-            smaller = "A smaller model, a larger epsilon" if count > 1 else "A larger epsilon"
-            notes.append(
-                f"{which} be estimated at this price: privacy noise hides them. {smaller} or more rows would help."
-            )
-        if any(term.determined for term in self.unadjusted):
-            notes.append(ONE_AT_A_TIME)
-        return tuple(notes)
-
     def tidy(self, frame: FrameKind = "plain", *, exponentiate: bool = True) -> Any:
         """One row a term; `frame` may be "pandas" or "polars".
 
@@ -107,7 +86,7 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
         `exponentiate` is False.
         """
         ratios = self.kind.ratios and exponentiate
-        return framed(tidy_rows(self.terms, self.study, self.directions, ratios=ratios), frame)
+        return framed(tidy_rows(effects_of(self.terms, self.study, self.directions), ratios=ratios), frame)
 
     def glance(self, frame: FrameKind = "plain") -> Any:
         """One row for the model: its fit with intervals, its rows, how much could be seen, and the price."""
@@ -124,49 +103,10 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
         return f"<Estimate {self.formula}: {seen} of {len(self.terms)} {self.kind.words.many} clear, epsilon {price}>"
 
     def __str__(self) -> str:
-        title = f"{self.formula}  ({self._price()})"
-        lines = text_lines([self._head(), *map(self._cells, self.effects)])
-        return "\n".join([title, *lines, *self._remarks(), *(f"Note: {caveat}" for caveat in self.caveats)])
+        return result_text(self)
 
     def _repr_html_(self) -> str:
-        notes = (*self._remarks(), self._price(), *self.caveats)
-        return html_table(self.formula, self._head(), [self._cells(term) for term in self.effects], notes)
-
-    def _price(self) -> str:
-        return f"{self.guarantee}; {self.kind.noise(self.released)}"
-
-    def _head(self) -> tuple[str, ...]:
-        error = "error of log" if self.kind.ratios else "std. error"
-        adjusted = ("adjusted from", "to") if self.selected else ()
-        return (self.kind.words.many, "estimate", error, f"{100 * self.level:g}% from", "to", *adjusted)
-
-    def _cells(self, term: Term) -> tuple[str, ...]:
-        """A row of the printed table: an end without a bound is open, and what could not be estimated has no number."""
-        ends = (term.lower, term.upper, *((term.adjusted_lower, term.adjusted_upper) if self.selected else ()))
-        written = ("open" if end is None else f"{end:.5g}" for end in ends)
-        if term.value is None or term.error is None:
-            return (term.name, "not seen", "", *written)
-        return (term.name, f"{term.value:.5g}", f"{term.error:.5g}", *written)
-
-    def _remarks(self) -> list[str]:
-        """What there is to say besides the terms, one line each: the fit, what was not seen, and slopes one at a time."""
-        fit = [f"rows {self.rows:,.0f}"]
-        if not self.kind.ratios:
-            fit += [_spoken("residual deviation", self.residual_deviation), _spoken("R^2", self.r_squared)]
-        hidden = [term for term in self.effects if not term.determined and term.name != INTERCEPT]
-        sizes = [f"{term.name} {term.visible:.3g}" for term in hidden if not self._beyond(term)]
-        never = [term.name for term in hidden if self._beyond(term)]
-        rows = [self._cells(term) for term in self.unadjusted if term.determined]
-        return [
-            ", ".join(fit),
-            *([f"not seen at this price, but visible from about: {', '.join(sizes)}"] if sizes else []),
-            *([f"not seen at this price, and visible at no size: {', '.join(never)}"] if never else []),
-            *(f"alone: {row[0]} {row[1]} ({row[3]} to {row[4]})" for row in rows),
-        ]
-
-    def _beyond(self, term: Term) -> bool:
-        """Whether the size that could have been seen is more than can be; of ratios any finite one can be."""
-        return term.visible is None if self.kind.ratios else beyond_range(self.study, term.name, term.visible)
+        return result_html(self)
 
     def submodel(self, model: Iterable[str | int]) -> Estimate:
         """A smaller model from the same release. It costs nothing: no row is read again.
@@ -210,16 +150,10 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
         return self.kind.predictive(self.released, self.study, self.columns)
 
 
-def _spoken(name: str, amount: Amount) -> str:
-    if amount.value is None:
-        return f"{name} not seen"
-    return f"{name} {amount.value:.4g} ({amount.lower:.4g} to {amount.upper:.4g})"
-
-
 def solved(drawn: Drawn) -> Estimate:
     """Solve what was drawn; the same each time. Everything else in an estimate is looked up, so this is done once a release."""
     facts = {name: getattr(drawn, name) for name in Drawn.__struct_fields__}
-    solution = FAMILIES[drawn.family].solve(
+    solution = kind_of(drawn).solve(
         drawn.released, drawn.study, drawn.columns, level=drawn.level, considered=drawn.considered
     )
     return Estimate(**facts, **solution)
@@ -231,7 +165,7 @@ def plan_estimate(
     *,
     epsilon: Price,
     delta: Price,
-    family: FamilyName = "gaussian",
+    family: FamilyName | Family | None = None,
     noise: NoiseKind | None = None,
     level: float = 0.95,
     selected: bool = False,
@@ -239,9 +173,11 @@ def plan_estimate(
 ) -> EstimatePlan:
     """Check everything, and fix the noise and its price, from public values alone.
 
-    `selected` says that the model was selected from the same rows, and `directions` what the selection says about each column.
+    `family` is the record of one, or its name where the rows can be read again. `selected` says that the model was selected from
+    the same rows, and `directions` what the selection says about each column.
     """
-    kind, asked, columns = family_of(family), as_level(level), tuple(sorted(set(columns)))
+    asked, columns = as_level(level), tuple(sorted(set(columns)))
+    kind = family if isinstance(family, Family) else family_for(study, family, delta=delta, noise=noise)
     plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
     request = Request(
         family=kind.name,
@@ -252,7 +188,7 @@ def plan_estimate(
         study=study,
         guarantee=plan.guarantee,
     )
-    return EstimatePlan(request=request, draws=plan, charge=kind.charge(study, plan.guarantee))
+    return EstimatePlan(request=request, kind=kind, draws=plan, charge=kind.charge(study, plan.guarantee))
 
 
 def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Estimate:
@@ -260,7 +196,7 @@ def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCO
 
     `source` is moments, or rows where the family reads them again.
     """
-    FAMILIES[plan.request.family].check_source(source, plan.request.study)
+    plan.kind.check_source(source, plan.request.study)
     committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
     estimate = solved(finish_drawing(source, committed.release, committed.keep))
     committed.delivered()
@@ -269,7 +205,7 @@ def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCO
 
 def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
     """Draw what is committed together with the charge, in memory: nothing of it may be shown before."""
-    request, kind = plan.request, FAMILIES[plan.request.family]
+    request, kind = plan.request, plan.kind
     kind.check_source(source, request.study)
     released = kind.draw(source, plan.draws)
     return Drawn(**asdict(request), released=released, receipt=None, version=software_version())
@@ -277,7 +213,7 @@ def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
 
 def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object]) -> Drawn:
     """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too."""
-    kind = FAMILIES[drawn.family]
+    kind = kind_of(drawn)
     if kind.complete(drawn.released):
         return drawn
     if source is None:

@@ -1,28 +1,36 @@
 """Public. The families of estimates, in one table: what each is called, and how it plans, draws, solves and is verified.
 
 Whoever needs to know what a family does asks its record here; nobody asks which family it is. A new family is a record, the
-functions that it names, and the kind of what it releases in `drawn.Released`.
+functions that it names, and the kind of what it releases in `drawn.Released`. All families are estimated by rounds where the rows
+can be read again; from moments alone (saved, pooled, from SQL, or of a stream), or with Laplace noise, `BOX` has the gaussian one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.budget import Guarantee
+from dpselect.assume.budget import Guarantee, Price, exact_delta
+from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Count
 from dpselect.errors import StudyError
-from dpselect.randomize.logistic_noise import OddsRounds
+from dpselect.gather.moments import MomentSummary
+from dpselect.gather.summary import Summary
 from dpselect.randomize.noisy_moments import NoisyMoments
-from dpselect.release import linear, odds
+from dpselect.randomize.rounds_noise import Rounds
+from dpselect.release import linear
 from dpselect.release.checks import Check
-from dpselect.release.drawn import Drawn, FamilyName, Solved
+from dpselect.release.drawn import Drawn, Solved
 from dpselect.release.ledger.entries import Charge
+from dpselect.release.rounds import checking, drawing, predictors
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +57,8 @@ class Family:
     """What it releases."""
     reads_rows: bool
     """It reads the rows again in each round; else one set of moments is enough."""
+    gathers: Callable[[Study], Summary[Any]]
+    """What is added up for it before anything is charged: moments, or the rows that are kept between rounds."""
     submodels: bool
     """Smaller models follow from the same release."""
     plan: Callable[..., Any]
@@ -102,55 +112,90 @@ def _chance(linear: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-linear)))
 
 
-FAMILIES: dict[FamilyName, Family] = {
-    "gaussian": Family(
-        name="gaussian",
-        words=Words(one="coefficient", many="coefficients"),
-        released=NoisyMoments,
-        reads_rows=False,
-        submodels=True,
-        plan=linear.plan_moments,
-        plan_any=linear.plan_any_moments,
-        charge=linear.moments_charge,
-        check_source=linear.check_moments_of,
-        draw=linear.draw_moments,
-        draw_more=_nothing_more,
-        complete=_at_once,
-        solve=linear.solve_moments,
-        predictive=linear.predictive_slopes,
-        mean=_identity,
-        sklearn=linear.linear_regression,
-        noise=linear.moment_noise_words,
-        planned=linear.planned_moments,
-        check=linear.check_moments,
-    ),
-    "binomial": Family(
-        name="binomial",
-        words=Words(one="odds ratio", many="odds ratios", quantity="odds"),
-        released=OddsRounds,
+BOX = Family(
+    name="gaussian",
+    words=Words(one="coefficient", many="coefficients"),
+    released=NoisyMoments,
+    reads_rows=False,
+    gathers=MomentSummary,
+    submodels=True,
+    plan=linear.plan_moments,
+    plan_any=linear.plan_any_moments,
+    charge=linear.moments_charge,
+    check_source=linear.check_moments_of,
+    draw=linear.draw_moments,
+    draw_more=_nothing_more,
+    complete=_at_once,
+    solve=linear.solve_moments,
+    predictive=linear.predictive_slopes,
+    mean=_identity,
+    sklearn=linear.linear_regression,
+    noise=linear.moment_noise_words,
+    planned=linear.planned_moments,
+    check=linear.check_moments,
+)
+"""Coefficients from noisy moments in the box of the stated bounds."""
+
+
+def _by_rounds(name: FamilyName, words: Words, mean: Callable[[Floats], Floats], sklearn: Callable[..., Any]) -> Family:
+    return Family(
+        name=name,
+        words=words,
+        released=Rounds,
         reads_rows=True,
+        gathers=drawing.kept_between_rounds,
         submodels=False,
-        plan=odds.plan_odds,
-        plan_any=odds.plan_any_odds,
-        charge=odds.odds_charge,
-        check_source=odds.check_rows,
-        draw=odds.no_rounds,
-        draw_more=odds.draw_round,
-        complete=odds.all_rounds,
-        solve=odds.solve_odds,
-        predictive=odds.predictive_odds,
-        mean=_chance,
-        sklearn=odds.logistic_regression,
-        noise=odds.odds_noise_words,
-        planned=odds.planned_odds,
-        check=odds.check_odds,
+        plan=partial(drawing.plan_rounds, name),
+        plan_any=partial(drawing.plan_any_rounds, name),
+        charge=partial(drawing.rounds_charge, name),
+        check_source=drawing.check_rows,
+        draw=drawing.no_rounds,
+        draw_more=drawing.draw_round,
+        complete=drawing.all_rounds,
+        solve=partial(drawing.solve_rounds, name),
+        predictive=partial(drawing.predictive_terms, name),
+        mean=mean,
+        sklearn=sklearn,
+        noise=drawing.rounds_noise_words,
+        planned=checking.planned_rounds,
+        check=checking.check_rounds,
+    )
+
+
+FAMILIES: dict[FamilyName, Family] = {
+    "gaussian": _by_rounds("gaussian", BOX.words, _identity, linear.linear_regression),
+    "binomial": _by_rounds(
+        "binomial",
+        Words(one="odds ratio", many="odds ratios", quantity="odds"),
+        _chance,
+        predictors.logistic_regression,
+    ),
+    "poisson": _by_rounds(
+        "poisson", Words(one="rate ratio", many="rate ratios", quantity="rate"), np.exp, predictors.poisson_regression
     ),
 }
 
 
-def family_of(name: object) -> Family:
-    """The record of a family, or a refusal that lists those that there are."""
-    for family in FAMILIES.values():
-        if family.name == name:
-            return family
-    raise StudyError(f"family is {name!r}; it must be one of {', '.join(map(repr, FAMILIES))}.")
+def kind_of(drawn: Drawn) -> Family:
+    """The record of what was drawn."""
+    if drawn.family == BOX.name and isinstance(drawn.released, NoisyMoments):
+        return BOX
+    return FAMILIES[drawn.family]
+
+
+def family_for(
+    study: Study, name: FamilyName | None, *, delta: Price, rows_again: bool = True, noise: NoiseKind | None = None
+) -> Family:
+    """The family of an estimate. Unless it is named it follows from the response: odds ratios of no and yes, rate ratios of counts.
+
+    Rounds need rows that can be read again (`rows_again`) and a delta, because their noise is Gaussian. Without them, or where
+    Laplace noise is asked for, coefficients in the response's units come from moments.
+    """
+    by_rounds = rows_again and exact_delta(delta) > 0 and noise != "laplace"
+    if name is None:
+        response = study.response
+        usual: FamilyName = "binomial" if isinstance(response, Binary) else "gaussian"
+        name = "gaussian" if not by_rounds else "poisson" if isinstance(response, Count) else usual
+    if name not in FAMILIES:
+        raise StudyError(f"family is {name!r}; it must be one of {', '.join(map(repr, FAMILIES))}.")
+    return BOX if name == BOX.name and not by_rounds else FAMILIES[name]

@@ -183,8 +183,8 @@ def check_moments(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     noisy, guarantee = drawn.released, drawn.guarantee
     assert isinstance(noisy, NoisyMoments)
     same = _same_rows(noisy.known_rows, recipe)
-    yield Check("the coefficients are of as many rows as the selection", same, f"{noisy.known_rows or 'private'}")
-    what, stated = "the noise is worth its price", noisy.noise
+    yield Check("coefficients and selection have the same number of rows", same, f"{noisy.known_rows or 'private'}")
+    what, stated = "noise scale matches the cost", noisy.noise
     try:
         plan = planned_moments(drawn)
     except DpselectError as problem:

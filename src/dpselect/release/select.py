@@ -10,12 +10,14 @@ from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import SubsetRule, columns_of
 from dpselect.assume.recipe import Mechanism, Method, Recipe
 from dpselect.errors import DataError, StudyError
+from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.penalize import PrivateScores
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.draw import draw_candidate
+from dpselect.randomize.draw_edges import draw_edge_candidate
 from dpselect.randomize.least_loss import noisy_least_loss
 from dpselect.release.account import NO_ACCOUNT, Account, charge_about, software_version
 from dpselect.release.ledger.entries import Charge
@@ -34,7 +36,7 @@ def check_selection(scores: PrivateScores, recipe: Recipe) -> None:
     """Refuse what does not belong together, before anything is drawn or charged."""
     if recipe.candidates.width != len(recipe.study.columns):
         raise StudyError("The candidates range over other columns than the assumptions have.")
-    if isinstance(scores, Margins):
+    if isinstance(scores, Margins | EdgeMargins):
         if scores.candidates is not recipe.candidates:
             raise DataError("The margins do not belong to these candidates.")
     elif scores.values.size != recipe.candidates.count:
@@ -47,7 +49,10 @@ def draw_selection(scores: PrivateScores, recipe: Recipe) -> Selection:
     """Choose one candidate, in memory: nothing of it may be shown before its charge is committed."""
     check_selection(scores, recipe)
     signs: dict[int, int] = {}
-    if isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule):
+    if isinstance(scores, EdgeMargins):
+        mask, signs = draw_edge_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
+        paid = scores.range
+    elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule):
         drawn = draw_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
         mask, paid = scores.candidates.always, scores.range
         for option in drawn:

@@ -15,7 +15,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.errors import DataError
 from dpselect.release.ledger.entries import Receipt
-from dpselect.release.tables import html_table
+from dpselect.release.tables import result_html, result_text
 
 INFINITY = "infinity"
 """An infinite range, as it is written: JSON has no infinite number."""
@@ -90,18 +90,10 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
         return f"<Selection {self.formula}, epsilon {plain(self.guarantee.epsilon)}>"
 
     def __str__(self) -> str:
-        recipe = self.recipe
-        whom = " of whole persons" if self.study.person is not None else ""
-        return f"{self.formula}  ({self.guarantee}{whom}; {recipe.method} by {recipe.mechanism})"
+        return result_text(self)
 
     def _repr_html_(self) -> str:
-        recipe, receipt = self.recipe, self.receipt
-        rows = [
-            ("guarantee", str(self.guarantee)),
-            ("method", f"{recipe.method} by {recipe.mechanism}, among {recipe.candidates.count:,} models"),
-            ("charged", f"record {receipt.index}, {receipt.remaining} left" if receipt else "to no ledger"),
-        ]
-        return html_table(self.formula, (), rows)
+        return result_html(self)
 
     def with_receipts(self, receipts: Sequence[Receipt]) -> Selection:
         """The same release with the receipt of its charge."""

@@ -1,57 +1,137 @@
-"""Public. Results as tables: plain rows, data frames, lines of text, and HTML for notebooks, where everything is escaped."""
+"""Public. The one table of results: what each term of an estimate is about and how large it is, and the frames made of it.
+
+The page, the terminal, `tidy()`, the notebook and the studio format these facts; none derives a number of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+import math
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
 from importlib import import_module
 from typing import Any, Literal, get_args
 
+from dpselect.assume.records import Public
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Categorical
+from dpselect.assume.terms import Column
+from dpselect.assume.variables import Binary, Categorical, Variable
 from dpselect.errors import StudyError
-from dpselect.release.drawn import Direction, Term
+from dpselect.release.drawn import MAX_LOGARITHM, Direction, Term
 from dpselect.release.equations.findings import Amount
 from dpselect.release.titles import column_titles, level_title, variable_title
 
 FrameKind = Literal["plain", "pandas", "polars"]
+EffectKind = Literal["number", "binary", "category", "product", "constant"]
 
 
-def tidy_rows(
-    terms: Sequence[Term], study: Study, directions: Mapping[str, Direction | None], *, ratios: bool
-) -> list[dict[str, Any]]:
-    """One row a term, in the words of R's broom; what could not be estimated has no estimate, and an unbounded end is None.
+class Effect(Public, frozen=True, kw_only=True):
+    """One term: what people call it, and its coefficient in the user's units, of ratios its logarithm.
 
-    `label` is what people call the variable and `category` what they call its category; the estimate is for one more `unit` of the
-    variable. `direction` is what the selection said. `hidden` says that noise hides the term: it has no estimate, or its interval
-    includes zero.
+    `label` is what people call the variable, `stated` whether a person gave that label, and `category` and `reference` which
+    category is compared with which. The estimate is for one more `unit`; `one_more` says that in the study's own words.
+    `direction` is what the selection said. An end that is None is unbounded, and `hidden` says that the interval includes zero.
     """
-    parts = {column.name: column.factors for column in study.columns}
+
+    term: str
+    kind: EffectKind
+    label: str
+    stated: bool
+    category: str | None
+    reference: str | None
+    direction: Direction | None
+    estimate: float | None
+    std_error: float | None
+    conf_low: float | None
+    conf_high: float | None
+    adjusted_low: float | None
+    adjusted_high: float | None
+    unit: str
+    one_more: str
+    span: float | None
+    hidden: bool
+
+
+def effects_of(terms: Sequence[Term], study: Study, directions: Mapping[str, Direction | None]) -> tuple[Effect, ...]:
+    """The facts of each term, in the order of the model."""
+    columns = {column.name: column for column in study.columns}
     variables = {variable.name: variable for variable in study.predictors}
     titles = column_titles(study)
-    rows = []
-    for term in terms:
-        factors, shown = parts.get(term.name, ()), term.exponential() if ratios else term
-        variable = variables[factors[0].variable] if len(factors) == 1 else None
-        level = factors[0].level if len(factors) == 1 else None
-        numeric = variable is not None and not isinstance(variable, Categorical)
-        rows.append(
-            {
-                "term": term.name,
-                "label": titles.get(term.name, term.name) if variable is None else variable_title(variable),
-                "category": None if variable is None or level is None else level_title(variable, level),
-                "direction": directions.get(term.name),
-                "estimate": shown.value,
-                "std_error": shown.error,
-                "conf_low": shown.lower,
-                "conf_high": shown.upper,
-                "adjusted_low": shown.adjusted_lower,
-                "adjusted_high": shown.adjusted_upper,
-                "unit": (variable.unit or None) if variable is not None and numeric else None,
-                "hidden": term.hidden,
-            }
+    return tuple(
+        Effect(
+            term=term.name,
+            **_named(columns.get(term.name), variables, titles.get(term.name, term.name)),
+            direction=directions.get(term.name),
+            estimate=term.value,
+            std_error=term.error,
+            conf_low=term.lower,
+            conf_high=term.upper,
+            adjusted_low=term.adjusted_lower,
+            adjusted_high=term.adjusted_upper,
+            hidden=term.hidden,
         )
-    return rows
+        for term in terms
+    )
+
+
+def _named(column: Column | None, variables: Mapping[str, Variable], title: str) -> dict[str, Any]:
+    """What a column is called, and what it compares."""
+    words: dict[str, Any] = dict.fromkeys(("category", "reference", "span")) | {"unit": "", "one_more": ""}
+    if column is None or not column.factors:
+        return words | {"kind": "constant", "label": title, "stated": True}
+    if len(column.factors) > 1:
+        return words | {"kind": "product", "label": title, "stated": title != column.name}
+    (factor,) = column.factors
+    variable = variables[factor.variable]
+    words |= {"label": variable_title(variable), "stated": bool(variable.label)}
+    if isinstance(variable, Categorical):
+        assert factor.level is not None and variable.reference is not None
+        compared = level_title(variable, factor.level), level_title(variable, variable.reference)
+        return words | {"kind": "category", "category": compared[0], "reference": compared[1]}
+    if isinstance(variable, Binary):
+        compared = level_title(variable, variable.categories[1]), level_title(variable, variable.categories[0])
+        return words | {"kind": "binary", "category": compared[0], "reference": compared[1]}
+    span = variable.bounds[1] - variable.bounds[0] if variable.bounded else None
+    return words | {"kind": "number", "unit": variable.unit, "one_more": variable.one_more, "span": span}
+
+
+def tidy_rows(effects: Sequence[Effect], *, ratios: bool) -> list[dict[str, Any]]:
+    """One row a term, in the words of R's broom; what could not be estimated has no estimate, and an unbounded end is None.
+
+    With `ratios` the numbers are ratios, whose std_error stays that of the logarithm.
+    """
+
+    def shown(number: float | None) -> float | None:
+        return number if number is None or not ratios else math.exp(min(number, MAX_LOGARITHM))
+
+    return [
+        {
+            "term": each.term,
+            "label": each.label,
+            "category": each.category if each.kind == "category" else None,
+            "direction": each.direction,
+            "estimate": shown(each.estimate),
+            "std_error": each.std_error,
+            "conf_low": shown(each.conf_low),
+            "conf_high": shown(each.conf_high),
+            "adjusted_low": shown(each.adjusted_low),
+            "adjusted_high": shown(each.adjusted_high),
+            "unit": each.unit or None,
+            "hidden": each.hidden,
+        }
+        for each in effects
+    ]
+
+
+@singledispatch
+def result_text(result: Any) -> str:
+    """A result as lines of text. The words are report's, which says here how each kind of result is written."""
+    return repr(result)
+
+
+@singledispatch
+def result_html(result: Any) -> str:
+    """The same for a notebook."""
+    return f"<pre>{repr(result).replace('&', '&amp;').replace('<', '&lt;')}</pre>"
 
 
 def amount_columns(**named: Amount) -> dict[str, float | None]:
@@ -74,36 +154,3 @@ def framed(rows: list[dict[str, Any]], frame: FrameKind) -> Any:
     except ImportError:
         raise StudyError(f"{frame} is not installed; install it, or leave frame out for plain rows.") from None
     return library.DataFrame({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
-
-
-def text_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells under each other: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, len(row)))]).rstrip()
-        for row in rows
-    ]
-
-
-_CELL = "padding: 0.15em 0.8em 0.15em 0; border: none;"
-_CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding-bottom: 0.2em; white-space: nowrap;"
-
-
-def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()) -> str:
-    """A captioned table; the first column is text, the others are numbers if `head` names them."""
-    parts = [f'<table style="border-collapse: collapse;"><caption style="{_CAPTION}">{escape(title)}</caption>']
-    if head:
-        parts.append(
-            "<thead><tr>" + "".join(_cell("th", each, place) for place, each in enumerate(head)) + "</tr></thead>"
-        )
-    body = (
-        "<tr>" + "".join(_cell("td", each, place if head else 0) for place, each in enumerate(row)) + "</tr>"
-        for row in rows
-    )
-    parts.append(f"<tbody>{''.join(body)}</tbody></table>")
-    parts += [f'<p style="margin: 0.2em 0; font-size: 90%;">{escape(note)}</p>' for note in notes]
-    return "".join(parts)
-
-
-def _cell(tag: str, text: str, place: int) -> str:
-    return f'<{tag} style="{_CELL} text-align: {"right" if place else "left"};">{escape(text)}</{tag}>'

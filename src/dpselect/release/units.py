@@ -67,17 +67,22 @@ def user_scale(study: Study, columns: Sequence[int]) -> UserScale:
 def beyond_range(study: Study, name: str, size: float | None) -> bool:
     """Whether a coefficient of this size would move the response by more than its stated range; an intercept, lie beyond it.
 
-    That such a size could have been told from zero tells nobody what a price can show; none at all is beyond too. Needs all bounds,
-    as an estimate does.
+    That such a size could have been told from zero tells nobody what a price can show; none at all is beyond too. Where a bound is
+    not stated no size is beyond it.
     """
     if size is None:
         return True
     response = study.response
+    if not response.bounded:
+        return False
     if name == INTERCEPT:
         return size > abs(response.middle) + response.half_width
     column = next(each for each in study.columns if each.name == name)
-    numbers = {each.name: each.half_width for each in study.predictors if not isinstance(each, Categorical)}
-    halves = [numbers[factor.variable] for factor in column.factors if factor.level is None]
+    numbers = {each.name: each for each in study.predictors if not isinstance(each, Categorical)}
+    factors = [numbers[factor.variable] for factor in column.factors if factor.level is None]
+    if not all(each.bounded for each in factors):
+        return False
+    halves = [each.half_width for each in factors]
     # From one bound to the other is twice the half width; from the reference to a level is one step.
     return size * prod(halves) * (2 if halves else 1) > 2 * response.half_width
 
@@ -92,7 +97,7 @@ def design_matrix(table: Any, study: Study, columns: Sequence[int]) -> Floats:
     """The columns of the user's design but the intercept, for new rows: numbers as they are, dummies as 0 and 1.
 
     `table` is a data frame or a mapping by name, or an array whose columns are the predictors as stated. Products are of
-    numbers measured from the middle of their bounds.
+    numbers measured from the middle of their bounds, where they have any.
     """
     design, variables = study.columns, {variable.name: variable for variable in study.predictors}
     listed = [design[place] for place in columns if design[place].factors]
@@ -120,7 +125,7 @@ def _factor(cells: Any, factor: Factor, variable: Variable, alone: bool) -> Floa
         if isinstance(variable, Categorical):
             return np.asarray(cells, dtype=np.float64)
     numbers = np.asarray(cells, dtype=np.float64)
-    return numbers if alone else numbers - variable.middle
+    return numbers if alone or not variable.bounded else numbers - variable.middle
 
 
 def _values(table: Any, name: str, study: Study) -> NDArray[Any]:

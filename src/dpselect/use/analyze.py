@@ -7,11 +7,12 @@ from typing import Any
 
 from dpselect.assume.budget import Budget, Price
 from dpselect.assume.penalty import Penalty
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice, Mechanism, Method
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Category
+from dpselect.gather.rows import has_rows_again
 from dpselect.release.account import LedgerPlace, account_of
-from dpselect.release.drawn import FamilyName
 from dpselect.use.analysis import Analysis
 from dpselect.use.order import Competing, order_analysis
 from dpselect.use.proposal import study_for
@@ -34,14 +35,14 @@ def analyze(
     candidates: Competing = None,
     penalty: Penalty | None = None,
     level: float = 0.95,
-    family: FamilyName = "gaussian",
+    family: FamilyName | None = None,
     ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> Analysis:
     """Select variables and estimate their effects, from one privacy budget.
 
-    The rows are read twice, to count them and to add them up; for odds ratios once more in each round. Selection and estimate are
+    With a delta effects come from a few rounds of noisy sums, which need no ranges. Selection and estimate are
     charged together, or not at all.
 
     Parameters
@@ -72,8 +73,9 @@ def analyze(
         What a column costs under "pcls" and "pcpl".
     level : float, optional
         The level of the intervals.
-    family : {"gaussian", "binomial"}, optional
-        "binomial" gives odds ratios of a `Binary` response.
+    family : {"gaussian", "binomial", "poisson"}, optional
+        Effects in the response's units, odds ratios of a `Binary` or rate ratios of a `Count` response. By default the response
+        decides.
     ledger : Ledger or path, optional
         The ledger to charge.
     data, analyst : str, optional
@@ -100,5 +102,6 @@ def analyze(
         split=split,
         level=level,
         family=family,
+        rows_again=has_rows_again(source),
     )
     return spend(order, source, account).analysis

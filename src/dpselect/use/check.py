@@ -21,8 +21,7 @@ from dpselect.gather.rows import Telling, engine_of, gather
 from dpselect.gather.summary import Both
 from dpselect.rehearse.check.fit import FitSummary, TableFit, near_twins
 from dpselect.rehearse.check.preview import Preview, Rehearsed, Step, preview
-from dpselect.report.custodian.page import custodian_page
-from dpselect.report.custodian.remarks import FITS, WATERMARK, advice, price_sentence
+from dpselect.report.confidential import FITS, WATERMARK, advice, confidential_page, price_sentence
 from dpselect.use.methods import METHODS, Look
 from dpselect.use.order import Competing, divided, public_count, require_study
 from dpselect.use.proposal import study_for
@@ -57,7 +56,7 @@ class Checked:
 
     def page(self) -> str:
         """The custodian's page, in HTML."""
-        return custodian_page(self.study, self.fit, self.preview)
+        return confidential_page(self.study, self.fit, self.preview)
 
     def __str__(self) -> str:
         lines = [f"[{WATERMARK}]", *(self.advice or [FITS])]

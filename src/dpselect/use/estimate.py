@@ -7,12 +7,14 @@ from typing import Any
 from dpselect.assume.budget import Budget, Price
 from dpselect.assume.candidates import Model, candidates_for, columns_of
 from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
+from dpselect.gather.rows import has_rows_again
 from dpselect.release.account import LedgerPlace, account_of
-from dpselect.release.drawn import FamilyName, as_level
+from dpselect.release.drawn import as_level
 from dpselect.release.estimate import Estimate
-from dpselect.release.families import family_of
+from dpselect.release.families import family_for
 from dpselect.release.selection import Selection
 from dpselect.use.order import Estimating, order_estimate
 from dpselect.use.spend import spend
@@ -27,12 +29,15 @@ def estimate(
     study: Study | None = None,
     level: float = 0.95,
     noise: NoiseKind | None = None,
-    family: FamilyName = "gaussian",
+    family: FamilyName | None = None,
     ledger: LedgerPlace | None = None,
     data: str = "",
     analyst: str = "",
 ) -> Estimate:
     """Estimate the coefficients of a model, with intervals and a differential-privacy guarantee.
+
+    The rows are read again for a few rounds of noisy sums, which need a delta and no ranges. Where they cannot be read again
+    (moments, or a stream), with delta 0 or with noise="laplace", coefficients come from noisy moments, which need all ranges.
 
     Parameters
     ----------
@@ -49,9 +54,9 @@ def estimate(
     level : float, optional
         The level of the intervals.
     noise : {"laplace", "gaussian"}, optional
-        By default whichever disturbs the coefficients less.
-    family : {"gaussian", "binomial"}, optional
-        "binomial" gives odds ratios of a `Binary` response, from rows that are read again in each round.
+        Of noisy moments; by default whichever disturbs the coefficients less.
+    family : {"gaussian", "binomial", "poisson"}, optional
+        Effects in the response's units, odds ratios or rate ratios. By default the response decides.
     ledger : Ledger or path, optional
         The ledger to charge.
     data, analyst : str, optional
@@ -71,10 +76,11 @@ def estimate(
     asked = Estimating(
         price=budget,
         level=as_level(level),
-        family=family_of(family),
+        family=family_for(stated, family, delta=delta, rows_again=has_rows_again(source), noise=noise),
         noise=noise,
         columns=columns,
         selected=isinstance(selection, Selection),
+        directions=selection.directions if isinstance(selection, Selection) else None,
     )
     found = spend(
         order_estimate(stated, budget, asked, source=source), source, account_of(ledger, data, analyst)

@@ -15,11 +15,12 @@ from dpselect.assume.budget import exact_delta
 from dpselect.assume.recipe import RULES, MethodRule, Recipe
 from dpselect.assume.recipe import Method as MethodName
 from dpselect.assume.study import Study
+from dpselect.assume.vote_rule import VoteRule
 from dpselect.errors import StudyError
-from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments, MomentSummary
 from dpselect.gather.rows import Telling, gather
-from dpselect.gather.summary import Both
+from dpselect.gather.summary import Both, Summary
 from dpselect.minimize.estimator_votes import FitBlock, estimator_votes
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import PrivateScores, penalize
@@ -68,13 +69,13 @@ class Method:
     """Public. One way to choose a model.
 
     `gather` reads the rows once for a recipe (None where the method does not count rows beforehand): the sums that the choice is
-    made from, and moments for an estimate where they are wanted. `scores` makes the scores of all candidates from the sums.
-    `rehearse` makes of a `Look` what is chosen at any price, and `plan` says what is to be expected of so many rows at a whole
-    price. `adapt` may change a recipe from public facts.
+    made from, and what another summary comes to that an estimate may want of the same pass. `scores` makes the scores of all
+    candidates from the sums. `rehearse` makes of a `Look` what is chosen at any price, and `plan` says what is to be expected of
+    so many rows at a whole price. `adapt` may change a recipe from public facts.
     """
 
     rule: MethodRule
-    gather: Callable[[Any, Study, Recipe | None, bool, Telling | None], tuple[Any, Moments | None]]
+    gather: Callable[[Any, Study, Recipe | None, Summary[Any] | None, Telling | None], tuple[Any, Any]]
     scores: Callable[[Any, Recipe], PrivateScores]
     rehearse: Callable[[Look], Rehearsed]
     plan: Callable[[Study, int, float, Supposing, ShareDone], Outlook | Plan]
@@ -82,21 +83,22 @@ class Method:
 
 
 def _block_sums(
-    source: Any, study: Study, recipe: Recipe | None, moments: bool, progress: Telling | None
-) -> tuple[Any, Moments | None]:
+    source: Any, study: Study, recipe: Recipe | None, beside: Summary[Any] | None, progress: Telling | None
+) -> tuple[Any, Any]:
     assert recipe is not None and recipe.votes is not None
-    rule = recipe.votes
-    blocks = BlockSummary(study, rule.blocks, rule.partitions)
-    if not moments:
+    blocks = vote_summary(study, recipe.votes, recipe.rows)
+    if beside is None:
         return gather(source, study, blocks, progress), None
-    return gather(source, study, Both(blocks, MomentSummary(study)), progress)
+    return gather(source, study, Both(blocks, beside), progress)
 
 
 def _moments(
-    source: Any, study: Study, recipe: Recipe | None, moments: bool, progress: Telling | None
-) -> tuple[Any, Moments | None]:
-    found = gather(source, study, progress=progress)
-    return found, found
+    source: Any, study: Study, recipe: Recipe | None, beside: Summary[Any] | None, progress: Telling | None
+) -> tuple[Any, Any]:
+    if beside is None or isinstance(beside, MomentSummary):
+        found = gather(source, study, progress=progress)
+        return found, found
+    return gather(source, study, Both(MomentSummary(study), beside), progress)
 
 
 def _scores(sums: Any, recipe: Recipe) -> PrivateScores:
@@ -152,9 +154,9 @@ def votes_by(fit: FitBlock, adapt: Callable[[Recipe], Recipe]) -> Method:
     """Votes where any estimator with coefficients is fitted in each block; its source is a pair of arrays."""
 
     def votes(
-        source: Any, study: Study, recipe: Recipe | None, moments: bool, progress: Telling | None
+        source: Any, study: Study, recipe: Recipe | None, beside: Summary[Any] | None, progress: Telling | None
     ) -> tuple[Any, None]:
-        assert recipe is not None and recipe.votes is not None
+        assert recipe is not None and isinstance(recipe.votes, VoteRule)
         rule = recipe.votes
         names = tuple(column.name for column in study.columns)
         asked = {"columns": names, "intercept": study.intercept != "none", "study": study.hash}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dpselect.assume.budget import Budget, Price
 from dpselect.assume.candidates import Candidates, Model, Subsets, candidates_for
 from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice, Recipe, make_recipe, price_choice
 from dpselect.assume.records import sha256_of
 from dpselect.assume.study import Study
@@ -16,8 +17,8 @@ from dpselect.errors import StudyError
 from dpselect.gather.rows import count_rows
 from dpselect.gather.sources.open import with_form_of
 from dpselect.release.account import charge_about
-from dpselect.release.drawn import FamilyName, as_level
-from dpselect.release.families import Family, family_of
+from dpselect.release.drawn import Direction, as_level
+from dpselect.release.families import Family, family_for
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.select import charged_mechanism
 from dpselect.release.titles import check_title
@@ -36,6 +37,7 @@ class Estimating:
     noise: NoiseKind | None = None
     columns: tuple[int, ...] | None = None
     selected: bool = True
+    directions: Mapping[str, Direction | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,17 +126,20 @@ def order_analysis(
     source: Any = None,
     split: tuple[Price, Price] | None = None,
     level: float = 0.95,
-    family: FamilyName = "gaussian",
+    family: FamilyName | None = None,
+    rows_again: bool = True,
     title: str = "",
 ) -> Order:
     """A choice and the estimate of what it chose, from one budget.
 
-    `split` are the shares of epsilon for the choice and for the estimate; without it public facts decide.
+    `split` are the shares of epsilon for the choice and for the estimate; without it public facts decide. `rows_again` says
+    whether the rows can be read several times.
     """
     require_study(study)
     study = with_form_of(source, study)
     for_choice, for_estimate = divided(study, choice, budget, split)
-    asked = Estimating(price=for_estimate, level=as_level(level), family=family_of(family))
+    kind = family_for(study, family, delta=for_estimate.delta, rows_again=rows_again)
+    asked = Estimating(price=for_estimate, level=as_level(level), family=kind)
     return Order(
         study=study,
         budget=budget,

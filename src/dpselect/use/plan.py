@@ -42,6 +42,17 @@ class Planned:
         """One sentence."""
         return self.found.verdict
 
+    @property
+    def counted(self) -> str:
+        """With weights, how many rows are expected to count; else nothing."""
+        study = self.study
+        if study.weights is None:
+            return ""
+        return (
+            f"About {study.expected_rows:,} rows are expected to count in each random split: the population of "
+            f"{study.population:,.0f} over the largest weight, {study.weight_limit:,g}."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         lengths = {"intervals": self.intervals and self.intervals.to_dict()} if isinstance(self.found, Outlook) else {}
@@ -49,13 +60,16 @@ class Planned:
 
     def __str__(self) -> str:
         words = () if self.intervals is None else self.intervals.words(self.study)
-        return "\n".join([self.verdict, *(f"Length of the interval of {name}: {length}" for name, length in words)])
+        counted = [self.counted] if self.counted else []
+        return "\n".join(
+            [self.verdict, *counted, *(f"Length of the interval of {name}: {length}" for name, length in words)]
+        )
 
 
 def plan(
     study: Study,
     *,
-    rows: int,
+    rows: int | None = None,
     epsilon: Price,
     delta: Price | None = None,
     method: Method = "votes",
@@ -72,8 +86,8 @@ def plan(
     ----------
     study : Study
         What is stated before the rows are read.
-    rows : int
-        About how many rows there are.
+    rows : int, optional
+        About how many rows there are; needed unless the study states it.
     epsilon : number or str
         The privacy cost of the run.
     delta : number or str, optional
@@ -103,10 +117,13 @@ def plan(
     >>> print(dpselect.plan(study, rows=5000, epsilon=1))  # doctest: +SKIP
     """
     require_study(study)
+    rows = study.expected_rows if rows is None or study.weights is not None else rows
+    if rows is None:
+        raise StudyError("A plan needs to know about how many rows there are: give rows, such as rows=5000.")
     price = float(exact_epsilon(epsilon))
     supposed = Supposing(r2, choice_only, effects, deviation, wanted, None if delta is None else str(delta))
     found = METHODS[Choice(method).method].plan(study, rows, price, supposed, progress)
-    if not isinstance(found, Outlook) or choice_only:
+    if not isinstance(found, Outlook) or choice_only or study.is_sample:
         return Planned(study, found, None)
     slack = float(exact_delta(delta or 0))
     return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2))

@@ -11,7 +11,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dpselect.assume.recipe import Recipe
-from dpselect.gather.moments import Moments
+from dpselect.gather.kept import KeptRows
+from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
 from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, Committed
@@ -61,7 +62,7 @@ def spend(
             selection = None if recipe is None else draw_selection(gathered.scores, recipe)
             estimate = None
             try:
-                estimate = _drawn_estimate(order, selection, source, gathered.moments)
+                estimate = _drawn_estimate(order, selection, gathered.beside)
             except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
                 problems.append(problem)
             return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
@@ -77,7 +78,9 @@ def spend(
             else:
                 problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
             raise problems[0]
-        return hand_over(committed, source, deliver)
+        kept = gathered.beside
+        again = kept if isinstance(kept, KeptRows) and kept.whole else source
+        return hand_over(committed, again, deliver)
 
 
 def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Released:
@@ -103,31 +106,32 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class _Gathered:
-    """Private. The recipe of a choice as the rows are and the scores that it is drawn from, and moments for an estimate."""
+    """Private. The recipe of a choice as the rows are, the scores that it is drawn from, and what the estimate's family gathers."""
 
     recipe: Recipe | None
     scores: Any
-    moments: Moments | None
+    beside: Any
 
     def __repr__(self) -> str:
         return "_Gathered(values=<private>)"
 
 
 def _gathered(order: Order, recipe: Recipe | None, source: Any, progress: Telling | None) -> _Gathered:
-    """Read the rows once for all that the order needs."""
-    asked, method = order.estimating, order.method
-    by_moments = asked is not None and not asked.family.reads_rows
+    """Read the rows once for all that the order needs: what is wrong with them comes out before anything is charged."""
+    asked, method, study = order.estimating, order.method, order.study
     if asked is not None and asked.family.reads_rows:
-        asked.family.check_source(source, order.study)
+        asked.family.check_source(source, study)
+    beside = None if asked is None else asked.family.gathers(study)
     if method is None:
-        # For rounds too, which are read again: what is wrong with the rows comes out before anything is charged.
-        return _Gathered(None, None, gather(source, order.study, progress=progress))
-    sums, moments = method.gather(source, order.study, recipe, by_moments, progress)
-    recipe = order.recipe(order.study.public_rows(sums.n)) if recipe is None else recipe
-    return _Gathered(recipe, method.scores(sums, recipe), moments)
+        # Moments that were gathered before are taken as they are.
+        asks_moments = beside is None or isinstance(beside, MomentSummary)
+        return _Gathered(None, None, gather(source, study, None if asks_moments else beside, progress))
+    sums, found = method.gather(source, study, recipe, beside, progress)
+    recipe = order.recipe(study.public_rows(sums.n)) if recipe is None else recipe
+    return _Gathered(recipe, method.scores(sums, recipe), found)
 
 
-def _drawn_estimate(order: Order, selection: Selection | None, source: Any, moments: Moments | None) -> Drawn | None:
+def _drawn_estimate(order: Order, selection: Selection | None, gathered: Any) -> Drawn | None:
     """The noise of the estimate, as far as it is drawn together with the choice."""
     asked = order.estimating
     if asked is None:
@@ -139,9 +143,10 @@ def _drawn_estimate(order: Order, selection: Selection | None, source: Any, mome
         columns,
         epsilon=asked.price.epsilon,
         delta=asked.price.delta,
-        family=asked.family.name,
+        family=asked.family,
         noise=asked.noise,
         level=asked.level,
         selected=asked.selected,
+        directions=asked.directions if selection is None else selection.directions,
     )
-    return draw_estimate(source if asked.family.reads_rows else moments, plan)
+    return draw_estimate(gathered, plan)

@@ -1,4 +1,4 @@
-"""Check a report as anybody can: from the report alone, and against its ledger where there is one."""
+"""Verify a report independently: from the report alone, and against its ledger where there is one."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ from pathlib import Path
 from dpselect.errors import DataError
 from dpselect.release.checks import Answer, Check, overall
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.verify.form import DISGUISED, MAX_TEXT_LENGTH, is_disguised
-from dpselect.report.verify.verify import check_report
+from dpselect.report.form import DISGUISED, MAX_TEXT_LENGTH, is_disguised
+from dpselect.report.verify import check_report
 
 A_REPORT = "this is a report"
+MARKS: dict[Answer, str] = {"ok": "OK", "failed": "FAILED", "not checked": "not checked"}
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Public. All that was looked at, and the answer: "yes" only if everything holds; one no is a no."""
+    """Public. All that was looked at, and the answer: "ok" only if everything is; one failure is a failure."""
 
     checks: tuple[Check, ...]
 
     @property
     def answer(self) -> Answer:
-        """Yes, no, or not checked, where another version made what this one cannot know."""
+        """OK, failed, or not checked, where another version made what this one cannot know."""
         return overall(self.checks)
 
     @property
     def problem(self) -> Check | None:
-        """The first check that decides a no, or leaves the answer open."""
-        return (
-            next((each for each in self.checks if each.answer == self.answer), None) if self.answer != "yes" else None
-        )
+        """The first check that failed, or could not be made."""
+        return next((each for each in self.checks if each.answer == self.answer), None) if self.answer != "ok" else None
 
     def __bool__(self) -> bool:
-        return self.answer == "yes"
+        return self.answer == "ok"
 
     def __str__(self) -> str:
-        return "\n".join(f"{each.answer}: {each.what} ({each.found})" for each in self.checks)
+        return "\n".join(f"{MARKS[each.answer]:11}  {each.what}: {each.found}" for each in self.checks)
 
 
 def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[str] | None = None) -> Verified:

@@ -32,7 +32,7 @@ def test_a_candidate_pays_for_each_of_its_columns():
     assert candidate_penalties(each, candidates).tolist() == [1, 10, 11, 100, 101, 110, 111]
     assert candidate_penalties(np.full(3, 2.0), candidates).tolist() == [2, 2, 4, 2, 4, 4, 6]
     # Equal ones are multiplied, and rounded once: six tenths added up would be another double.
-    assert candidate_penalties(np.full(6, 0.1), all_subsets(6))[-1] == 6 * 0.1 != sum([0.1] * 6)
+    assert candidate_penalties(np.full(6, 0.1), all_subsets(6))[-1] == 6 * 0.1 != 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1
 
 
 @pytest.mark.parametrize(

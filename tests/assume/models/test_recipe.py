@@ -47,6 +47,6 @@ def test_half_of_epsilon_buys_the_bound_of_pcpl_and_the_other_half_the_choice(ep
 
 def test_how_votes_are_held_is_part_of_what_a_recipe_says_and_of_its_hash():
     votes = make_recipe(STUDY, Choice("votes"), rows=1000, epsilon=1)
-    other = replace(votes, votes=replace(votes.votes, blocks=votes.votes.blocks + 1))
+    other = replace(votes, votes=replace(votes.votes, price=votes.votes.price + 1))
     assert votes.to_dict()["votes"] == votes.votes.to_dict() and votes.hash != other.hash
     assert "votes" not in make_recipe(STUDY, Choice("pcls"), rows=1000, epsilon=1).to_dict()

@@ -8,11 +8,12 @@ import pytest
 from dpselect import Numeric, Study
 from dpselect.assume.candidates import Subsets
 from dpselect.assume.recipe import Choice, make_recipe, visible_share
-from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.blocks import vote_summary
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.check.probabilities import score_probabilities
+from tests.held import whole_models
 
 STUDY = Study(Numeric("y", -4, 4), [Numeric(f"x{j}", -1, 1) for j in range(6)])
 
@@ -29,14 +30,17 @@ def chance_of_x0(recipe, rows, share, rng):
     if recipe.votes is None:
         sums = gather((x, y), STUDY)
     else:
-        sums = gather((x, y), STUDY, BlockSummary(STUDY, recipe.votes.blocks, recipe.votes.partitions))
+        sums = gather((x, y), STUDY, vote_summary(STUDY, recipe.votes, rows))
     chances = score_probabilities(penalize(minimize(sums, recipe), recipe), recipe)
     return chances[recipe.candidates.masks() & np.uint64(2) != 0].sum()
 
 
 @pytest.mark.parametrize(("method", "rows", "epsilon"), [("votes", 1500, 0.5), ("votes", 4000, 1), ("pcls", 4000, 2)])
-def test_what_is_said_to_be_visible_is_found(method, rows, epsilon):
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_is_said_to_be_visible_is_found(method, rows, epsilon, whole):
     recipe, rng = recipe_for(method, rows, epsilon), np.random.default_rng([rows, 15])
+    if whole and recipe.votes is not None:
+        recipe = whole_models(recipe)
     share = visible_share(recipe, 1.0)
     found = {
         factor: np.mean([chance_of_x0(recipe, rows, factor * share, rng) for _ in range(20)]) for factor in (0.3, 1)

@@ -164,8 +164,12 @@ def test_a_rule_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
     """Rules come from reports too, which anybody may have edited."""
     with pytest.raises(StudyError, match="of a rule for votes"):
         VoteRule(**{**GOOD, **wrong})
-    assert VoteRule(**GOOD).to_dict() == GOOD
-    assert VoteRule(**GOOD, statistic="signs of X'y").to_dict() == {**GOOD, "statistic": "signs of X'y"}
+    assert VoteRule(**GOOD).to_dict() == {"blocks_fit": "all terms", **GOOD}
+    assert VoteRule(**GOOD, statistic="signs of X'y").to_dict() == {
+        "blocks_fit": "all terms",
+        **GOOD,
+        "statistic": "signs of X'y",
+    }
 
 
 @pytest.mark.parametrize(

@@ -77,5 +77,5 @@ def test_text_levels_cannot_be_in_arrays():
 
 
 def test_weights_that_no_study_states_are_refused():
-    with pytest.raises(DataError, match="Weights are stated in the study"):
+    with pytest.raises(DataError, match="state weights in the study"):
         gather((X, Y, np.ones(2)), TWO)

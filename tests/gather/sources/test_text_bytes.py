@@ -12,8 +12,16 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import count_rows, gather
+from dpselect.gather.sources import text_bytes
 from dpselect.gather.sources.source import Csv
-from dpselect.gather.sources.text_bytes import Quotes, _Lines, _TwoBytes, check_encoding
+from dpselect.gather.sources.text_bytes import (
+    Quotes,
+    _follow_compiled,
+    _Lines,
+    _TwoBytes,
+    check_encoding,
+    follow_quotes,
+)
 
 STUDY = Study(Numeric("y", -5, 5), [Numeric("a", -5, 5), Categorical("c", ["u", "v"])], missing="zero-row")
 
@@ -52,6 +60,27 @@ def test_what_a_sound_writer_writes_passes_in_pieces_of_any_length(rows, size):
     data, quotes = text.getvalue().encode(), Quotes("x.csv", ",")
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
     assert b"".join(quotes.passed(piece) for piece in [*pieces, b""]) == data
+
+
+@pytest.mark.skipif(_follow_compiled is None, reason="no compiler")
+@given(st.lists(st.text(alphabet='a",;\r\n', max_size=12), max_size=5), st.sampled_from(",;"))
+def test_the_compiled_quotes_and_their_twin_go_through_the_same_states(pieces, mark):
+    twin = mine = ord("\n") << 2
+    for piece in pieces:
+        data = piece.encode()
+        twin, mine = follow_quotes(data, ord(mark), twin), _follow_compiled(data, ord(mark), mine)
+        assert twin == mine
+        if mine < 0:
+            break
+
+
+def test_the_twin_serves_without_a_compiler(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_bytes, "_follow_compiled", None)
+    (tmp_path / "q.csv").write_text(table('"u""v"'))
+    assert count_rows(tmp_path / "q.csv", STUDY) == 50
+    (tmp_path / "q.csv").write_text(table('"u""'))
+    with pytest.raises(DataError, match="a quote that is opened"):
+        count_rows(tmp_path / "q.csv", STUDY)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])

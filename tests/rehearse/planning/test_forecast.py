@@ -3,22 +3,25 @@
 import numpy as np
 import pytest
 
+from dpselect.assume.edge_rule import edge_rule
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.assume.vote_rule import vote_rule
-from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.blocks import vote_summary
 from dpselect.gather.rows import gather
-from dpselect.minimize.votes import count_votes
-from dpselect.penalize.margins import margins
+from dpselect.minimize.minimize import minimize
+from dpselect.penalize.penalize import penalize
+from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.planning.forecast import Held, bic_model, forecast
 from dpselect.rehearse.planning.worlds import World, layout_of, worlds_of
+from tests.held import whole_models
 
 STUDY = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(8)])
 
 
-def rehearsed(world: World, rows: int, epsilon: float, tables: int) -> np.ndarray:
+def rehearsed(world: World, rows: int, epsilon: float, tables: int, whole: bool) -> np.ndarray:
     """The chance of every term, by the program, on tables of this world."""
     found = []
     for time in range(tables):
@@ -27,19 +30,22 @@ def rehearsed(world: World, rows: int, epsilon: float, tables: int) -> np.ndarra
         _, scaled = world.pool
         y = signal * (scaled.std() / signal.std()) + rng.standard_normal(rows)
         recipe = make_recipe(STUDY, Choice(method="votes"), rows=rows, epsilon=epsilon)
-        rule = recipe.votes
-        sums = gather((columns, y), STUDY, BlockSummary(STUDY, rule.blocks, rule.partitions))
-        votes = count_votes(sums, ridge=rule.ridge)
-        found.append(VoteChances(margins(votes, recipe), epsilon, recipe.mechanism).inclusion)
+        if whole:
+            recipe = whole_models(recipe)
+        sums = gather((columns, y), STUDY, vote_summary(STUDY, recipe.votes, rows))
+        chances_of = VoteChances if whole else EdgeChances
+        found.append(chances_of(penalize(minimize(sums, recipe), recipe), epsilon, recipe.mechanism).inclusion)
     return np.mean(found, axis=0)
 
 
 @pytest.mark.parametrize(("rows", "epsilon", "near"), [(1000, 1.0, 0.25), (3000, 0.35, 0.18), (20_000, 0.35, 0.15)])
 @pytest.mark.parametrize("place", range(6))
-def test_the_program_finds_what_was_forecast(rows, epsilon, near, place):
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_program_finds_what_was_forecast(rows, epsilon, near, place, whole):
     world = worlds_of(layout_of(STUDY), 0.15)[place]
-    said = forecast(world, Held(vote_rule(rows, 9, 8, epsilon), rows, epsilon))
-    inside, bic = rehearsed(world, rows, epsilon, 12), bic_model(world, rows)
+    rule = vote_rule(rows, 9, 8, epsilon) if whole else edge_rule(rows, 8, 8, epsilon)
+    said = forecast(world, Held(rule, rows, epsilon))
+    inside, bic = rehearsed(world, rows, epsilon, 12, whole), bic_model(world, rows)
     assert said.found == pytest.approx(inside[bic].mean(), abs=near)
     assert said.others == pytest.approx(inside[~bic].mean() if (~bic).any() else 0.0, abs=near)
 

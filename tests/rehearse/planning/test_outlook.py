@@ -105,7 +105,7 @@ def test_votes_are_recommended_where_the_losses_do_not_win_everywhere(long):
 def test_plain_values(long):
     values = json.loads(json.dumps(long.to_dict()))
     assert values["verdict"] == long.verdict
-    assert values["rule"]["blocks"] == long.rule.blocks
+    assert values["rule"]["blocks"] == list(long.rule.blocks)
 
 
 @pytest.mark.parametrize("facts", [{"rows": 1}, {"epsilon": 0}, {"epsilon": math.nan}, {"r2": 0.0}, {"r2": 1.0}])

@@ -3,7 +3,7 @@
 import pytest
 
 from dpselect.release.ledger.entries import Charge, Entry
-from dpselect.report.verify.verify import states
+from dpselect.report.verify import states
 
 PAID = Charge(
     what="select", mechanism="laplace", epsilon="0.5", delta="1e-6", study="ab", parameters={"method": "votes"}

@@ -14,11 +14,12 @@ from dpselect.errors import DataError
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection
-from dpselect.report.public.page import report_page
-from dpselect.report.verify.form import read_report
-from dpselect.report.verify.selections import directions_check, required_range, rule_check
-from dpselect.report.verify.verify import check_report
+from dpselect.report.form import read_report
+from dpselect.report.page import report_page
+from dpselect.report.selection_checks import directions_check, required_range, rule_check
+from dpselect.report.verify import check_report
 from dpselect.use.analyze import analyze
+from tests.held import whole_models
 
 
 def failed(text, ledger=None):
@@ -44,12 +45,12 @@ def test_a_true_report_holds(document):
 EDITS = {
     "a wider bound": (("selection", "recipe", "study", "response", "upper"), 200.0, "hash"),
     "another radius": (("selection", "recipe", "study", "radius"), 1.0, "hash"),
-    "a smaller range": (("selection", "range"), 1.0, "range"),
-    "another model": (("selection", "columns"), [0, 3], "candidates"),
-    "a column that is none": (("selection", "columns"), [0, 9], "candidates"),
-    "other names": (("selection", "variables"), ["intercept"], "candidates"),
+    "a smaller range": (("selection", "range"), 1.0, "sensitivity"),
+    "another model": (("selection", "columns"), [0, 3], "one of those considered"),
+    "a column that is none": (("selection", "columns"), [0, 9], "outside the study"),
+    "other names": (("selection", "variables"), ["intercept"], "one of those considered"),
     "a formula that is added": (("selection", "formula"), "income ~ 1", "unknown field `formula`"),
-    "a price that does not add up": (("selection", "recipe", "bound_epsilon"), "6", "price"),
+    "a price that does not add up": (("selection", "recipe", "bound_epsilon"), "6", "privacy cost"),
     "a receipt that is too small": (("selection", "receipt", "epsilon"), "1", "receipt"),
     "a direction that is not told": (("selection", "directions", "age"), None, "directions"),
     "a direction of nothing": (("selection", "directions", "shoe size"), "up", "directions"),
@@ -72,7 +73,7 @@ def test_a_smaller_epsilon_shows(document):
     """A lower price with the same range is a lie that the receipt and the ledger's record tell."""
     text = edited(document, "selection", "recipe", "guarantee", "epsilon", value="0.5")
     ledger = Ledger(epsilon=10, delta="1e-5")
-    assert {"the receipt is for the price", "the ledger holds the charge"} <= set(failed(text, ledger))
+    assert {"receipt matches the privacy cost", "ledger entry is unchanged"} <= set(failed(text, ledger))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def whole(table, document):
     return AnalysisRecord(title="", made="", selection=result.selection, coefficients=result.coefficients), ledger
 
 
-RECIPE, MOMENTS = ("selection", "recipe"), ("coefficients", "released")
+RECIPE, DRAW = ("selection", "recipe"), ("coefficients", "released", "asks", 1, 0, "draw")
 LIES = {
     "a lower price and receipt for the choice": [
         ((*RECIPE, "guarantee", "epsilon"), "0.1"),
@@ -99,11 +100,11 @@ LIES = {
     "a lower threshold": [((*RECIPE, "votes", "threshold"), 1)],
     "the empty model among the candidates": [((*RECIPE, "candidates", "empty"), True)],
     "the printed form of the bound": [((*RECIPE, "as_printed"), True)],
-    "a lower price of the noise": [((*MOMENTS, "noise", "epsilon"), 0.1)],
-    "a lower concentrated price": [((*MOMENTS, "noise", "rho"), 0.001)],
+    "a lower price of the noise": [(("coefficients", "released", "mu"), 0.01)],
+    "a lower concentrated price": [((*DRAW, "rho"), 1e-9)],
     "a model that was not chosen": [(("coefficients", "selected"), False)],
     "a shorter adjusted interval": [(("coefficients", "terms", 0, "adjusted_lower"), 0.0)],
-    "a layout that counts less": [((*MOMENTS, "layout", "constant_is_known"), False)],
+    "a query with a shorter radius": [(("coefficients", "released", "asks", 1, 0, "query", "radius"), 0.5)],
     "a smaller standard error": [(("coefficients", "terms", 0, "error"), 1e-3)],
     "less noise": [(("coefficients", "terms", 0, "privacy_share"), 0.5)],
     "a better fit": [(("coefficients", "residual_deviation", "value"), 0.1)],
@@ -113,7 +114,7 @@ LIES = {
     "a coefficient that could not be estimated": [(("coefficients", "terms", 1, "value"), None)],
     "half a column": [(("selection", "columns", 0), 0.5)],
     "half a record": [(("selection", "receipt", "index"), 1.5)],
-    "a concentrated price in words": [((*MOMENTS, "noise", "rho"), "low")],
+    "a concentrated price in words": [((*DRAW, "rho"), "low")],
 }
 
 
@@ -127,8 +128,8 @@ def test_a_reader_sees_that_coefficients_were_cut_out(whole):
     document, ledger = whole
     cut = json.dumps(document.to_dict() | {"coefficients": None})
     said = [check_report(text, ledger)[0].what for text in (document.to_json(), cut)]
-    assert ["a choice and its coefficients" in each for each in said] == [True, False]
-    assert "a choice alone" in said[1]
+    assert ["a selection and its coefficients" in each for each in said] == [True, False]
+    assert "holds a selection, and" in said[1]
 
 
 @pytest.mark.parametrize("lies", LIES.values(), ids=LIES)
@@ -151,7 +152,7 @@ def test_a_page_that_shows_another_price_does_not_verify(document):
     page = report_page(document)
     lie = page.replace("ε = 5", "ε = 0.1")
     assert lie != page
-    assert failed(lie) == ["the page shows the release it carries"]
+    assert failed(lie) == ["page shows the release inside it"]
 
 
 def test_a_page_whose_visible_formula_was_edited_does_not_verify(document):
@@ -159,7 +160,7 @@ def test_a_page_whose_visible_formula_was_edited_does_not_verify(document):
     formula = document.selection.formula
     head, _, tail = page.partition('<p class="formula">')
     lie = head + '<p class="formula">' + tail.replace(formula, "income ~ 1", 1)
-    assert failed(lie) == ["the page shows the release it carries"]
+    assert failed(lie) == ["page shows the release inside it"]
 
 
 def test_the_fingerprint_does_not_depend_on_white_space_or_order(document):
@@ -171,7 +172,7 @@ def test_the_fingerprint_does_not_depend_on_white_space_or_order(document):
 
 def test_a_ledger_that_is_another_one_is_noticed(document):
     other = Ledger(epsilon=10, delta="1e-5")
-    assert failed(document.to_json(), other) == ["the ledger holds the charge"]
+    assert failed(document.to_json(), other) == ["ledger entry is unchanged"]
 
 
 def test_the_range_is_computed_anew(document):
@@ -193,10 +194,13 @@ def test_a_document_survives_its_file(document):
 def test_another_statistic_is_not_vouched_for(document):
     """Naming one must not turn a rule that was fitted to the rows into one that holds."""
     recipe = document.selection.recipe
-    rule = replace(recipe.votes, threshold=1, statistic="the sign of an estimator's coefficient")
-    assert rule_check(replace(recipe, votes=rule)).answer == "not checked"
-    assert rule_check(replace(recipe, votes=replace(recipe.votes, threshold=1))).answer == "no"
-    assert rule_check(recipe).answer == "yes"
+    whole = whole_models(recipe)
+    rule = replace(whole.votes, threshold=1, statistic="the sign of an estimator's coefficient")
+    assert rule_check(replace(whole, votes=rule)).answer == "not checked"
+    assert rule_check(whole).answer == "failed"  # of another kind than the public rule's
+    fitted = replace(recipe.votes, thresholds=(1,) * len(recipe.votes.thresholds))
+    assert rule_check(replace(recipe, votes=fitted)).answer == "failed"
+    assert rule_check(recipe).answer == "ok"
 
 
 NEVER = Study(Numeric("y"), [Numeric("a"), Categorical("c", ["u", "v", "w"]), Numeric("b")])
@@ -220,8 +224,8 @@ def chosen(columns, directions, *, told=True, subsets=None):
 def test_each_chosen_term_has_one_direction_and_no_other():
     """Columns: the intercept, a, c[v], c[w], b."""
     right = {"a": "up", "c": None, "c[w]": "down"}
-    assert directions_check(chosen((0, 1, 2, 3), right)).answer == "yes"
-    assert directions_check(chosen((0,), {})).answer == "yes"
+    assert directions_check(chosen((0, 1, 2, 3), right)).answer == "ok"
+    assert directions_check(chosen((0,), {})).answer == "ok"
     for wrong in (
         {"a": "up", "c": None},
         {"a": None, "c": None, "c[w]": "down"},
@@ -231,19 +235,19 @@ def test_each_chosen_term_has_one_direction_and_no_other():
         {"a": "up", "c": None, "c[w]": "down", "b": None},
         {"c": None, "c[w]": "down"},
     ):
-        assert directions_check(chosen((0, 1, 2, 3), wrong)).answer == "no", wrong
-    assert directions_check(chosen((0, 1), {"a": None}, told=False)).answer == "no"  # the rule tells them
+        assert directions_check(chosen((0, 1, 2, 3), wrong)).answer == "failed", wrong
+    assert directions_check(chosen((0, 1), {"a": None}, told=False)).answer == "failed"  # the rule tells them
 
 
 def test_what_is_always_in_has_no_direction():
     subsets = Subsets(always=("b",))
-    assert directions_check(chosen((0, 1, 4), {"a": "up", "b": None}, subsets=subsets)).answer == "yes"
-    assert directions_check(chosen((0, 1, 4), {"a": "up", "b": "up"}, subsets=subsets)).answer == "no"
+    assert directions_check(chosen((0, 1, 4), {"a": "up", "b": None}, subsets=subsets)).answer == "ok"
+    assert directions_check(chosen((0, 1, 4), {"a": "up", "b": "up"}, subsets=subsets)).answer == "failed"
 
 
 def test_where_directions_are_not_told_all_are_unknown():
     recipe = make_recipe(NEVER, Choice("votes"), rows=200, epsilon="0.1")
     assert not recipe.directions
     short = replace(chosen((0, 1), {"a": None}), recipe=recipe)
-    assert directions_check(short).answer == "yes"
-    assert directions_check(replace(short, directions={"a": "up"})).answer == "no"
+    assert directions_check(short).answer == "ok"
+    assert directions_check(replace(short, directions={"a": "up"})).answer == "failed"

@@ -198,7 +198,8 @@ def edge_range(partitions: int) -> int:
         score(M) = min( A_j(M without j) - t_(|M|-1) over j in M,   t_|M| - A_j(M) over j not in M ),    |M| <= top,
 
     and with directions a candidate names for each of its terms a column c of it and a sign s, and s L_c(M without j) stands for
-    A_j(M without j). A model beyond `top` has a public number for a score.
+    A_j(M without j). Terms that must be in (`margin_range`) have + t_(|M|-1) in place of - t_(|M|-1). Models beyond `top` do not
+    compete, whatever the rows are.
 
     Claim: given the dealings of all families, |score(D') - score(D)| <= 2T votes for every candidate and all neighbouring tables,
     so that the changes of any two candidates differ by at most 4T votes.

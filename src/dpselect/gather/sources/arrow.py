@@ -12,9 +12,8 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric, Variable
 from dpselect.errors import DataError
 from dpselect.gather.grid import Cells, needed_names
-from dpselect.gather.intact import as_bytes
+from dpselect.gather.intact import as_bytes, is_utf8
 from dpselect.gather.sources.stream import NUMBERS, TEXTS, Kinds
-from dpselect.gather.sources.text_numbers import is_utf8
 
 EXACT_DIGITS = 15
 """A decimal of so many digits is a whole double over a power of ten, so that one division rounds it correctly."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import narwhals as nw
 from msgspec.structs import replace
 
 from dpselect.assume.source_form import SourceForm
@@ -18,11 +19,13 @@ from dpselect.gather.intact import require_same, require_whole, states_of
 from dpselect.gather.listed import dataset_files, listed_files, refuse_managed, refuse_twice, refuse_twins
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
+from dpselect.gather.sources.drivers import driver_stream
 from dpselect.gather.sources.excel import excel_stream
 from dpselect.gather.sources.files import file_stream
 from dpselect.gather.sources.frames import frame_stream, guessed_names
 from dpselect.gather.sources.source import (
     COMPRESSIONS,
+    MOMENTS_SUFFIX,
     Csv,
     Database,
     DataPlace,
@@ -34,6 +37,9 @@ from dpselect.gather.sources.source import (
 from dpselect.gather.sources.statistics import statistics_stream
 from dpselect.gather.sources.stream import BATCH_ROWS, LABEL, LEVELS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text import csv_stream
+
+RUN_ANEW = frozenset({"datafusion"})
+"""Packages whose objects run their plan again whenever a stream is asked for; each was tried."""
 
 
 def open_stream(source: Any, kinds: Kinds | None = None, form: SourceForm | None = None) -> Stream:
@@ -55,6 +61,8 @@ def _opened(source: Any, kinds: Kinds, form: SourceForm | None) -> Stream:
     if isinstance(source, str) and (address := parse_address(source)) is not None:
         source = address
     if isinstance(source, Database):
+        if source.engine in ("adbc", "odbc"):
+            return driver_stream(source, kinds)
         return duckdb_stream(source) if source.engine == "duckdb" else postgres_stream(source, kinds)
     if isinstance(source, Csv):
         if form is not None and source != _csv(source.path, form):
@@ -97,15 +105,14 @@ def with_form_of(source: Any, study: Study) -> Study:
     """
     if study.source is not None:
         return study
-    if isinstance(source, Csv):
-        form = SourceForm(delimiter=source.delimiter, encoding=source.encoding, decimal=source.decimal)
-    elif is_path(source):
-        first = os.fspath(source[0] if isinstance(source, list) else source)
-        path, sheet = split_sheet(first)
-        form = SourceForm(delimiter=plain_form(path).delimiter, sheet=sheet)
-    else:
+    sheet = None
+    if is_path(source):
+        path, sheet = split_sheet(os.fspath(source[0] if isinstance(source, list) else source))
+        source = plain_form(path)
+    if not isinstance(source, Csv) or (sheet is None and source == Csv(source.path)):
         return study
-    return study if form == SourceForm() else replace(study, source=form)
+    form = SourceForm(delimiter=source.delimiter, encoding=source.encoding, decimal=source.decimal, sheet=sheet)
+    return replace(study, source=form)
 
 
 def data_place(source: Any) -> DataPlace | None:
@@ -134,6 +141,17 @@ def data_place(source: Any) -> DataPlace | None:
     return DataPlace(path.parent, name)
 
 
+def moments_files(source: Any) -> list[str]:
+    """The files meant by a source, if all of them are moments."""
+    if not is_path(source):
+        return []
+    paths = source if isinstance(source, list) else [source]
+    if not all(os.fspath(path).endswith(MOMENTS_SUFFIX) or os.path.isdir(path) for path in paths):
+        return []
+    files = listed_files(paths)
+    return files if all(file.endswith(MOMENTS_SUFFIX) for file in files) else []
+
+
 def plain_form(file: str) -> Csv:
     """How a text file is read when nothing is stated about it."""
     tabs = ".tsv" in os.path.basename(file).lower()
@@ -147,7 +165,7 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
 
     if isinstance(source, ds.Dataset):
         return _dataset_stream(source)
-    if is_read_once(source):
+    if _hands_out_streams(source):
         with one_sentence("The Arrow stream cannot be opened: it may have been read before"):
             batches = pa.RecordBatchReader.from_stream(source)
 
@@ -158,6 +176,11 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
 
         return Stream(batches.schema, drain)
     return frame_stream(source, kinds)
+
+
+def _hands_out_streams(source: Any) -> bool:
+    """Whether rows come by Arrow's C stream (nanoarrow, DataFusion, Daft, Ibis, ...) and are not those of a frame in memory."""
+    return hasattr(source, "__arrow_c_stream__") and not nw.dependencies.is_into_dataframe(source)
 
 
 def _dataset_stream(dataset: Any) -> Stream:
@@ -178,11 +201,9 @@ def _dataset_stream(dataset: Any) -> Stream:
 
 
 def is_read_once(source: Any) -> bool:
-    """Whether the rows are gone once they were read: streams of Arrow, answers of DuckDB."""
-    import pyarrow as pa
-
+    """Whether the rows may be gone once they were read: of whatever hands out streams, unless it runs a plan anew for each."""
     module = type(source).__module__.partition(".")[0].lstrip("_")
-    return isinstance(source, pa.RecordBatchReader) or (module == "duckdb" and hasattr(source, "__arrow_c_stream__"))
+    return _hands_out_streams(source) and module not in RUN_ANEW
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from dpselect.errors import DataError
 
-Engine = Literal["duckdb", "postgresql", "spark"]
+Engine = Literal["duckdb", "postgresql", "spark", "adbc", "odbc"]
+ENGINES = ("postgresql", "postgres", "duckdb", "spark", "adbc", "odbc")
+"""First words of addresses."""
 DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
 STATISTICS_SUFFIXES = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
 WORKBOOK_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -30,6 +32,7 @@ FORMATS = {
     **dict.fromkeys(STATISTICS_SUFFIXES, "statistics"),
     **dict.fromkeys(WORKBOOK_SUFFIXES, "excel"),
 }
+MOMENTS_SUFFIX = ".moments"
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 
@@ -59,8 +62,10 @@ class Database:
     """Public. A table or a query of a database; the address prints without its password.
 
     Examples: `Database("sales.duckdb", table="houses")`, `Database("postgresql://reader@host/sales", table="public.houses")`,
-    `Database("duckdb:", query="SELECT * FROM 'houses.parquet'")`, `Database("spark:", table="sales.houses")`. Leave the
-    password to PGPASSWORD or ~/.pgpass.
+    `Database("duckdb:", query="SELECT * FROM 'houses.parquet'")`, `Database("spark:", table="sales.houses")`. Any ADBC driver by
+    its name, `Database("adbc:sqlite:houses.db", table="houses")`; SQL Server, Oracle and DB2 by ODBC,
+    `Database("odbc:Driver={ODBC Driver 18 for SQL Server};Server=host", table="dbo.houses")`. Leave the password to PGPASSWORD or
+    ~/.pgpass, and with ODBC to the DSN.
     """
 
     address: str | os.PathLike[str] = field(repr=False)
@@ -85,13 +90,13 @@ class Database:
         scheme = self.uri.split(":", 1)[0]
         if scheme in ("postgresql", "postgres"):
             return "postgresql"
-        if scheme == "spark":
-            return "spark"
+        if scheme in ("spark", "adbc", "odbc"):
+            return scheme  # type: ignore[return-value]
         if scheme == "duckdb" or self.uri.endswith(DUCKDB_SUFFIXES):
             return "duckdb"
         raise DataError(
-            "The address of a database must be postgresql://..., duckdb:path, spark:, or a file that ends in "
-            f"{', '.join(DUCKDB_SUFFIXES)}."
+            "The address of a database must be postgresql://..., duckdb:path, spark:, adbc:driver:address, odbc:connection, or a "
+            f"file that ends in {', '.join(DUCKDB_SUFFIXES)}."
         )
 
     @property
@@ -101,6 +106,10 @@ class Database:
             return repr(self.path or "memory")
         if self.engine == "spark":
             return "Spark"
+        if self.engine == "odbc":
+            return "The ODBC source"
+        if self.engine == "adbc":
+            return f"The ADBC driver {self.path.partition(':')[0]!r}"
         try:
             parts = urlsplit(self.uri)
         except ValueError:  # it may quote the address
@@ -113,9 +122,19 @@ class Database:
 
     @property
     def path(self) -> str:
-        """DuckDB's file; empty for a database in memory."""
+        """DuckDB's file, empty for a database in memory; what the driver is told, for one that is named."""
+        if self.engine in ("adbc", "odbc"):
+            return self.uri.partition(":")[2]
         path = self.uri.removeprefix("duckdb:")
         return path.removeprefix("//") if path.startswith("//") else path
+
+    @property
+    def bare(self) -> str:
+        """The address without what is a user or a password, as drivers spell them."""
+        told = r"(?i)((?:pwd|password|passwd|token|secret|uid|user|username)\s*=)(?:\s*\{[^}]*\})?[^;&]*"
+        words = self.uri.split(":", 2 if self.engine == "adbc" else 1)
+        words[-1] = re.sub(r"^((?:\w+:)?//)?[^/;]*@", r"\1", re.sub(told, r"\1", words[-1]))
+        return ":".join(words)
 
 
 def parse_address(text: str) -> Database | None:
@@ -125,11 +144,11 @@ def parse_address(text: str) -> Database | None:
     """
     scheme = text.split(":", 1)[0]
     base, _, options = text.partition("?")
-    if scheme not in ("postgresql", "postgres", "duckdb", "spark"):
+    if scheme not in ENGINES:
         if "://" in text:  # refused by its first word alone: the rest may hold a password
             raise DataError(
-                f"Rows cannot be read from {scheme!r} addresses; known are postgresql, duckdb and spark: copy them to one of "
-                "these, or to Parquet."
+                f"Rows cannot be read from {scheme!r} addresses; known are postgresql, duckdb, spark, adbc and odbc: copy them to "
+                "one of these, or to Parquet."
             )
         if not base.endswith(DUCKDB_SUFFIXES):
             return None

@@ -14,11 +14,11 @@ from itertools import chain, islice
 from typing import Any
 
 from dpselect.errors import DataError
-from dpselect.gather.intact import Watch
+from dpselect.gather.intact import Watch, as_text, is_utf8
 from dpselect.gather.sources.source import Csv
 from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text_bytes import check_encoding, sound_bytes
-from dpselect.gather.sources.text_numbers import as_text, is_utf8, numbers_of
+from dpselect.gather.sources.text_numbers import numbers_of
 
 MAX_HEADER_BYTES = 1 << 16
 DELIMITERS = ",;\t|"

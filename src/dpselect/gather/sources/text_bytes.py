@@ -9,11 +9,11 @@ whose line ends can be told before anything is decoded.
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable
 from typing import Any
 
 from dpselect.errors import DataError
+from dpselect.gather.grid import compiled_function
 
 QUOTE, NEWLINE, RETURN = 0x22, 0x0A, 0x0D
 LINE_BY_LINE = frozenset(
@@ -111,54 +111,53 @@ class Quotes:
 
     def __init__(self, file: str, delimiter: str) -> None:
         self._file, self._mark = file, ord(delimiter)
-        self._inside = False  # a quoted cell
-        self._last = NEWLINE  # the byte before this chunk
-        self._closing = False  # the last byte was a quote inside a cell: it closes it, or is the first of two
-        # What may stand in a quoted cell up to the quote that closes it.
-        ends = re.escape(delimiter.encode())
-        self._opening = re.compile(rb"(?:(?<=[\r\n])|(?<=" + ends + rb'))"')
+        self._state = NEWLINE << 2  # as `follow_quotes` has it
 
     def passed(self, data: Any) -> Any:
         """The same bytes, if they are sound so far."""
         if not data:
-            if self._inside and not self._closing:
+            if self._state & INSIDE and not self._state & CLOSING:
                 raise self._broken()
             return b""
-        chunk = bytes(data)
-        if self._inside or QUOTE in chunk:
-            self._follow(chunk)
-        else:
-            self._last = chunk[-1]
-        return chunk
-
-    def _follow(self, chunk: bytes) -> None:
-        """Go from quote to quote."""
-        whole = bytes([self._last]) + chunk  # its first byte was looked at before
-        place = 1
-        while place < len(whole):
-            if not self._inside:
-                found = self._opening.search(whole, place)
-                if found is None:
-                    break
-                self._inside, place = True, found.end()
-                continue
-            if not self._closing:
-                place = whole.find(b'"', place)
-                if place < 0:
-                    break
-                self._closing, place = True, place + 1
-                continue
-            self._closing = False
-            if whole[place] == QUOTE:  # two of them are one in the cell
-                place += 1
-            elif whole[place] in (self._mark, NEWLINE, RETURN):
-                self._inside = False
-            else:
-                raise self._broken()
-        self._last = whole[-1]
+        self._state = (_follow_compiled or follow_quotes)(data, self._mark, self._state)
+        if self._state < 0:
+            raise self._broken()
+        return data
 
     def _broken(self) -> DataError:
         return DataError(
             f"{self._file!r} has a quote that is opened and not closed, or closed within a cell: correct that line, for it "
             "would take in the lines after it."
         )
+
+
+INSIDE, CLOSING, BROKEN = 1, 2, -1
+_follow_compiled = compiled_function("_grid", "follow_quotes")
+
+
+def follow_quotes(data: Any, mark: int, state: int) -> int:
+    """The state after some bytes, from quote to quote; BROKEN where one is not closed as it should be. Twin of the compiled one.
+
+    A state is whether a quoted cell is open (INSIDE), whether the last byte was a quote in it, which closes it unless another
+    follows (CLOSING), and the last byte, times four.
+    """
+    inside, closing = bool(state & INSIDE), bool(state & CLOSING)
+    whole, place = bytes([state >> 2]) + bytes(data), 1  # its first byte was looked at before
+    while place < len(whole):
+        if closing:
+            closing = False
+            if whole[place] == QUOTE:  # two of them are one in the cell
+                place += 1
+            elif whole[place] in (mark, NEWLINE, RETURN):
+                inside = False
+            else:
+                return BROKEN
+            continue
+        place = whole.find(b'"', place) + 1
+        if not place:
+            break
+        if inside:
+            closing = True
+        else:
+            inside = whole[place - 2] in (mark, NEWLINE, RETURN)
+    return INSIDE * inside | CLOSING * closing | whole[-1] << 2

@@ -78,24 +78,6 @@ def _one_by_one(texts: Any, point: str) -> NDArray[np.float64]:
     return numbers
 
 
-def as_text(column: Any) -> Any:
-    """A column of bytes, called text without a look at them: what compares bytes may take it so."""
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(pa.string(), len(column), column.buffers(), -1, column.offset)
-
-
-def is_utf8(column: Any) -> bool:
-    """Whether all cells of a column of text are text."""
-    import pyarrow as pa
-
-    try:
-        column.validate(full=True)
-    except pa.ArrowException:
-        return False
-    return True
-
-
 def number_in(cell: Any) -> float:
     """The nearest double of any object, or NaN where it is no number: a word, a date, nothing."""
     if isinstance(cell, str):

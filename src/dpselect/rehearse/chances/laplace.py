@@ -9,15 +9,15 @@ from dpselect.rehearse.chances.survival import survival_integrals, unit_rule
 
 Floats = NDArray[np.float64]
 
-NEAR = 64
+NEAR_KINKS = 64
 """This many least distances are treated as kinks of the integrand, one by one; the others by a power series."""
 REACH = 45.0
 """exp(-REACH) is nothing."""
-TERMS = 32
+SERIES_TERMS = 32
 """Of the power series in numbers that are at most 1/2."""
 
 _NODES, _WEIGHTS = unit_rule(16)
-_STEPS = np.arange(0.0, REACH + 1.5, 1.5)
+_EVEN_STEPS = np.arange(0.0, REACH + 1.5, 1.5)
 
 
 def laplace_log_chances(distances: Floats) -> Floats:
@@ -31,7 +31,7 @@ def laplace_log_chances(distances: Floats) -> Floats:
     because the Laplace density is exp(x) g(x) Q(x) with that g on either side of 0. Every factor is positive, so each
     P(i) keeps its relative accuracy, however small it is. For z < 0 put t = exp(z): the integrand is the product of
     `survival_integrals` with p_j = exp(-a_j)/2. For z >= 0, E falls, by half at least at every kink a_j, and like
-    exp(-z) past the second one: only the kinks of the NEAR least distances matter, and only up to REACH past the second.
+    exp(-z) past the second one: only the kinks of the NEAR_KINKS least distances matter, and only up to REACH past the second.
 
     Source: ours.
     Tested: tests/rehearse/chances/test_all.py
@@ -56,7 +56,7 @@ def _one_row(distances: Floats) -> Floats:
 
 def _above_the_least(distances: Floats) -> Floats:
     """The integral of g(z - a_i) E(z) over z >= 0, for sorted distances."""
-    near, far = distances[:NEAR], distances[NEAR:]
+    near, far = distances[:NEAR_KINKS], distances[NEAR_KINKS:]
     edge = near[-1]
     powers = _power_sums(np.exp(edge - far))
     points = _panel_points(near, np.inf if far.size == 0 else edge)
@@ -75,15 +75,15 @@ def _above_the_least(distances: Floats) -> Floats:
 def _panel_points(near: Floats, edge: float) -> Floats:
     """Ends of the panels: the kinks, and steps of 3/2 where E changes; between them E is flat to exp(-REACH)."""
     second = near[1]
-    points = np.concatenate([near, _STEPS, second - _STEPS, second + _STEPS])
+    points = np.concatenate([near, _EVEN_STEPS, second - _EVEN_STEPS, second + _EVEN_STEPS])
     return np.unique(np.clip(points, 0.0, min(second + REACH, edge)))
 
 
 def _power_sums(ratios: Floats) -> Floats:
-    """sum_j ratios_j^k for k = 1 .. TERMS."""
+    """sum_j ratios_j^k for k = 1 .. SERIES_TERMS."""
     power = np.ones_like(ratios)
-    sums = np.zeros(TERMS)
-    for k in range(TERMS):
+    sums = np.zeros(SERIES_TERMS)
+    for k in range(SERIES_TERMS):
         power = power * ratios
         sums[k] = power.sum()
     return sums
@@ -102,7 +102,7 @@ def _log_E(z: Floats, near: Floats, powers: Floats) -> Floats:
         return logs
     half = np.exp(np.minimum(z - near[-1], 0.0)) / 2
     series = np.zeros_like(z)
-    for k in range(TERMS, 0, -1):
+    for k in range(SERIES_TERMS, 0, -1):
         series = half * (series + powers[k - 1] / k)
     logs = survival.sum(axis=1) - np.log(2.0) - series
     return logs
@@ -110,7 +110,7 @@ def _log_E(z: Floats, near: Floats, powers: Floats) -> Floats:
 
 def _far_integrals(ratios: Floats, mass: Floats, half: Floats) -> Floats:
     """Sum over nodes of mass / (2 - 2 half ratio_i), as the series 1/2 sum_k (half ratio_i)^k."""
-    moments = [(mass * half**k).sum() for k in range(TERMS)]
+    moments = [(mass * half**k).sum() for k in range(SERIES_TERMS)]
     total = np.zeros_like(ratios)
     for moment in reversed(moments):
         total = total * ratios + moment

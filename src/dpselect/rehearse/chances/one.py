@@ -11,10 +11,10 @@ from dpselect.rehearse.chances.survival import unit_rule
 
 Floats = NDArray[np.float64]
 
-DECAY = 24.0
+FLIP_DECAY = 24.0
 _FLIP_RULE = unit_rule(20)
 _LAPLACE_RULE = unit_rule(16)
-_BLOCK = 2**15
+_MATRIX_CELLS = 2**15
 
 
 def chance_of(
@@ -34,7 +34,7 @@ def chance_of(
     rows = values.reshape(-1, values.shape[-1])
     scales = np.broadcast_to(np.asarray(range, np.float64) / epsilon, values.shape[:-1]).reshape(-1)
     chances = np.empty(len(rows))
-    step = max(1, _BLOCK // rows.shape[1])
+    step = max(1, _MATRIX_CELLS // rows.shape[1])
     for start in np.arange(0, len(rows), step):
         part = slice(start, start + step)
         # Candidates first, so that a product over them runs along whole vectors of rows.
@@ -50,7 +50,7 @@ def _exponential(index: int, distances: Floats) -> Floats:
 def _permute_and_flip(index: int, distances: Floats) -> Floats:
     """p_i times the integral of prod_{j != i} (1 - p_j t): see `chances` and `survival`, here with fewer nodes."""
     p = np.exp(distances.min(axis=0) - distances)
-    length = np.minimum(1.0, DECAY / p.sum(axis=0))
+    length = np.minimum(1.0, FLIP_DECAY / p.sum(axis=0))
     total, factors = np.zeros(p.shape[1]), np.empty_like(p)
     for node, weight in zip(*_FLIP_RULE, strict=True):
         np.multiply(p, -node * length, out=factors)

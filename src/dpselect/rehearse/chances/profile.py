@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 _NODES, _WEIGHTS = unit_rule(10)
 _DOUBLINGS = 2.0 ** np.arange(-36.0, 41.0)
 # Beyond 25 scales the Laplace distribution has a mass of exp(-25)/2 = 7e-12 on each side.
-_STEPS = np.array([0.0, 0.5, 1.0, 2.0, 4.0, 7.0, 11.0, 18.0, 25.0])
-_BLOCK = 2**16
+_GROWING_STEPS = np.array([0.0, 0.5, 1.0, 2.0, 4.0, 7.0, 11.0, 18.0, 25.0])
+_CHANCE_CELLS = 2**16
 LEAST = 1e-17
 """The mass of a node of the integral that is worth its time."""
 
@@ -82,7 +82,7 @@ def profile_probabilities(
     z, mass = _panels(bound.threshold, least)
     candidates = values.size
     total = np.zeros(candidates)
-    rows = max(1, _BLOCK // candidates)
+    rows = max(1, _CHANCE_CELLS // candidates)
     for start in range(0, z.size, rows):
         block = slice(start, start + rows)
         # (z - threshold) is what the panels resolve; going through m~ - B keeps it.
@@ -96,9 +96,9 @@ def profile_probabilities(
 
 def _panels(threshold: float, least: float) -> tuple[Floats, Floats]:
     """Nodes above the threshold and their mass under the standard Laplace density."""
-    points = np.concatenate([threshold + _DOUBLINGS, _STEPS, -_STEPS])
-    low = max(threshold + _DOUBLINGS[0], -_STEPS[-1])
-    points = np.unique(np.clip(points, low, max(low, _STEPS[-1])))
+    points = np.concatenate([threshold + _DOUBLINGS, _GROWING_STEPS, -_GROWING_STEPS])
+    low = max(threshold + _DOUBLINGS[0], -_GROWING_STEPS[-1])
+    points = np.unique(np.clip(points, low, max(low, _GROWING_STEPS[-1])))
     width = np.diff(points)[:, np.newaxis]
     z = (points[:-1, np.newaxis] + width * _NODES).ravel()
     mass = (width * _WEIGHTS).ravel() * np.exp(-np.abs(z)) / 2

@@ -21,8 +21,10 @@ def unit_rule(nodes: int) -> tuple[Floats, Floats]:
 _NODES, _WEIGHTS = unit_rule(40)
 
 
-def survival_integrals(p: Floats) -> Floats:
+def survival_integrals(p: Floats, counts: Floats | float = 1.0) -> Floats:
     """For every i, the integral over 0 < t < 1 of prod_{j != i} (1 - p_j t), where 0 <= p <= 1 has shape (..., K).
+
+    With `counts` there are so many equal p_j in place of one, and i stands for one of them.
 
     One Gauss rule of 40 nodes on [0, h], h = min(1, 48/S), S = sum p, is right to a relative 1e-12 for up to a million
     candidates, however the p are spread. Why: the integral is at least 1/(2S), because the product is at least
@@ -35,12 +37,12 @@ def survival_integrals(p: Floats) -> Floats:
     Source: ours; the error bound is Trefethen, *Approximation Theory and Approximation Practice*, Theorem 19.3.
     Tested: tests/rehearse/chances/test_all.py
     """
-    mass = p.sum(axis=-1, keepdims=True)
+    mass = (counts * p).sum(axis=-1, keepdims=True)
     length = np.minimum(1.0, DECAY / np.maximum(mass, 1.0))
     total = np.zeros_like(p)
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
         step = -p * (length * node)
-        product = np.exp(np.log1p(step).sum(axis=-1, keepdims=True))
+        product = np.exp((counts * np.log1p(step)).sum(axis=-1, keepdims=True))
         total += weight * product / (1.0 + step)
     integrals: Floats = total * length
     return integrals

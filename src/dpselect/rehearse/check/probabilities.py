@@ -20,10 +20,12 @@ from dpselect.gather.sources.arrays import named_matrix, numeric_array
 from dpselect.minimize.l1_ball import list_losses
 from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
+from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.penalize import PrivateScores, penalize
 from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.profile import LEAST, NoisyBound, profile_probabilities
 
 SUMMED = 2.0**-40
@@ -102,6 +104,8 @@ def score_probabilities(scores: PrivateScores, recipe: Recipe, *, least: float =
     `least` is handed on to `profile_probabilities`: a larger one is faster and less exact.
     """
     epsilon = float_below(recipe.choice_epsilon)
+    if isinstance(scores, EdgeMargins):
+        return EdgeChances(scores, epsilon, recipe.mechanism).listed()
     if isinstance(scores, Margins):
         scores = scores.scores()
     if isinstance(scores, LocalScores):

@@ -10,18 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from time import process_time
+from typing import Any
 
 import numpy as np
 
 from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import SubsetRule, columns_of, mask_of, vote_units
 from dpselect.assume.recipe import Recipe
-from dpselect.gather.block_sums import BlockSums
-from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments
 from dpselect.minimize.minimize import minimize
+from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
+from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.check.listed import FACTORS, Recipes
 from dpselect.rehearse.check.probabilities import score_probabilities
@@ -38,7 +40,7 @@ MOST = 32
 SECONDS, BESIDE = 0.8, 0.2
 """Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
 
-AddUp = Callable[[BlockSummary], BlockSums]
+AddUp = Callable[[Any], Any]
 
 
 class Voted:
@@ -70,10 +72,11 @@ class Voted:
             looks = [score_probabilities(each, recipe) for each in dealt]
             self._tell(len(looks), here)
             return rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)
-        found: list[VoteChances] = []
+        found: list[VoteChances | EdgeChances] = []
         looks = []
         for each in dealt:  # computed here, so that the time for more dealings counts it
-            found.append(VoteChances(each, float_below(recipe.choice_epsilon), recipe.mechanism))
+            chances_of = EdgeChances if isinstance(each, EdgeMargins) else VoteChances
+            found.append(chances_of(each, float_below(recipe.choice_epsilon), recipe.mechanism))  # type: ignore[arg-type]
             looks.append(found[-1].listed() if self._listed else found[-1].inclusion)
         self._tell(len(found), here)
         if self._listed:
@@ -82,7 +85,7 @@ class Voted:
             rehearsal = _by_levels(found, recipe, leading, asked)
         return replace(rehearsal, directions=_directions(found, recipe))
 
-    def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Margins]:
+    def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Margins | EdgeMargins]:
         """As many as were stated; else a few, and more while there is time.
 
         Where the agreement of a variable lies near the threshold, one dealing lets it in with chance 0 and the next with chance .9.
@@ -98,20 +101,19 @@ class Voted:
 
     def _tell(self, count: int, here: bool) -> None:
         if here:
-            times = "one dealing" if count == 1 else f"{count} dealings"
+            times = "one random split" if count == 1 else f"{count} random splits"
             self.how = f"These chances are averages over {times} of the rows into blocks."
 
-    def _deal(self, recipe: Recipe) -> Margins:
+    def _deal(self, recipe: Recipe) -> Margins | EdgeMargins:
         assert recipe.votes is not None
-        rule = recipe.votes
-        sums = self._again(BlockSummary(recipe.study, rule.blocks, rule.partitions))
+        sums = self._again(vote_summary(recipe.study, recipe.votes, recipe.rows))
         scores = penalize(minimize(sums, recipe), recipe)
-        assert isinstance(scores, Margins)
+        assert isinstance(scores, Margins | EdgeMargins)
         return scores
 
 
 def _by_levels(
-    found: Sequence[VoteChances], recipe: Recipe, leading: int | Sequence[int], asked: Sequence[int]
+    found: Sequence[VoteChances | EdgeChances], recipe: Recipe, leading: int | Sequence[int], asked: Sequence[int]
 ) -> Rehearsal:
     """The rehearsal where models cannot be listed; no share of R^2, which would need all of them."""
 
@@ -134,7 +136,7 @@ def _by_levels(
     )
 
 
-def _directions(found: Sequence[VoteChances], recipe: Recipe) -> dict[str, tuple[float, float]]:
+def _directions(found: Sequence[VoteChances | EdgeChances], recipe: Recipe) -> dict[str, tuple[float, float]]:
     """The chances of up and down for each column that competes, where directions are told."""
     if not recipe.directions:
         return {}

@@ -19,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.candidates import SubsetRule
+from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, margin_range
 from dpselect.assume.vote_rule import VoteRule, clear_directions
 from dpselect.penalize.margins import Margins
+from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
+from dpselect.rehearse.planning.edge_forecast import correlations, edge_blur, edge_chances, edge_votes, sets_of
 from dpselect.rehearse.planning.worlds import World
 
 Floats = NDArray[np.float64]
@@ -62,13 +65,14 @@ class Forecast:
 class Held:
     """Public. How the votes of a supposed table are held."""
 
-    rule: VoteRule
+    rule: VoteRule | EdgeRule
     rows: int
     epsilon: float
 
     @property
     def size(self) -> float:
-        """Rows a block."""
+        """Rows a block, where all are alike."""
+        assert isinstance(self.rule, VoteRule)
         return self.rows / self.rule.blocks
 
 
@@ -80,7 +84,7 @@ def forecast(world: World, held: Held) -> Forecast:
     worth, terms = Worth(world), _terms(world.layout.widths).terms
     best, right = worth(bic), sum(term for term, taken in zip(terms, bic, strict=True) if taken)
     marks = np.zeros(4)
-    for noise in _noises(rng, means.size):
+    for noise in _noises(rng, means.shape[-1]):
         chances = votes_to_chances(means + spreads * noise, world, held)
         models = [np.array([mask & term > 0 for term in terms]) for mask in chances.simulate(rng, MODELS)]
         kept = float(np.mean([worth(taken) for taken in models])) / best
@@ -96,9 +100,11 @@ def mean_forecast(forecasts: list[Forecast]) -> Forecast:
     return Forecast(*map(float, each.mean(axis=0)))
 
 
-def votes_to_chances(votes: Floats, world: World, held: Held) -> VoteChances:
-    """The chances of all sets of terms, from the mean votes of the columns."""
+def votes_to_chances(votes: Floats, world: World, held: Held) -> VoteChances | EdgeChances:
+    """The chances of all sets of terms, from the mean votes of the columns, beside every set where each has its own."""
     rule, epsilon, widths = held.rule, held.epsilon, world.layout.widths
+    if isinstance(rule, EdgeRule):
+        return edge_chances(votes, _terms(widths), rule, epsilon)
     leads = np.rint(votes * (rule.blocks * rule.partitions * WHOLE_VOTE)).astype(np.int64)
     range = margin_range(rule.partitions)
     step, directions = Fraction(rule.price * range / epsilon), clear_directions(rule, widths, epsilon)
@@ -119,15 +125,18 @@ def _noises(rng: np.random.Generator, width: int) -> Floats:
 
 
 def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Floats:
-    """The expected vote of a block on each column that competes."""
+    """The expected vote of a block on each column that competes; where each set of terms has its own, beside every set."""
     columns = world.layout.columns
+    if isinstance(held.rule, EdgeRule):
+        return edge_votes(correlations(world, held.rule, held.rows), held.rule, held.rows, world.layout.widths)
     if held.size >= max(LONG * columns, 25):
         return law_of_least_squares(partial_effects(world), held.size, columns)
     each = held.size * columns**2 + 3 * columns**3
     sizes = np.sort(rng.poisson(held.size, int(min(max(WORK / each, FEWEST_BLOCKS), MOST_BLOCKS))))
     # Blocks of about the same size together: less of what is drawn is thrown away.
     parts = np.array_split(sizes, 4)
-    found = [_sum_of_votes(world, part, held.rule.ridge, rng) for part in parts]
+    ridge = held.rule.ridge
+    found = [_sum_of_votes(world, part, ridge, rng) for part in parts]
     votes: Floats = np.sum(found, axis=0) / sizes.size
     return votes
 
@@ -174,6 +183,15 @@ def partial_effects(world: World) -> Floats:
     return effects
 
 
+def lone_votes(effect: float, world: World, held: Held) -> Floats:
+    """The mean votes on a column of this effect that nothing else goes along with, one where all blocks are alike."""
+    if isinstance(held.rule, EdgeRule):
+        sets = len(sets_of(len(world.layout.widths), held.rule.top))
+        alone = np.full((sets, 1), effect / math.sqrt(1 + effect**2))
+        return edge_votes(alone, held.rule, held.rows, world.layout.widths)
+    return law_of_least_squares(np.array([effect]), held.size, world.layout.columns)
+
+
 def law_of_least_squares(effects: Floats, size: float, columns: int) -> Floats:
     """Mean votes where a block is long: 2 Phi(effect sqrt(B^2/(B + D))) - 1."""
     reach = math.sqrt(size * size / (size + columns))
@@ -182,7 +200,10 @@ def law_of_least_squares(effects: Floats, size: float, columns: int) -> Floats:
 
 def blur(means: Floats, world: World, held: Held) -> tuple[Floats, Floats]:
     """The mean votes, and the standard deviation that sample and assignment give each."""
-    rule, size = held.rule, held.size
+    rule = held.rule
+    if isinstance(rule, EdgeRule):
+        return means, edge_blur(means, rule, held.rows, world.layout.widths)
+    size = held.size
     quantiles = np.array([NORMAL.inv_cdf(min((1 + abs(float(v))) / 2, 1 - 1e-9)) for v in means])
     density = np.exp(-(quantiles**2) / 2) / math.sqrt(2 * math.pi)
     sample = 4 * density**2 * size / (size + world.layout.columns)

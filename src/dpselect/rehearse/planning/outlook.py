@@ -9,10 +9,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from dpselect.assume.budget import split_for_votes
+from dpselect.assume.candidates import candidates_for
+from dpselect.assume.edge_rule import EdgeRule
+from dpselect.assume.recipe import held_votes
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule, vote_rule
+from dpselect.assume.vote_rule import VoteRule
 from dpselect.errors import StudyError
 from dpselect.rehearse.planning.forecast import (
     DRAWS,
@@ -20,7 +24,7 @@ from dpselect.rehearse.planning.forecast import (
     Held,
     blur,
     forecast,
-    law_of_least_squares,
+    lone_votes,
     mean_forecast,
     mean_votes,
     votes_to_chances,
@@ -47,7 +51,7 @@ class Outlook:
     rows: int
     epsilon: float
     choice_epsilon: float
-    rule: VoteRule
+    rule: VoteRule | EdgeRule
     worlds: tuple[tuple[str, Forecast], ...]
     supposed: str
     middle: tuple[str, ...]
@@ -117,12 +121,13 @@ def outlook_study(
     """
     layout = layout_of(study)
     _check(layout, rows, epsilon, r2)
+    study, models = replace(study, rows=None), candidates_for(study, None)
     tell = progress or (lambda share: None)
     share = 1.0 if choice_only else _share(layout, rows, epsilon)
 
     def held(n: float, price: float) -> Held:
         part = price * (1.0 if choice_only else _share(layout, round(n), price))
-        return Held(vote_rule(round(n), layout.columns, len(layout.widths), part), round(n), part)
+        return Held(held_votes(study, models, round(n), part), round(n), part)
 
     now, one, middle = held(rows, epsilon), typical(layout, r2), middle_worlds(layout, r2)
     found = _forecasts(worlds_of(layout, r2), now, tell)
@@ -194,12 +199,12 @@ def smallest_effect(world: World, held: Held) -> float | None:
     means = mean_votes(world, held, rng)
     term = int(np.argmin(np.abs(world.weights)))
     columns = np.nonzero(world.layout.first == term)[0]
-    noises = rng.standard_normal((DRAWS, means.size))
+    noises = rng.standard_normal((DRAWS, means.shape[-1]))
 
     def found(effect: float) -> float:
         votes = means.copy()
-        votes[columns] = 0.0
-        votes[columns[0]] = law_of_least_squares(np.array([effect]), held.size, world.layout.columns)[0]
+        votes[..., columns] = 0.0
+        votes[..., columns[:1]] = lone_votes(effect, world, held)
         votes, spreads = blur(votes, world, held)
         return float(
             np.mean([votes_to_chances(votes + spreads * noise, world, held).inclusion[term] for noise in noises])

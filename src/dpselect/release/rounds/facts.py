@@ -59,6 +59,8 @@ class Facts:
     """By how many times its own length one record moves a sum of vectors: two are exchanged, or one comes or goes."""
     level: float
     considered: int | None
+    weighted: bool = False
+    """Whether rows count by their weights: then their squares do not add up to their number."""
 
     @property
     def gaussian(self) -> bool:
@@ -88,6 +90,11 @@ class Facts:
     def shares(self) -> Shares:
         """Of the price."""
         return _shares(self.nu)
+
+    def look_share(self, turn: int) -> float:
+        """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it."""
+        opened = self.response == "open number" or any(column.open for column in self.columns)
+        return self.shares.first * ((0.5 if opened else 1.0) if turn == 0 else 0.75)
 
     @property
     def row_length(self) -> float:
@@ -162,6 +169,7 @@ def facts_of(plan: RoundsPlan) -> Facts:
         replaced=2.0 if study.neighbors == "replace-one" else 1.0,
         level=plan.level,
         considered=plan.considered,
+        weighted=study.weights is not None,
     )
 
 

@@ -22,6 +22,10 @@ STEP_DOUBT = 0.10
 """Of the last step that may be wrong because the Hessian is that of shortened rows."""
 VARIANCE_DOUBT = 0.3
 """How far the sandwich is from the homoscedastic variance beforehand: what its noise is weighed against."""
+WEIGHTED_DOUBT = 1.0
+"""The same where rows have weights, which may go along with anything."""
+MIN_WEIGHTED_VARIANCE = 0.02
+"""Of the homoscedastic variance: what weights may leave of it at least, where most rows count little."""
 
 UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, None)
 """A coefficient that this price cannot show."""
@@ -91,16 +95,19 @@ def _privacy(facts: Facts, here: Standpoint, last: Last) -> Floats:
 def _sampling(facts: Facts, here: Standpoint, last: Last) -> Floats:
     """The covariance of the gradient by sampling: the sandwich, averaged with the homoscedastic one by precision.
 
-    Where rows have weights, or are clustered, the sandwich alone is right, and takes the whole place here.
+    Where rows have weights the homoscedastic one is too large, for shares are at most 1 and their squares smaller: it stands where
+    no sandwich was asked for. Else the sandwich is averaged with its own size in all directions, and little of that.
     """
     variance, hessian = here.deviation**2, here.hessian
     if last.sandwich is None:
         return np.asarray(variance * hessian)
     width = len(hessian)
     seen = last.sandwich.sums
-    usual = min(max(float(np.trace(seen) / np.trace(hessian)), 0.3 * variance), 1.5 * variance)
+    least = MIN_WEIGHTED_VARIANCE if facts.weighted else 0.3
+    usual = min(max(float(np.trace(seen) / np.trace(hessian)), least * variance), 1.5 * variance)
     noise = last.sandwich.deviation / (facts.rows * usual)
-    share = VARIANCE_DOUBT**2 / (VARIANCE_DOUBT**2 + noise**2)
+    doubt = WEIGHTED_DOUBT if facts.weighted else VARIANCE_DOUBT
+    share = doubt**2 / (doubt**2 + noise**2)
     root = np.linalg.cholesky(hessian)
     inverse = np.linalg.inv(root)
     mixed = (1 - share) * usual * np.eye(width) + share * inverse @ seen @ inverse.T

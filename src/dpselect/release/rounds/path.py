@@ -48,7 +48,7 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
     for part in (1.0,) if facts.gaussian else (0.5, 0.5):
         here = yield from coarse_step(facts, scales, here, part)
     clip = yield from _look_at_lengths(facts, scales, here)
-    last = yield from _last_step(facts, here, clip)
+    last = yield from _last_step(facts, scales, here, clip)
     return found(facts, scales, here, last)
 
 
@@ -77,6 +77,11 @@ def _unit(here: Standpoint) -> float:
     return math.sqrt(here.matrix.shape[1]) * here.deviation
 
 
+def _last_share(facts: Facts, scales: Scales) -> float:
+    """What closer looks have left of the last gradient's share."""
+    return facts.shares.last + facts.shares.first - sum(facts.look_share(turn) for turn in range(scales.looks))
+
+
 def _look_at_lengths(facts: Facts, scales: Scales, here: Standpoint) -> Generator[Ask, Answer, Clip]:
     """Ask how many gradients have which length; choose the radius of the last clip."""
     yes_or_no = facts.response == "yes or no"
@@ -98,11 +103,11 @@ def _look_at_lengths(facts: Facts, scales: Scales, here: Standpoint) -> Generato
             for part in (yes, 1 - yes)
         ]
         halves = [Half(below, bins[0], facts.rows * (1 - yes)), Half(above, bins[1], facts.rows * yes)]
-    noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(facts.shares.last))
+    noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(_last_share(facts, scales)))
     return choose_radius(halves, reply.deviation, facts.rows, tail=scales.tail, noise_a_radius=noise_a_radius)
 
 
-def _last_step(facts: Facts, here: Standpoint, clip: Clip) -> Generator[Ask, Answer, Last]:
+def _last_step(facts: Facts, scales: Scales, here: Standpoint, clip: Clip) -> Generator[Ask, Answer, Last]:
     """Ask for the gradient at the standpoint with most of the price, and the sandwich in the same pass; make the last step."""
     place: dict[str, Any] = {
         "family": facts.family,
@@ -111,7 +116,7 @@ def _last_step(facts: Facts, here: Standpoint, clip: Clip) -> Generator[Ask, Ans
         "center": center_of(here.center),
         "radius": clip.radius * _unit(here),
     }
-    ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(facts.shares.last)),)
+    ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(_last_share(facts, scales))),)
     if facts.shares.sandwich > 0:
         ask = (*ask, (Sandwich(**place), facts.mu * math.sqrt(facts.shares.sandwich)))
     replies = yield ask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,16 @@ from numpy.typing import NDArray
 from dpselect.assume.queries import STANDARD_BITS, Answer, Ask, Floats, Histograms, Standard
 from dpselect.assume.variables import GRID
 from dpselect.release.rounds.facts import Facts
+from dpselect.release.rounds.histograms import (
+    COUNT_EDGES,
+    FAR_OCTAVES,
+    OPEN_EDGES,
+    Spread,
+    closer_edges,
+    limited_edges,
+    locate,
+    read_histogram,
+)
 
 SURE = 3.0
 """Deviations of the noise from which a count is surely not noise."""
@@ -25,7 +35,8 @@ class Scales:
 
     `centers`, `deviations` and `scales` are of the columns that stay, in units of their lines. A rare dummy's scale is larger than
     its deviation, so that its few rows stay short; `count_noise` is the noise of its sum of squares. `tail` is how many deviations
-    from its center the response's last rows lie, and `mean` the response's in its own units (of yes or counts).
+    from its center the response's last rows lie, and `mean` the response's in its own units (of yes or counts). `looks` were
+    needed.
     """
 
     kept: NDArray[np.bool_]
@@ -39,6 +50,7 @@ class Scales:
     mean: float
     dispersion: float
     intercept: bool
+    looks: int
 
     @property
     def relative(self) -> Floats:
@@ -65,116 +77,110 @@ class Scales:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    center: float
-    deviation: float
-    tail: float
+RESPONSE_PLACE = -1
+"""The response's place among those that are looked at."""
+MAX_LOOKS = 4
+"""At numbers that are narrow in wide limits, or have none."""
 
 
 def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
-    """Ask for the histograms, and read them."""
-    mu = facts.mu * math.sqrt(facts.shares.first)
-    noise = facts.first_moved / (facts.row_mu * math.sqrt(facts.shares.first))
-    edges = _edges(facts.rows / noise)
-    numbers = [column.kind == "number" for column in facts.columns]
+    """Ask for histograms until every number is resolved; read them, and the counts of dummies."""
+    edges = _first_edges(facts)
+    counted = [place for place, column in enumerate(facts.columns) if column.kind != "number"]
     yes_or_no = facts.response == "yes or no"
-    response_edges = () if yes_or_no else COUNT_EDGES if facts.family == "poisson" else edges
-    (reply,) = yield (
-        (
-            Histograms(
-                columns=tuple(column.place for column in facts.columns),
-                edges=tuple(edges if number else () for number in numbers),
-                response_edges=response_edges,
-                family=facts.family,
-            ),
-            mu,
-        ),
-    )
-    sums, noise = reply.sums, reply.deviation
-    coarse_mu = facts.row_mu * math.sqrt(facts.shares.coarse)
-    far_rows = 3 / coarse_mu
-    spreads: list[_Spread] = []
-    counts: list[float] = []
-    place = 0
-    for column, number in zip(facts.columns, numbers, strict=True):
-        width = len(edges) + 1 if number else 1
-        own = sums[place : place + width]
-        place += width
-        if number:
-            spreads.append(_of_histogram(own, np.array(edges), facts.rows, far_rows))
-            counts.append(math.inf)
-        else:
-            chance = min(max(float(own[0]) / facts.rows, 0.0), 1.0)
-            deviation = math.sqrt(max(chance * (1 - chance), 1e-9)) * column.unit
-            spreads.append(_Spread(column.zero + chance * column.unit, deviation, 0.0))
-            counts.append(float(own[0]))
-    own = sums[place:]
+    spreads: dict[int, Spread] = {}
+    counts: dict[int, float] = {}
+    noise = 0.0
+    for turn in range(MAX_LOOKS):
+        listed = sorted([place for place in edges if place != RESPONSE_PLACE] + (counted if turn == 0 else []))
+        (reply,) = yield ((_histograms(facts, listed, edges), facts.mu * math.sqrt(facts.look_share(turn))),)
+        taken = 0
+        for place in (*listed, *((RESPONSE_PLACE,) if yes_or_no or RESPONSE_PLACE in edges else ())):
+            width = len(edges[place]) + 1 if place in edges else 1
+            own = reply.sums[taken : taken + width]
+            taken += width
+            if place in edges:
+                spreads[place] = _read(facts, own, edges[place], reply.deviation, turn)
+            else:  # the yes of a response are counted again with every look: the first count has the least noise
+                counts.setdefault(place, float(own[0]))
+        noise = noise or reply.deviation
+        closer = {place: closer_edges(spreads[place], facts.rows / reply.deviation) for place in edges}
+        edges = {place: own for place, own in closer.items() if not spreads[place].resolved}
+        if not edges:
+            break
+    for place in counted:
+        column, chance = facts.columns[place], min(max(counts[place] / facts.rows, 0.0), 1.0)
+        deviation = math.sqrt(max(chance * (1 - chance), 1e-9)) * column.unit
+        spreads[place] = Spread(column.zero + chance * column.unit, deviation, 0.0, True)
     if yes_or_no:
-        chance = min(max(float(own[0]) / facts.rows, 2 * noise / facts.rows), 1 - 2 * noise / facts.rows)
-        chance = min(max(chance, 1e-4), 1 - 1e-4)
-        root = math.sqrt(chance * (1 - chance))
-        response = _Spread((2 * chance - 1) * GRID, 2 * root * GRID, max(chance, 1 - chance) / root)
-        mean, dispersion = chance, 1.0
+        spreads[RESPONSE_PLACE], mean = _of_yes(counts[RESPONSE_PLACE], facts.rows, noise)
     else:
-        response = _of_histogram(own, np.array(response_edges), facts.rows, far_rows)
-        mean = max(response.center, 0.05)
-        dispersion = max(1.0, 0.7 * response.deviation**2 / mean)
-    return _scales(facts, spreads, np.array(counts), noise, response, mean, dispersion)
+        mean = max(spreads[RESPONSE_PLACE].center, 0.05)
+    return _scales(facts, spreads, counts, noise, mean, turn + 1)
 
 
-COUNT_EDGES = tuple(float(edge) for edge in (*(0.5 + np.arange(8)), *np.floor(8 * 1.25 ** np.arange(1, 28)) + 0.5))
-"""Of a response of counts: one by one, then each a quarter farther, to some 3,000."""
+def _first_edges(facts: Facts) -> dict[int, Floats]:
+    """Of every number by its place, and of the response unless it is counted."""
+    rows_a_noise = facts.rows * facts.row_mu * math.sqrt(facts.look_share(0)) / facts.first_moved
+    edges = {
+        place: OPEN_EDGES if column.open else limited_edges(rows_a_noise)
+        for place, column in enumerate(facts.columns)
+        if column.kind == "number"
+    }
+    if facts.family == "poisson":
+        edges[RESPONSE_PLACE] = COUNT_EDGES
+    elif facts.response != "yes or no":
+        edges[RESPONSE_PLACE] = limited_edges(rows_a_noise) if facts.response == "number" else OPEN_EDGES
+    return edges
 
 
-def _edges(rows_a_noise: float) -> tuple[float, ...]:
-    """Of numbers with limits: 8 to 128 equal bins, as many as leave four deviations of noise in each."""
-    bins = 2 ** min(max(math.floor(math.log2(max(rows_a_noise / 4, 1))), 3), 7)
-    return tuple(float(edge) for edge in np.linspace(-GRID, GRID, bins + 1)[1:-1])
+def _read(facts: Facts, noisy: Floats, edges: Floats, noise: float, turn: int) -> Spread:
+    if edges is OPEN_EDGES:
+        return locate(noisy, edges, facts.rows, noise)
+    far_rows = 3 / (facts.row_mu * math.sqrt(facts.shares.coarse))
+    spread = read_histogram(noisy, edges, facts.rows, noise, far_rows, FAR_OCTAVES if turn > 0 else 0)
+    # Counts are looked at one by one from the beginning.
+    return replace(spread, resolved=True) if edges is COUNT_EDGES else spread
 
 
-def _of_histogram(noisy: Floats, edges: Floats, rows: float, far_rows: float) -> _Spread:
-    """Center, deviation and tail of a noisy histogram, whose bins are moved to the nearest ones that there can be."""
-    widths = np.diff(edges)
-    lows, highs = np.append(edges[0] - widths[0], edges), np.append(edges, edges[-1] + widths[-1])
-    middles, widths = (lows + highs) / 2, highs - lows
-    counts = on_simplex(noisy, rows)
-    chances = counts / rows
-    center = float(chances @ middles)
-    within = float(chances @ widths**2) / 12
-    deviation = math.sqrt(max(float(chances @ (middles - center) ** 2) - within, 0.0) + within)
-    order = np.argsort(-np.abs(middles - center))
-    beyond = np.cumsum(counts[order])
-    last = min(int(np.searchsorted(beyond, far_rows)), len(counts) - 1)
-    return _Spread(center, deviation, float(np.abs(middles - center)[order][last]) / deviation)
+def _histograms(facts: Facts, listed: list[int], edges: dict[int, Floats]) -> Histograms:
+    return Histograms(
+        columns=tuple(facts.columns[place].place for place in listed),
+        edges=tuple(tuple(edges[place].tolist()) if place in edges else () for place in listed),
+        response_edges=tuple(edges[RESPONSE_PLACE].tolist()) if RESPONSE_PLACE in edges else (),
+        family=facts.family,
+    )
 
 
-def on_simplex(values: Floats, total: float) -> Floats:
-    """The nearest numbers that are not negative and add up to `total`."""
-    down = np.sort(values)[::-1]
-    excess = (np.cumsum(down) - total) / np.arange(1, len(values) + 1)
-    positive = int(np.flatnonzero(down - excess > 0)[-1])
-    return np.asarray(np.maximum(values - excess[positive], 0.0))
+def _of_yes(count: float, rows: float, noise: float) -> tuple[Spread, float]:
+    """The spread of a response of no and yes, and its mean."""
+    least = max(min(2 * noise / rows, 0.5), 1e-4)
+    chance = min(max(count / rows, least), 1 - least)
+    root = math.sqrt(chance * (1 - chance))
+    return Spread((2 * chance - 1) * GRID, 2 * root * GRID, max(chance, 1 - chance) / root, True), chance
 
 
 def _scales(
     facts: Facts,
-    spreads: list[_Spread],
-    counts: Floats,
+    found: dict[int, Spread],
+    counts: dict[int, float],
     noise: float,
-    response: _Spread,
     mean: float,
-    dispersion: float,
+    looks: int,
 ) -> Scales:
     """Drop the levels that are too rare to be seen, and keep the rows of those that are rare short.
 
     A model without an intercept goes through the zeros of its lines, and nothing is centered.
     """
     if not facts.intercept:
-        spreads = [_Spread(0.0, math.hypot(each.center, each.deviation), each.tail) for each in spreads]
-        response = _Spread(0.0, math.hypot(response.center, response.deviation), response.tail)
+        found = {
+            place: Spread(0.0, math.hypot(each.center, each.deviation), each.tail, each.resolved)
+            for place, each in found.items()
+        }
+    spreads, response = [found[place] for place in range(len(facts.columns))], found[RESPONSE_PLACE]
     gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
-    kept = counts > max(math.sqrt(facts.width) / gram_mu, SURE * noise)
+    numbers = [counts.get(place, math.inf) for place in range(len(facts.columns))]
+    kept = np.array(numbers) > max(math.sqrt(facts.width) / gram_mu, SURE * noise)
     units = np.array([abs(column.unit) for column in facts.columns])[kept]
     dummy = np.array([column.kind != "number" for column in facts.columns], dtype=bool)[kept]
     deviations = np.array([spread.deviation for spread in spreads])[kept]
@@ -191,6 +197,7 @@ def _scales(
         response_deviation=response.deviation,
         tail=response.tail,
         mean=mean,
-        dispersion=dispersion,
+        dispersion=max(1.0, 0.7 * response.deviation**2 / mean) if facts.family == "poisson" else 1.0,
         intercept=facts.intercept,
+        looks=looks,
     )

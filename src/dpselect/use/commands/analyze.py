@@ -30,7 +30,8 @@ from dpselect.use.shell.options import (
     usage="DATA --response NAME --epsilon E [options]",
     epilog="""\b
 Example:
-  dpselect analyze people.csv --study study.toml --epsilon 1
+  dpselect analyze people.csv --response income --epsilon 1
+  dpselect analyze people.csv --study study.toml --epsilon 1 --yes
   dpselect verify report.html --ledger people.budget.db""",
 )
 @PLACES
@@ -44,9 +45,8 @@ Example:
     "--family",
     section="Model",
     type=click.Choice(FAMILY_CHOICES),
-    default="gaussian",
-    show_default=True,
-    help="binomial: odds ratios of a binary response, which need a delta.",
+    default=None,
+    help="gaussian: effects in the response's units; binomial: odds ratios; poisson: rate ratios.  [default: by the response]",
 )
 @advanced("--title", section="Output", default="", help="The report's headline.")
 @LEDGER

@@ -9,7 +9,7 @@ import click
 from dpselect.errors import ProblemFound
 from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
-from dpselect.report.custodian.remarks import (
+from dpselect.report.confidential import (
     FITS,
     WATERMARK,
     chosen_rows,
@@ -104,12 +104,13 @@ def _show(found: Checked, as_json: bool, quiet: bool) -> None:
     if quiet:
         click.echo("does not fit" if sentences else "fits")
         return
-    click.echo(heading(f"[{WATERMARK}]  {fit.rows:,} rows"))
-    show_table(["variable", "below its bounds", "above", "missing or unknown"], fit_rows(fit), numbers=(1, 2, 3))
+    click.echo(heading(f"{WATERMARK.upper()}. Computed from the rows without noise. Nothing was spent."))
+    click.echo(f"Data: {fit.rows:,} rows.")
+    show_table(["variable", "below its range", "above", "missing or unknown"], fit_rows(fit), numbers=(1, 2, 3))
     click.echo("\n".join(sentences) or FITS)
     if seen is not None:
         click.echo()
-        click.echo(heading(f"[{WATERMARK}]  what would be chosen"))
+        click.echo(heading(f"{WATERMARK.upper()}: what would be selected"))
         click.echo(price_sentence(seen))
         show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))

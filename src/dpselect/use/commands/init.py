@@ -65,8 +65,6 @@ def command(
     if Path(output).exists() and not force:
         raise DpselectError(f"{output} exists already. Give another --output, or --force to overwrite it.")
     require_writable(output)
-    if Path(output).suffix != ".toml":
-        require_kind(output, b"[response]", "a study file")
     form: dict[str, str] = {}
     if data is None:
         assert selected is not None
@@ -74,6 +72,8 @@ def command(
         text, told = study_of_selection(_read_selection(selected)), f"from {selected}"
     else:
         text, told, form = _of_data(data, output, response, codebook, csv_form(options))
+    if Path(output).suffix != ".toml":
+        require_kind(output, b"[response]", "a study file")
     write_text(output, text)
     if quiet:
         click.echo(output)

@@ -114,6 +114,8 @@ def command(
         click.echo(found.verdict)
     elif isinstance(outlook, Outlook):
         show_outlook(outlook, lengths, study_file, stated)
+        if found.counted:
+            click.echo(found.counted)
     else:
         _show(outlook)
 

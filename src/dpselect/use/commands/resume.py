@@ -63,4 +63,4 @@ def command(place: str, ledger: str | None, output: str, as_json: bool, quiet: b
         return
     for each in arrived:
         analysis = each.analysis
-        show_answer(lambda: show_report(analysis, chosen.shown, page, as_json, quiet), f"It is in {page}.")  # noqa: B023
+        show_answer(lambda: show_report(analysis, page, as_json, quiet), f"It is in {page}.")  # noqa: B023

@@ -8,12 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from dpselect.errors import BudgetExceeded, DataError, LedgerError, NotConfirmed, StudyError
+from dpselect.gather.rows import has_rows_again
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.selection import Selection
 from dpselect.use.commands.answers import show_report, show_selection
 from dpselect.use.order import Order, order_analysis, order_selection
 from dpselect.use.sealed import Released
@@ -23,7 +21,7 @@ from dpselect.use.shell.ledgers import LedgerOptions, not_enough
 from dpselect.use.shell.options import parse_split
 from dpselect.use.shell.sources import Rows
 from dpselect.use.shell.stating import Settings, Stated
-from dpselect.use.shell.terminal import answer_json, show_answer, tell
+from dpselect.use.shell.terminal import show_answer, tell
 from dpselect.use.spend import Deliver, resume, spend
 
 RESUMED = (
@@ -48,15 +46,7 @@ def run_select(
             otherwise = (
                 f"It is in {output}." if output else WAITS
             )  # what is only shown has not arrived before it is seen
-            show_answer(lambda: _answer(selection), otherwise)
-
-        def _answer(selection: Selection) -> None:
-            if as_json:
-                answer_json(selection.to_dict())
-            elif quiet:
-                click.echo(selection.formula)
-            else:
-                show_selection(selection)
+            show_answer(lambda: show_selection(selection, as_json, quiet), otherwise)
 
         run.spend(deliver, yes=yes, quiet=quiet)
 
@@ -90,6 +80,7 @@ def run_analyze(
             split=parse_split(split),
             level=level,
             family=family,
+            rows_again=has_rows_again(run.rows.table(run.stated.study)),
             title=title,
         )
         arrived: list[AnalysisRecord] = []
@@ -99,8 +90,8 @@ def run_analyze(
             arrived.append(released.analysis)
 
         resumed = run.spend(deliver, yes=yes, quiet=quiet)
-        analysis, ledger = arrived[-1], run.ledger.shown
-        show_answer(lambda: show_report(analysis, ledger, page, as_json, quiet), f"It is in {page}.")
+        analysis = arrived[-1]
+        show_answer(lambda: show_report(analysis, page, as_json, quiet), f"It is in {page}.")
         if resumed:
             tell(RESUMED)
 

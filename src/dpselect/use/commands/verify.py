@@ -1,4 +1,4 @@
-"""`dpselect verify`: check a report as a stranger would."""
+"""`dpselect verify`: verify a report independently."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import click
 from dpselect.errors import ProblemFound
 from dpselect.release.checks import Answer, Check
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.verify.form import report_schema
+from dpselect.report.form import report_schema
 from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, tell, visible
-from dpselect.use.verify import A_REPORT, verify
+from dpselect.use.verify import A_REPORT, MARKS, verify
 
 
 @click.command(
@@ -22,15 +22,15 @@ Example:
   dpselect verify --schema > report.schema.json""",
 )
 @click.argument("report", metavar="REPORT", type=click.Path(), required=False)
-@click.option("--ledger", metavar="FILE", default=None, help="Also check that this ledger still holds the charge.")
+@click.option("--ledger", metavar="FILE", default=None, help="Also check the ledger entries of the report.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of report.json instead.")
 @JSON
 @QUIET
 def command(report: str | None, ledger: str | None, schema: bool, as_json: bool, quiet: bool) -> None:
-    """Check REPORT (the JSON or the HTML file): its form, its hashes, its model, its price, and its place in the ledger.
+    """Verify a report independently: REPORT is the JSON or the HTML file.
 
-    Everything is computed anew from the public statements in the report. The answer is yes (exit code 0), no, or not
-    checked, where another version made what this one cannot know (exit code 4).
+    Every number and the privacy cost are computed again from the report itself. The answer is OK (exit code 0), FAILED, or
+    not checked, where another version made the report (exit code 4).
     """
     if schema:
         answer_json(report_schema())
@@ -38,33 +38,36 @@ def command(report: str | None, ledger: str | None, schema: bool, as_json: bool,
     if report is None:
         raise click.UsageError("Give the REPORT to verify, the JSON or the HTML file.")
     found = verify(report, Ledger(ledger, announce=tell) if ledger is not None else None)
-    answer = found.answer
+    answer, count = found.answer, len(found.checks)
     if as_json:
-        listed = [
-            {"what": each.what, "answer": each.answer, "holds": each.holds, "found": each.found}
-            for each in found.checks
-        ]
-        answer_json({"holds": answer == "yes", "answer": answer, "checks": listed})
-    elif not quiet:
-        for each in found.checks:
-            click.echo(f"{_MARKS[each.answer]()}  {each.what}: {visible(each.found)}")
+        listed = [{"what": each.what, "answer": each.answer, "found": each.found} for each in found.checks]
+        answer_json({"answer": answer, "checks": listed})
+    elif found.problem is not None and found.problem.what == A_REPORT:
+        click.echo(f"{report}: {_mark('failed')}")
+    else:
+        failed = sum(each.answer == answer for each in found.checks)
+        of = f"{count} checks" if answer == "ok" else f"{failed} of {count} checks"
+        click.echo(f"{report}: {_mark(answer)} ({of})")
+        for each in found.checks if not quiet else ():
+            click.echo(f"  {_mark(each.answer)}  {each.what}: {visible(each.found)}")
+        if not quiet:
+            click.echo("Not checkable from a report: that ranges and categories were stated before the data were read.")
     if found.problem is not None:
-        raise ProblemFound(_refusal(report, answer, found.problem))
-    if not as_json:
-        more = "" if ledger is not None else " (its receipts were not looked up: --ledger does that)"
-        click.echo(f"{report} verifies{'' if quiet else more}.")
+        raise ProblemFound(_refusal(answer, found.problem))
 
 
-_MARKS = {
-    "yes": lambda: click.style("holds", fg="green"),
-    "no": lambda: click.style("FAILS", fg="red", bold=True),
-    "not checked": lambda: click.style("not checked", fg="yellow"),
-}
+_COLORS = {"ok": "green", "failed": "red", "not checked": "yellow"}
 
 
-def _refusal(report: str, answer: Answer, which: Check) -> str:
-    if answer == "not checked":
-        return f"{report!r} holds as far as it was checked, but not checked is whether {which.what}: {visible(which.found)}."
+def _mark(answer: Answer) -> str:
+    return click.style(MARKS[answer], fg=_COLORS[answer], bold=answer == "failed")
+
+
+def _refusal(answer: Answer, which: Check) -> str:
     if which.what == A_REPORT:
-        return f"{report!r} does not verify: {visible(which.found)}"
-    return f"{report!r} does not verify: it is not true that {which.what}. Ask its publisher."
+        return visible(which.found)
+    if answer == "not checked":
+        return f"Not checked: {which.what} ({visible(which.found)})."
+    if which.what.startswith(("ledger", "receipt")):
+        return "This report does not match the ledger. Ask its publisher."
+    return "This report was changed after its release. Ask its publisher."

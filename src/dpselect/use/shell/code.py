@@ -18,7 +18,7 @@ from dpselect.use.shell.stating import Stated
 
 Options = dict[str, Any]
 STUDY = "study = dpselect.Study.read({study_file!r})"
-_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": "gaussian"}
+_USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None}
 
 
 def python_code(name: str, options: Options) -> str:

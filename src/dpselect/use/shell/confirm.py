@@ -14,38 +14,21 @@ from dpselect.assume.source_form import SourceForm
 from dpselect.assume.variables import Binary, Categorical
 from dpselect.errors import NotConfirmed
 from dpselect.release.account import Account
+from dpselect.report.phrases import cost_text, share_text, strength, suspicion
 from dpselect.use.order import Order
 from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, Proposal
 from dpselect.use.shell.ledgers import LedgerOptions
 from dpselect.use.shell.terminal import on_terminal, pairs, tell
 
-STRONG, MODERATE = Decimal(1), Decimal(3)
-"""The largest epsilon of a strong and of a moderate promise."""
 LARGE_DELTA = Decimal("1e-5")
 """Above this delta a word is said."""
-SUSPICION = 0.1
-"""A suspicion that somebody has already, by which a promise is explained."""
-
-
-def raised_suspicion(epsilon: Decimal) -> str:
-    """To what a 10% suspicion can rise at most: odds grow by the factor exp(epsilon)."""
-    odds = SUSPICION / (1 - SUSPICION) * math.exp(min(float(epsilon), 700.0))
-    share = 100 * odds / (1 + odds)
-    return f"{share:.0f}%" if share < 99 else "over 99.9%" if share > 99.9 else "over 99%"
-
-
-def strength(epsilon: Decimal) -> str:
-    """Strong, moderate or weak."""
-    return "strong" if epsilon <= STRONG else "moderate" if epsilon <= MODERATE else "weak"
+VISIBLE_SHARE = 0.9
+"""Of the variance: a variable that would have to explain more is not found."""
 
 
 def privacy_line(price: Budget) -> str:
     """The cost of a run and what it means."""
-    delta = f", delta {plain(price.delta)}" if price.delta else ""
-    return (
-        f"epsilon {plain(price.epsilon)}{delta}: {strength(price.epsilon)}. "
-        f"Taking part can raise a 10% suspicion about a person to {raised_suspicion(price.epsilon)} at most."
-    )
+    return f"{cost_text(price.epsilon, price.delta)}: {strength(price.epsilon)}. {suspicion(price.epsilon)}"
 
 
 def expected(order: Order, rows: int | None) -> str:
@@ -53,23 +36,11 @@ def expected(order: Order, rows: int | None) -> str:
     if order.method is None or not order.method.rule.counts_rows:
         return ""
     share = visible_share(order.recipe(rows), math.inf)
-    return "" if share is None else found_sentence(share, "would be found")
-
-
-def found_sentence(share: float, found: str) -> str:
-    """How much a variable has to explain."""
-    if not share < 0.9:
+    if share is None:
+        return ""
+    if not share < VISIBLE_SHARE:
         return "This table is small for its privacy level. Expect to find nothing."
-    return f"A variable that explains {share_text(share)} of the variance or more {found} with probability 80%."
-
-
-def share_text(share: float) -> str:
-    """A share of the variance, never shown as less than it is."""
-    percent = 100 * share
-    places = max(0, 1 - math.floor(math.log10(percent))) if percent > 0 else 0
-    places = min(places, 4) if percent < 10 else 0
-    rounded = math.ceil(percent * 10**places - 1e-9) / 10**places
-    return f"{rounded:.{places}f}%"
+    return f"A variable that explains {share_text(share)} of the variance or more would be found with probability 80%."
 
 
 def confirm(
@@ -119,7 +90,8 @@ def _agreed(epsilon: Decimal) -> bool:
 
 
 def _weak(epsilon: Decimal) -> str:
-    return f"Epsilon {plain(epsilon)} is weak: taking part can raise a 10% suspicion about a person to {raised_suspicion(epsilon)}."
+    said = suspicion(epsilon)
+    return f"Epsilon {plain(epsilon)} is weak: {said[0].lower()}{said[1:]}"
 
 
 def require_stated(proposal: Proposal | None, label: str) -> None:

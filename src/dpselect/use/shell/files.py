@@ -10,8 +10,8 @@ from pathlib import Path
 
 from dpselect.errors import DpselectError
 from dpselect.release.analysis import AnalysisRecord
-from dpselect.report.board.board import board_page
-from dpselect.report.public.page import report_page
+from dpselect.report.board import board_page
+from dpselect.report.page import report_page
 from dpselect.use.shell.terminal import tell
 
 REPORT_BYTES = 1 << 20
@@ -28,9 +28,14 @@ Place = str | os.PathLike[str]
 
 def write_text(path: Place, text: str, *, mode: int = 0o644) -> None:
     """Write a file beside its place and move it there, so that a half-written one is never seen."""
+    write_bytes(path, text.encode(), mode=mode)
+
+
+def write_bytes(path: Place, content: bytes, *, mode: int = 0o644) -> None:
+    """The same for what is not text."""
     target = Path(path)
     with _partial(target) as partial:
-        _fill(partial, text, mode)
+        _fill(partial, content, mode)
         partial.replace(target)
         _settle(target.parent)
 
@@ -42,7 +47,7 @@ def write_aside(path: Place, text: str) -> Path | None:
         if target.is_file() and target.read_bytes() == text.encode():
             return None
     with _partial(target) as partial:
-        _fill(partial, text, 0o644)
+        _fill(partial, text.encode(), 0o644)
         while not _placed(partial, target):
             earlier = _kept(target) or earlier
         _settle(target.parent)
@@ -146,10 +151,10 @@ def _new(path: Path, mode: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
 
 
-def _fill(partial: Path, text: str, mode: int) -> None:
+def _fill(partial: Path, content: bytes, mode: int) -> None:
     descriptor = _new(partial, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(descriptor)
 

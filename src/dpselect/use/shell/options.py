@@ -13,7 +13,7 @@ from dpselect.use.shell.help import Decorator, advanced, together
 
 METHOD_CHOICES = ("votes", "pcls", "pcpl")
 MECHANISM_CHOICES = ("permute-and-flip", "exponential", "laplace")
-FAMILY_CHOICES = ("gaussian", "binomial")
+FAMILY_CHOICES = ("gaussian", "binomial", "poisson")
 NEIGHBOR_CHOICES = ("replace-one", "add-remove-one")
 MISSING_CHOICES = ("error", "midpoint", "zero-row")
 """As `assume` and `release` have them, without importing them; a test compares."""

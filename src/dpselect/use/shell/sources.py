@@ -17,9 +17,8 @@ from dpselect.assume.study import Study
 from dpselect.errors import DataError, LedgerError
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
-from dpselect.gather.saved import moments_files
 from dpselect.gather.sources.arrow import check_schema, kinds_of
-from dpselect.gather.sources.open import data_place, open_stream, plain_form
+from dpselect.gather.sources.open import data_place, moments_files, open_stream, plain_form
 from dpselect.gather.sources.source import COMPRESSIONS, FORMATS, Csv, Database, DataPlace, parse_address, split_sheet
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text import guess_form, stated_form
@@ -119,7 +118,7 @@ class Rows:
 def _without_password(database: Database) -> list[Any]:
     """The address of a database in parts, of which none is its password."""
     if database.engine != "postgresql":
-        return [database.uri]
+        return [database.bare if database.engine in ("adbc", "odbc") else database.uri]
     try:
         parts = urlsplit(database.uri)
     except ValueError:  # it will not be opened either

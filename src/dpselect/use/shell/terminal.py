@@ -93,9 +93,13 @@ def forgive_encodings() -> None:
             stream.reconfigure(errors="dpselect")
 
 
+PLAIN_LETTERS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "▲": "^", "▼": "v", "²": "2", "…": "..."})
+"""What to write for marks that an old locale lacks."""
+
+
 def _spelled(problem: UnicodeError) -> tuple[str | bytes, int]:
     assert isinstance(problem, UnicodeEncodeError)
-    letters = problem.object[problem.start : problem.end].replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
+    letters = problem.object[problem.start : problem.end].translate(PLAIN_LETTERS)
     return letters.encode("ascii", "backslashreplace").decode("ascii"), problem.end
 
 

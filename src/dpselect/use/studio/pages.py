@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from dpselect.assume.budget import plain
-from dpselect.report.public.page import environment
+from dpselect.report.page import environment
 from dpselect.use.studio.forms import Form
 from dpselect.use.studio.reports import ledger_line
 from dpselect.use.studio.session import Job, Session

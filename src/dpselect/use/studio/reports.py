@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from dpselect.assume.budget import EXACT, Budget, Guarantee, about, exact_delta, exact_epsilon, plain
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice
 from dpselect.assume.records import sha256_of
 from dpselect.assume.study import Study
@@ -24,14 +25,11 @@ from dpselect.rehearse.planning.outlook import Outlook, percent
 from dpselect.release.account import Account
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check
-from dpselect.release.drawn import FamilyName
 from dpselect.release.ledger.entries import Entry, Undelivered
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.custodian.curves import curve_chart
-from dpselect.report.public.choice_facts import facts_of
-from dpselect.report.public.facts import Facts
-from dpselect.report.public.svg import element, picture
-from dpselect.report.public.words import guarantee_sentence
+from dpselect.report.drawing import curve_chart, element, picture
+from dpselect.report.facts import Facts, facts_of
+from dpselect.report.phrases import promise
 from dpselect.use.check import Rehearsal, look_at
 from dpselect.use.init import named_columns
 from dpselect.use.order import Order, order_analysis, order_selection
@@ -410,7 +408,7 @@ def consequences(plan: ReportPlan) -> tuple[str, str]:
     """What a release promises to a person, and what it leaves in the ledger at least."""
     ledger = ledger_of(plan.source)
     rest = ledger.remaining().epsilon if ledger else Decimal(0)
-    words = guarantee_sentence(plan.guarantee, plan.study.max_rows_per_person)
+    words = promise(plan.guarantee, plan.study.max_rows_per_person, person=plan.study.person is not None)
     return words, plain(max(EXACT.subtract(rest, plan.budget.epsilon), Decimal(0)))
 
 

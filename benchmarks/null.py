@@ -1,0 +1,208 @@
+"""No association, no finding: how many idle variables are selected on skewed tables of every length, alone and beside effects.
+
+python -m benchmarks.null made-up [--times 4] [--most 200000] | permuted [FOLDER] [--times 4]
+
+An idle variable says nothing of the response, or nothing beside the others. What is counted is how many of them a release is
+expected to select: exact laws given rows and dealing, averaged over tables and dealings. `permuted` shuffles the response of every
+real table at hand: the 18 of `benchmarks.votes_heldout`, and the studies of FOLDER (NAME.toml with NAME.csv.gz beside it). Nothing
+here protects data. Targets: at most .05 a run on average from 5,000 rows on at epsilon 1, .1 at epsilon .35, .15 below, and no
+growth with rows.
+"""
+
+import argparse
+import math
+import os
+from collections.abc import Callable
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numpy as np
+
+from benchmarks.held import held
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+
+Array = np.ndarray
+Made = tuple[Array, Array, Array]
+"""Columns, response, and which columns are idle."""
+Maker = Callable[[np.random.Generator, int], Made]
+
+PRICES = (1.0, 0.35)
+ROWS = (1000, 2000, 5000, 20_000, 60_000, 200_000)
+COLUMNS = 8
+
+
+def most_idle(rows: int, epsilon: float) -> float:
+    """The target."""
+    return 0.15 if rows < 5000 else 0.05 if epsilon >= 1 else 0.1
+
+
+def zero_heavy(rng: np.random.Generator, rows: int) -> Array:
+    """A count that is mostly zero, with a long tail."""
+    return rng.poisson(rng.gamma(0.15, 8.0, rows)).astype(float)
+
+
+def rare(rng: np.random.Generator, rows: int, columns: int, low: float = 0.01, high: float = 0.06) -> Array:
+    return (rng.random((rows, columns)) < np.linspace(low, high, columns)).astype(float)
+
+
+def alone(
+    columns: Callable[[np.random.Generator, int], Array], response: Callable[[np.random.Generator, int], Array]
+) -> Maker:
+    """All columns are idle."""
+
+    def made(rng: np.random.Generator, rows: int) -> Made:
+        X = columns(rng, rows)
+        return X, response(rng, rows), np.ones(X.shape[1], bool)
+
+    return made
+
+
+def lognormal(rng: np.random.Generator, rows: int, columns: int = COLUMNS) -> Array:
+    return np.exp(1.2 * rng.standard_normal((rows, columns)))
+
+
+def mixture(rng: np.random.Generator, rows: int) -> Array:
+    """Half rare dummies, half lognormal."""
+    return np.column_stack([rare(rng, rows, COLUMNS // 2), lognormal(rng, rows, COLUMNS // 2)])
+
+
+def yes(share: float) -> Callable[[np.random.Generator, int], Array]:
+    return lambda rng, rows: (rng.random(rows) < share).astype(float)
+
+
+def beside_skewed(rng: np.random.Generator, rows: int) -> Made:
+    """Two strong lognormal columns; six idle ones go along with them, and are as skewed; noise is skewed too."""
+    common = rng.standard_normal((rows, 1))
+    X = np.exp(0.6 * common + 0.9 * rng.standard_normal((rows, COLUMNS)))
+    y = X[:, 0] + 0.7 * X[:, 1] + np.exp(1.2 * rng.standard_normal(rows))
+    return X, y, np.arange(COLUMNS) >= 2
+
+
+def beside_rare(rng: np.random.Generator, rows: int) -> Made:
+    """Two strong rare dummies; idle ones are likelier where those are 1; the response is a count with many zeros."""
+    strong = rare(rng, rows, 2, 0.04, 0.06)
+    together = 0.03 + 0.3 * strong.max(axis=1, keepdims=True)
+    X = np.column_stack([strong, rng.random((rows, COLUMNS - 2)) < together]).astype(float)
+    y = rng.poisson(rng.gamma(0.15, 8.0, rows) * (1 + 2 * strong[:, 0] + 1.5 * strong[:, 1])).astype(float)
+    return X, y, np.arange(COLUMNS) >= 2
+
+
+def beside_cases(rng: np.random.Generator, rows: int) -> Made:
+    """5% yes, likelier by one lognormal column and one dummy; idle columns of both kinds go along with them."""
+    common = rng.standard_normal(rows)
+    strong = np.exp(common)
+    dummy = rng.random(rows) < 0.1
+    chance = np.minimum(0.02 * (1 + 0.8 * np.minimum(strong, 8) + 2 * dummy), 1)
+    follow = [np.exp(0.7 * common + 0.7 * rng.standard_normal(rows)) for _ in range(3)]
+    idle = [rng.random(rows) < 0.03 + 0.2 * dummy for _ in range(3)]
+    X = np.column_stack([strong, dummy, *follow, *idle]).astype(float)
+    return X, (rng.random(rows) < chance).astype(float), np.arange(COLUMNS) >= 2
+
+
+def beside_normal(rng: np.random.Generator, rows: int) -> Made:
+    """Nothing is skewed: three effects, five idle columns with a correlation of .5."""
+    X = math.sqrt(0.5) * (rng.standard_normal((rows, COLUMNS)) + rng.standard_normal((rows, 1)))
+    return X, X[:, :3] @ [1.0, 0.7, 0.5] + rng.standard_normal(rows), np.arange(COLUMNS) >= 3
+
+
+def wide(maker: Maker, copies: int) -> Maker:
+    """Some tables of a setting side by side, the response being the first one's: more idle columns than sets can be listed of."""
+
+    def made(rng: np.random.Generator, rows: int) -> Made:
+        first = maker(rng, rows)
+        others = [maker(rng, rows)[0] for _ in range(copies - 1)]
+        X = np.column_stack([first[0], *others])
+        return X, first[1], np.concatenate([first[2], np.ones(X.shape[1] - first[0].shape[1], bool)])
+
+    return made
+
+
+SETTINGS: dict[str, Maker] = {
+    "lognormal, lognormal response": alone(lognormal, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))),
+    "rare dummies, zero-heavy count": alone(lambda rng, rows: rare(rng, rows, COLUMNS), zero_heavy),
+    "lognormal, zero-heavy count": alone(lognormal, zero_heavy),
+    "rare and lognormal, 1% yes": alone(mixture, yes(0.01)),
+    "rare and lognormal, 5% yes": alone(mixture, yes(0.05)),
+    "rare dummies, 10% yes": alone(lambda rng, rows: rare(rng, rows, COLUMNS), yes(0.1)),
+    "normal, normal response": alone(
+        lambda rng, rows: rng.standard_normal((rows, COLUMNS)), lambda rng, rows: rng.standard_normal(rows)
+    ),
+    "beside strong skewed": beside_skewed,
+    "beside strong rare": beside_rare,
+    "beside effects on 5% yes": beside_cases,
+    "beside effects, correlation .5": beside_normal,
+    "24 columns: lognormal": wide(alone(lognormal, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))), 3),
+    "24 columns: beside strong rare": wide(beside_rare, 3),
+}
+
+
+def expected_idle(made: Made, epsilon: float) -> float:
+    """How many idle columns a release is expected to select, in one dealing."""
+    X, y, idle = made
+    study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(X.shape[1])])
+    return float(held((X, y), study, len(y), epsilon).inclusion[idle].sum())
+
+
+def on_made_up(times: int, most: int) -> None:
+    lengths = [rows for rows in ROWS if rows <= most]
+    heads = " | ".join(f"{rows:,}" for rows in lengths)
+    for epsilon in PRICES:
+        print(f"| idle picks, epsilon {epsilon:g} | {heads} |\n|{'---|' * (1 + len(lengths))}")
+        means = []
+        for place, (label, maker) in enumerate(SETTINGS.items()):
+            tables = [
+                [maker(np.random.default_rng([24, place, rows, t]), rows) for t in range(times)] for rows in lengths
+            ]
+            found = [float(np.mean([expected_idle(made, epsilon) for made in each])) for each in tables]
+            means.append(found)
+            marks = [
+                f"{value:.3f}{'' if value <= most_idle(n, epsilon) else ' !'}"
+                for value, n in zip(found, lengths, strict=True)
+            ]
+            print(f"| {label} | {' | '.join(marks)} |", flush=True)
+        print(f"| **mean** | {' | '.join(f'{value:.3f}' for value in np.mean(means, axis=0))} |", flush=True)
+
+
+def on_permuted(folder: str | None, times: int) -> None:
+    from benchmarks.votes_heldout import tables
+    from benchmarks.votes_rule import studies
+
+    found: dict[float, list[tuple[int, float]]] = {epsilon: [] for epsilon in PRICES}
+    for place, (label, study, table) in enumerate([*tables([]), *(studies(folder) if folder else ())]):
+        response, cells = study.response.name, []
+        for epsilon, marks in found.items():
+            picks = []
+            for time in range(times):
+                order = np.random.default_rng([24, place, time]).permutation(len(table))
+                shuffled = table.assign(**{response: table[response].to_numpy()[order]})
+                picks.append(float(held(shuffled, study, len(table), epsilon).inclusion.sum()))
+            marks.append((len(table), float(np.mean(picks))))
+            cells.append(f"{marks[-1][1]:.3f}")
+        print(f"| {label} | {len(table):,} | {' | '.join(cells)} |", flush=True)
+    for epsilon, marks in found.items():
+        for words, here in (
+            ("below 5,000 rows", [v for n, v in marks if n < 5000]),
+            ("from 5,000 on", [v for n, v in marks if n >= 5000]),
+        ):
+            print(
+                f"epsilon {epsilon:g}, {words}: mean {np.mean(here):.3f}, worst {max(here):.3f}, of {len(here)} tables"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("made-up", "permuted"))
+    parser.add_argument("folder", nargs="?", help="of studies")
+    parser.add_argument("--times", type=int, default=4, help="tables of a setting, or permutations of a table")
+    parser.add_argument("--most", type=int, default=200_000, help="rows at most")
+    given = parser.parse_args()
+    if given.what == "made-up":
+        on_made_up(given.times, given.most)
+    else:
+        on_permuted(given.folder, given.times)
+
+
+if __name__ == "__main__":
+    main()

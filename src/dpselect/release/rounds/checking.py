@@ -1,0 +1,118 @@
+"""Public. What can be verified of rounds without the rows: asks follow from the answers before, and noise is worth its price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from dpselect.assume.budget import plain
+from dpselect.assume.lemmas.rounds import query_sensitivity, vector_width
+from dpselect.assume.queries import Ask, Gradient, Histograms, Norms, Query, Rows, column_kinds
+from dpselect.assume.recipe import Recipe
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary
+from dpselect.errors import DpselectError
+from dpselect.randomize.rounds_noise import Answered, Rounds, least_spread
+from dpselect.release.checks import Check
+from dpselect.release.drawn import Drawn
+from dpselect.release.rounds.drawing import RoundsDraws, plan_rounds, require_within, what_follows
+from dpselect.release.rounds.found import Found
+
+QUERY_TOLERANCE = 1e-4
+"""Two machines come to the same queries up to the steps of their grids, and a few of their last digits."""
+
+PRICE_TOLERANCE = 1e-6
+"""Prices are computed to more digits than that."""
+
+
+def planned_rounds(drawn: Drawn) -> RoundsDraws:
+    """The plan that this release must have had: computed anew from its public statements."""
+    price = drawn.guarantee
+    return plan_rounds(drawn.family, drawn.study, drawn.columns, epsilon=price.epsilon, delta=price.delta)
+
+
+def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
+    """All that can be checked about the rounds without the rows."""
+    rounds = drawn.released
+    assert isinstance(rounds, Rounds)
+    what, asked = "noise scale matches the cost", f"{len(rounds.asks)} rounds"
+    public = drawn.study.neighbors == "replace-one" and drawn.study.person is None
+    same = not public or recipe.study.rows is not None or rounds.rows == recipe.rows
+    yield Check("the coefficients are of as many rows as the selection", same, f"{rounds.rows or 'private'}")
+    try:
+        sizes = all(len(each.draw.values) == answer_size(each.query, drawn.study) for each in rounds.draws)
+        yield Check("there are as many noisy sums as were asked for", sizes, f"{len(rounds.draws)} draws")
+        if not sizes:
+            return
+        plan = planned_rounds(drawn)
+        priced = drawn.guarantee == plan.guarantee and math.isclose(rounds.mu, plan.mu, rel_tol=PRICE_TOLERANCE)
+        wanted = list(_asks(replace(rounds, mu=plan.mu), plan))
+    except (DpselectError, ValueError, ArithmeticError) as problem:
+        yield Check(what, False, f"it cannot be computed ({type(problem).__name__})")
+        return
+    in_turn = rounds.done and len(wanted) == len(rounds.asks) and all(map(_is_asked, wanted, rounds.asks))
+    yield Check("each round asks what follows from the one before it", in_turn, asked)
+    worth = priced and in_turn and all(_is_worth(each, mu, drawn.study) for each, mu in _pairs(wanted, rounds))
+    try:
+        require_within(list(rounds.draws), plan.guarantee)
+    except DpselectError:
+        worth = False
+    draws = f"epsilon {plain(drawn.guarantee.epsilon)}, gaussian noise on {len(rounds.draws)} draws"
+    yield Check(what, worth, draws)
+
+
+def _asks(rounds: Rounds, plan: RoundsDraws) -> Iterator[Ask]:
+    """What had to be asked each time, until nothing more is."""
+    for place in range(len(rounds.asks) + 1):
+        ask = what_follows(replace(rounds, asks=rounds.asks[:place]), plan.family, plan.study, plan.columns)
+        if isinstance(ask, Found):
+            return
+        yield ask
+
+
+def _is_asked(ask: Ask, answered: tuple[Answered, ...]) -> bool:
+    return len(ask) == len(answered) and all(
+        near(query.to_dict(), each.query.to_dict()) for (query, _), each in zip(ask, answered, strict=True)
+    )
+
+
+def near(wanted: Any, stated: Any) -> bool:
+    """Whether two plain values are the same up to the last digits of their numbers."""
+    if isinstance(wanted, float) and isinstance(stated, float | int):
+        return math.isclose(wanted, stated, rel_tol=QUERY_TOLERANCE, abs_tol=QUERY_TOLERANCE)
+    if isinstance(wanted, dict) and isinstance(stated, dict):
+        return wanted.keys() == stated.keys() and all(near(wanted[key], stated[key]) for key in wanted)
+    if isinstance(wanted, list) and isinstance(stated, list):
+        return len(wanted) == len(stated) and all(map(near, wanted, stated))
+    return type(wanted) is type(stated) and bool(wanted == stated)
+
+
+def _pairs(wanted: list[Ask], rounds: Rounds) -> Iterator[tuple[Answered, float]]:
+    for ask, answered in zip(wanted, rounds.asks, strict=True):
+        yield from ((each, mu) for (_, mu), each in zip(ask, answered, strict=True))
+
+
+def _is_worth(answered: Answered, mu: float, study: Study) -> bool:
+    """The stated sensitivity is the query's, and the stated noise and its price are those that its share of mu buys."""
+    stated, sensitivity = answered.draw, query_sensitivity(answered.query, study)
+    spread, rho = least_spread(sensitivity, mu)
+    near_price = math.isclose(stated.rho, rho, rel_tol=PRICE_TOLERANCE)
+    return stated.sensitivity == sensitivity and stated.spread >= spread * (1 - PRICE_TOLERANCE) and near_price
+
+
+def answer_size(query: Query, study: Study) -> int:
+    """How many numbers the released answer to a query has."""
+    if isinstance(query, Rows):
+        return 1
+    if isinstance(query, Norms):
+        return 2 * len(query.edges)
+    if isinstance(query, Histograms):
+        kinds = column_kinds(study, query.columns)
+        bins = sum(len(edges) + 1 if kind == "number" else 1 for edges, kind in zip(query.edges, kinds, strict=True))
+        last = 1 if isinstance(study.response, Binary) else len(query.response_edges) + bool(query.response_edges)
+        return bins + last
+    width = vector_width(query)
+    return width if isinstance(query, Gradient) else width * (width + 1) // 2

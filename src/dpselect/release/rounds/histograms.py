@@ -1,0 +1,152 @@
+"""Public. Center, scale and tail of a number from a noisy histogram, whatever its limits; and where to look closer.
+
+Noise in far bins must not inflate a scale, and a tail that noise hides must not shrink it by much. So bins far from those that are
+surely seen count only as far as they are seen together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpselect.assume.queries import Floats
+from dpselect.assume.variables import GRID
+
+SEEN_BIN = 4.0
+"""Deviations of the noise from which a bin is surely not empty."""
+SEEN_TOGETHER = 2.5
+"""The same for all bins on one side of a window together."""
+SEEN_FAR, SURE_OCTAVE = 4.5, 5.0
+"""The same for an octave far from the rest, and for one of a number without limits: one too far out would mislead."""
+RESOLVED = 0.25
+"""A number is resolved if bins' own widths make up at most this share of its variance."""
+CLOSE_REACH = 2.0
+"""Scales on either side that a closer look cuts finely."""
+
+FAR_OCTAVES = 12
+"""Beyond them, on either side."""
+OCTAVES_IN_A_ROW = 5
+"""That rows which are not seen octave by octave are looked for in."""
+SEEN_BLOCK = 4.2
+"""Deviations of the noise from which they are surely found."""
+
+_FINE = 2.0 ** np.arange(-14.0, 44.5, 1.0)
+OPEN_EDGES: Floats = np.concatenate([-_FINE[::-1], _FINE])
+"""Of a number without limits: octaves on both sides of zero, from 1/16,000 to 10^13."""
+COUNT_EDGES: Floats = np.append(0.5 + np.arange(8), np.floor(8 * 1.25 ** np.arange(1, 40)) + 0.5)
+"""Of a response of counts: one by one, then each a quarter farther, to some 50,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Public. Center, deviation and tail of a number, in units of its line; `resolved` if bins were narrow enough to see it."""
+
+    center: float
+    deviation: float
+    tail: float
+    resolved: bool
+
+
+def limited_edges(rows_a_noise: float) -> Floats:
+    """Of numbers with limits: 8 to 128 equal bins, as many as leave four deviations of noise in each."""
+    bins = _bins(rows_a_noise)
+    # The middles of the outer bins are the limits: answers on a scale of a few steps lie near middles.
+    return np.asarray((np.arange(1, bins) - bins / 2) * (2.0 * GRID / (bins - 1)), dtype=np.float64)
+
+
+def closer_edges(spread: Spread, rows_a_noise: float) -> Floats:
+    """Fine bins near the center, then octaves of distance, for whatever was not seen there."""
+    bins = _bins(rows_a_noise)
+    fine = np.linspace(-CLOSE_REACH, CLOSE_REACH, bins + 1)
+    far = CLOSE_REACH * 2.0 ** np.arange(1, FAR_OCTAVES + 1)
+    return np.asarray(spread.center + spread.deviation * np.concatenate([-far[::-1], fine, far]))
+
+
+def _bins(rows_a_noise: float) -> int:
+    return int(2 ** min(max(math.floor(math.log2(max(rows_a_noise / 4, 1))), 3), 7))
+
+
+def read_histogram(
+    noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float, far_bins: int = 0
+) -> Spread:
+    """Center, deviation and the distance beyond which `far_rows` rows lie, in deviations.
+
+    Of `far_bins` at either end, which lie octaves apart, each counts only if it is surely seen.
+    """
+    # The outer bins have no end: they count as if they were as wide as their neighbours.
+    widths = np.concatenate([[edges[1] - edges[0]], np.diff(edges), [edges[-1] - edges[-2]]])
+    middles = np.concatenate([[edges[0]], edges]) + widths * np.append(-0.5, np.full(len(edges), 0.5))
+    counts = np.where(noisy > SEEN_FAR * noise, noisy, 0.0)
+    inner = slice(far_bins, len(noisy) - far_bins)
+    counts[inner] = 0.0
+    counts[inner] = _likely_counts(noisy[inner], max(rows - float(counts.sum()), 0.3 * rows), noise)
+    chances = counts / counts.sum()
+    center = float(chances @ middles)
+    within = float(chances @ widths**2) / 12
+    between = float(chances @ (middles - center) ** 2)
+    distances = np.abs(middles - center)
+    order = np.argsort(-distances)
+    last = min(int(np.searchsorted(np.cumsum(counts[order]), far_rows)), len(counts) - 1)
+    deviation = math.sqrt(max(between, within))
+    return Spread(center, deviation, float(distances[order][last]) / deviation, within <= RESOLVED * between)
+
+
+def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:
+    """About where the rows lie on a scale of octaves: bins that are surely seen count, or the fullest.
+
+    Where they leave rows over (many zeros, and the rest too thin to be seen bin by bin), the fullest octaves in a row count too.
+    """
+    lows, highs = np.append(2 * edges[0], edges), np.append(edges, 2 * edges[-1])
+    seen = noisy > SURE_OCTAVE * noise
+    if not seen.any():
+        seen[int(np.argmax(noisy))] = True
+    left = rows - float(noisy[seen].sum())
+    counts = np.where(seen, np.maximum(noisy, 1.0), 0.0)
+    if left > SEEN_TOGETHER * noise * math.sqrt(seen.sum()):
+        others = np.where(seen, 0.0, noisy)
+        sums = np.convolve(others, np.ones(OCTAVES_IN_A_ROW), mode="valid")
+        first = int(np.argmax(sums))
+        block = np.zeros(len(noisy), dtype=bool)
+        block[first : first + OCTAVES_IN_A_ROW] = True
+        block &= ~seen
+        if sums[first] > SEEN_BLOCK * noise * math.sqrt(OCTAVES_IN_A_ROW):
+            counts[block] = on_simplex(noisy[block], left)
+    chances = counts / counts.sum()
+    center = float(chances @ (lows + highs)) / 2
+    variance = float(chances @ (((lows + highs) / 2 - center) ** 2 + (highs - lows) ** 2 / 12))
+    return Spread(center, math.sqrt(variance), 3.0, False)
+
+
+def _likely_counts(noisy: Floats, rows: float, noise: float) -> Floats:
+    """The nearest counts that there can be, in the shortest window that has all rows but as many as noise could hide.
+
+    It starts with the bins that are surely seen. A side is doubled as long as what lies beyond it, known from the total as well, is
+    surely not nothing.
+    """
+    bins = len(noisy)
+    even = noisy + (rows - noisy.sum()) / bins
+    seen = np.flatnonzero(even > SEEN_BIN * noise)
+    low, high = (int(seen[0]), int(seen[-1])) if seen.size else (int(np.argmax(even)),) * 2
+    low, high = max(low - 1, 0), min(high + 1, bins - 1)
+    while True:
+        length = high - low + 1
+        wider = []
+        for beyond in (even[:low], even[high + 1 :]):
+            deviation = noise * math.sqrt(len(beyond) * (bins - len(beyond)) / bins)
+            wider.append(length if float(beyond.sum()) > SEEN_TOGETHER * deviation else 0)
+        if not any(wider):
+            break
+        low, high = max(low - wider[0], 0), min(high + wider[1], bins - 1)
+    counts = np.zeros(bins)
+    counts[low : high + 1] = on_simplex(noisy[low : high + 1], rows)
+    return counts
+
+
+def on_simplex(values: Floats, total: float) -> Floats:
+    """The nearest numbers that are not negative and add up to `total`."""
+    down = np.sort(values)[::-1]
+    excess = (np.cumsum(down) - total) / np.arange(1, len(values) + 1)
+    positive = int(np.flatnonzero(down - excess > 0)[-1])
+    return np.asarray(np.maximum(values - excess[positive], 0.0))

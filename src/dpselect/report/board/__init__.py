@@ -1,1 +1,0 @@
-"""Public. One page for an ethics board."""

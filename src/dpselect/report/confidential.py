@@ -1,0 +1,216 @@
+"""Confidential. The page that must not be published: how the data fit the study, and what a run would select."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dpselect.assume.budget import plain
+from dpselect.assume.study import Study
+from dpselect.rehearse.check.fit import TableFit, VariableFit
+from dpselect.rehearse.check.preview import Curve, Preview, model_names
+from dpselect.report.drawing import LETTERS, curve_chart
+from dpselect.report.numbers import number, percent
+from dpselect.report.page import render
+
+WATERMARK = "Confidential: do not publish"
+OFTEN = 0.05
+"""A share of values outside the range, or missing, above which the study deserves a second look."""
+FITS = "The data fit the study."
+
+
+def share(count: int, rows: int) -> str:
+    """A count as a share people read: 0, 3 (3.1%), 97 (100%)."""
+    percentage = 100 * count / max(rows, 1)
+    return "0" if count == 0 else f"{count:,} ({percentage:{'.0f' if percentage >= 10 else '.2g'}}%)"
+
+
+def fit_rows(fit: TableFit) -> list[list[str]]:
+    """One row a variable: name, below, above, missing."""
+    return [
+        [each.name, share(each.below, fit.rows), share(each.above, fit.rows), share(each.missing, fit.rows)]
+        for each in fit.variables
+    ]
+
+
+def advice(fit: TableFit, missing: str) -> list[str]:
+    """What the custodian should look at, one sentence each; none only if nothing is remarkable."""
+    sentences = [sentence for each in fit.variables for sentence in _remarks(each, fit.rows, missing)]
+    if missing == "error" and any(each.missing for each in fit.variables):
+        sentences.append("A run would stop at the first such cell and spend nothing, so there is no preview.")
+    response = fit.variables[0].name
+    for one, other in fit.twins:
+        if other == response:
+            sentences.append(
+                f"'{one}' is nearly the same as the response. If it was computed from the response, leave it out."
+            )
+        else:
+            sentences.append(
+                f"'{one}' and '{other}' are nearly the same: either may be selected for both. Keep one of them."
+            )
+    return sentences
+
+
+def _remarks(each: VariableFit, rows: int, missing: str) -> Iterator[str]:
+    unknown = each.missing > OFTEN * rows
+    if each.missing and each.unused:
+        yield (
+            f"'{each.name}': {share(each.missing, rows)} of the cells are missing or have an unknown category, and no row has the "
+            f"stated {_quoted(each.unused)}. Check its spelling in the code book."
+        )
+    elif each.missing and missing == "error":
+        yield (
+            f"'{each.name}' has cells that are missing or have an unknown category. Clean them, state the category, "
+            "or set missing to 'midpoint' or 'zero-row'."
+        )
+    elif unknown:
+        yield f"'{each.name}': {share(each.missing, rows)} of the cells have no usable value. Check its type."
+    elif each.unused and not each.constant:
+        yield f"No row has the category {_quoted(each.unused)} of '{each.name}'."
+    if each.below + each.above > OFTEN * rows:
+        yield (
+            f"Many values of '{each.name}' are outside its range. Check the unit. Change the range only for reasons "
+            "that do not come from these rows."
+        )
+    if each.constant and rows > 1 and each.missing < rows:
+        yield f"'{each.name}' is the same in every row after values were moved to the nearest limit. Check the unit."
+
+
+def _quoted(levels: tuple[str, ...]) -> str:
+    shown = ", ".join(repr(level) for level in levels[:5])
+    return shown + (f" and {len(levels) - 5} more" if len(levels) > 5 else "")
+
+
+def price_sentence(seen: Preview) -> str:
+    """What is previewed: the privacy cost, and the part of it that pays for the selection."""
+    whole, part = seen.epsilon, seen.recipe.guarantee.epsilon
+    how = f"{seen.recipe.method} by {seen.recipe.mechanism} among {seen.recipe.candidates.count:,} models"
+    if part == whole:
+        return f"Preview of select at epsilon {plain(whole)}: {how}."
+    return f"Preview of analyze at epsilon {plain(whole)}, of which {plain(part)} pays for the selection: {how}."
+
+
+def chosen_rows(seen: Preview) -> list[list[str]]:
+    """One row a term: its chance of being in the chosen model, the likeliest first; and its direction, where that is told."""
+    named = sorted(zip(seen.inclusion, seen.terms, strict=True), key=lambda pair: -pair[0])
+    return [
+        [percent(chance), name, *([direction_text(name, seen)] if seen.directions else [])] for chance, name in named
+    ]
+
+
+def direction_text(term: str, seen: Preview) -> str:
+    """The likeliest direction of a term, with the chance that it is told: "up 98.0%", or "[Napa] down 71.2%"."""
+    own = {name: chances for name, chances in seen.directions.items() if name == term or name.startswith(f"{term}[")}
+    ways = [(chance, name, way) for name, each in own.items() for chance, way in zip(each, ("up", "down"), strict=True)]
+    chance, name, way = max(ways, default=(0.0, "", ""))
+    return f"{name.removeprefix(term)} {way} {percent(chance)}".strip() if chance > 0 else ""
+
+
+def model_rows(seen: Preview) -> list[list[str]]:
+    """One row a model: the likeliest ones, then those asked for."""
+    leading = zip(seen.chances, model_names(seen.models), strict=True)
+    asked = [(chance, f"{model_names([model])[0]}  (asked for)") for model, chance in seen.asked]
+    return [[percent(chance), name] for chance, name in [*leading, *asked]]
+
+
+def share_sentence(seen: Preview) -> str:
+    """How much of what could be explained the choice is expected to explain."""
+    if seen.best is None:
+        return ""
+    if seen.share is None:
+        return "No model explains the response here, even without privacy."
+    model, r2 = seen.best
+    return (
+        f"Without privacy, BIC would select {model_names([model])[0]} (R² {r2:.2f}). The private selection should explain "
+        f"{percent(seen.share)} of that."
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CurveFact:
+    """Private. The chart over the price, in two widths; below it a table: what, and a chance at each price with its shade."""
+
+    wide: str
+    narrow: str
+    prices: tuple[str, ...]
+    models: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    variables: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+
+    def __repr__(self) -> str:
+        return "CurveFact(values=<private>)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivateFacts:
+    """Private. All that the custodian's page shows. No template of the public report accepts it."""
+
+    response: str
+    rows: str
+    fit: tuple[tuple[str, ...], ...]
+    advice: tuple[str, ...]
+    price: str
+    how: str
+    share: str
+    models: tuple[tuple[str, str, str], ...]
+    asked: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str, int, str], ...]
+    directions: bool
+    curves: tuple[CurveFact, ...]
+
+    def __repr__(self) -> str:
+        return "PrivateFacts(values=<private>)"
+
+
+def confidential_page(study: Study, fit: TableFit, seen: Preview | None) -> str:
+    """The page as HTML."""
+    facts = PrivateFacts(
+        response=study.response.name,
+        rows=f"{fit.rows:,}",
+        fit=tuple(tuple(row) for row in fit_rows(fit)),
+        advice=tuple(advice(fit, study.missing)),
+        price="" if seen is None else price_sentence(seen),
+        how="" if seen is None else seen.how,
+        share="" if seen is None else share_sentence(seen),
+        models=() if seen is None else _models(seen),
+        asked=() if seen is None else tuple((percent(c), model_names([model])[0]) for model, c in seen.asked),
+        variables=() if seen is None else _variables(seen),
+        directions=seen is not None and bool(seen.directions),
+        curves=() if seen is None else tuple(_curve(curve, seen) for curve in seen.curves),
+    )
+    return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS)
+
+
+def _models(seen: Preview) -> tuple[tuple[str, str, str], ...]:
+    named = zip(LETTERS, seen.chances, model_names(seen.models), strict=False)
+    return tuple((letter, percent(chance), name) for letter, chance, name in named)
+
+
+def _variables(seen: Preview) -> tuple[tuple[str, str, int, str], ...]:
+    """Each term with its chance, in words and in percent, the likeliest first; and its direction, where that is told."""
+    return tuple(
+        (name, percent(seen.inclusion[i]), round(100 * seen.inclusion[i]), direction_text(name, seen))
+        for i, name in _ranked(seen)
+    )
+
+
+def _ranked(seen: Preview) -> list[tuple[int, str]]:
+    return sorted(enumerate(seen.terms), key=lambda pair: -seen.inclusion[pair[0]])
+
+
+def _curve(curve: Curve, seen: Preview) -> CurveFact:
+    now = float(seen.epsilon)
+    wide, narrow = (
+        curve_chart("total epsilon", curve.settings, curve.chances, now, narrow=narrow) for narrow in (False, True)
+    )
+    variables = [(name, _shaded([row[i] for row in curve.inclusion])) for i, name in _ranked(seen)]
+    shares = [share for share in curve.shares if share is not None]
+    if len(shares) == len(curve.shares):
+        variables.append(("expected share of R²", _shaded(shares)))
+    models = [(letter, _shaded([row[i] for row in curve.chances])) for i, (letter, _, _) in enumerate(_models(seen))]
+    prices = tuple(number(setting, 3) for setting in curve.settings)
+    return CurveFact(wide, narrow, prices, tuple(models), tuple(variables))
+
+
+def _shaded(chances: Sequence[float]) -> tuple[tuple[str, int], ...]:
+    """Chances in words, each with a shade from 0 to 30%, which leaves the words legible."""
+    return tuple((percent(chance), round(30 * chance)) for chance in chances)

@@ -1,1 +1,0 @@
-"""Private. Pages for the custodian's eyes only."""

@@ -1,0 +1,472 @@
+"""Public. Every sentence that a result is told in, one function a pattern. Page, terminal, notebook and studio take them from here.
+
+A sentence with names in it is a tuple of pieces, (text, kind): "name" is a label that a person stated, "code" a column's own name,
+and "" all else. `plain` joins them. A translation is this file and the templates.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from dpselect.assume.budget import Guarantee
+from dpselect.assume.budget import plain as plain_amount
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary
+from dpselect.release.drawn import Direction
+from dpselect.release.titles import level_title, variable_title
+from dpselect.report.numbers import estimate_text, interval_text, number, percent, power_of_ten, two_digits
+
+Words = tuple[tuple[str, str], ...]
+"""A sentence, or a part of one."""
+
+STRONG, MODERATE = Decimal(1), Decimal(3)
+"""The largest epsilon of a strong and of a moderate promise."""
+SUSPICION = 0.1
+"""What somebody suspects of a person before the release, in the sentence about strength."""
+USUAL_DELTA = Decimal("1e-5")
+"""A larger delta is remarked upon: it is what a new ledger allows in all."""
+SMALL_TABLE_SHARE = 0.05
+"""Where a variable must explain more than this to be found, a table is small for its privacy level."""
+METHOD_NAMES = {
+    "votes": "block votes",
+    "pcls": "penalized constrained least squares (PCLS)",
+    "pcpl": "penalized constrained profile likelihood (PCPL)",
+}
+HIDDEN_BY_NOISE = "hidden by noise"
+ASSOCIATION = "Associations in this data set. They do not show what causes what."
+PARTLY_RANDOM = (
+    "The selection is partly random, by design. A second run could select another set, and would cost as much again."
+)
+ALL_RANDOM = (
+    "The selection is random: the table is too small for this method, and every model was equally likely. "
+    "It says nothing about the data."
+)
+CLASH = "The selection says {selected}, the estimate says {estimated}. Treat both as unclear."
+_YES = ("yes", "y", "true", "1")
+_IRREGULAR = {"children": "child", "people": "person", "men": "man", "women": "woman", "feet": "foot"}
+_NEVER_PLURAL = ("ss", "us", "is", "ics", "news", "series", "species", "diabetes")
+
+
+def plain(words: Words) -> str:
+    """A sentence as text."""
+    return "".join(text for text, _ in words)
+
+
+def text(said: str) -> Words:
+    """Text as pieces."""
+    return ((said, ""),)
+
+
+def named(title: str, stated: bool) -> Words:
+    """A variable: by its label, or by its column's name."""
+    return ((title, "name" if stated else "code"),)
+
+
+def list_of(names: Sequence[Words]) -> Words:
+    """Names as a sentence lists them: a, b and c."""
+    pieces: list[tuple[str, str]] = []
+    for place, name in enumerate(names):
+        if place:
+            pieces.append((" and " if place == len(names) - 1 else ", ", ""))
+        pieces += name
+    return tuple(pieces)
+
+
+def capitalized(title: str) -> str:
+    """A label at the beginning of a sentence."""
+    return title[:1].upper() + title[1:]
+
+
+def is_plural(label: str) -> bool:
+    """Whether a stated label takes a plural verb: Weeks worked, Doctor visits; not Length of stay."""
+    head = re.split(r" (?:of|per|in|at|for|from|on|by|with|to|a|an|the)\b|[(,:]", label)[0].lower().split()
+    if len(head) > 1 and head[-1].endswith("ed"):
+        head = head[:-1]
+    if head and head[-1] in _IRREGULAR:
+        return True
+    return bool(head) and len(head[-1]) > 3 and head[-1].endswith("s") and not head[-1].endswith(_NEVER_PLURAL)
+
+
+def is_yes(category: str) -> bool:
+    """Whether a category says nothing but yes."""
+    return category.strip().lower() in _YES
+
+
+def subject_of(study: Study, quantity: str) -> Words:
+    """What is explained, as the subject of a sentence: the response, or the odds or the rate of it."""
+    response = study.response
+    stated = bool(response.label)
+    title = variable_title(response)
+    if not quantity:
+        return text(capitalized(title)) if stated else named(title, stated)
+    one = quantity if quantity == "odds" else quantity.removesuffix("s")
+    return (*text(f"The {one} of "), *event_of(study))
+
+
+def event_of(study: Study) -> Words:
+    """What the odds, chances or rates are of."""
+    response = study.response
+    name = named(variable_title(response), bool(response.label))
+    if isinstance(response, Binary):
+        yes = level_title(response, response.categories[1])
+        return name if is_yes(yes) else (*name, *text(f" = {yes}"))
+    return name
+
+
+def headline(
+    subject: Words,
+    plural: bool,
+    up: Sequence[Words],
+    down: Sequence[Words],
+    higher: Sequence[Words],
+    lower: Sequence[Words],
+    differs: Sequence[Words],
+    unclear: Sequence[Words],
+) -> Words:
+    """The answer: {Response} rises with {up}. It falls with {down}. It also differs by {categorical}."""
+    sentences: list[Words] = []
+
+    def who() -> Words:
+        return text("They" if plural else "It") if sentences else subject
+
+    def ending(verb: str) -> str:
+        return verb if plural else f"{verb}s"
+
+    for verb, compared, rising, groups in (("rise", "higher", up, higher), ("fall", "lower", down, lower)):
+        parts: list[Words] = []
+        if rising:
+            parts.append((*text(f" {ending(verb)} with "), *list_of(rising)))
+        if groups:
+            parts.append((*text(f" {'are' if plural else 'is'} {compared} for "), *list_of(groups)))
+        if parts:
+            comma = ", and" if len(rising) > 1 else " and"
+            joined = parts[0] if len(parts) == 1 else (*parts[0], *text(comma), *parts[1])
+            sentences.append((*who(), *joined, *text(".")))
+    if differs:
+        also = " also" if sentences else ""
+        verb = "differ" if plural else "differs"
+        sentences.append((*who(), *text(f"{also} {verb} by "), *list_of(differs), *text(".")))
+    if unclear:
+        # That it was selected is all that is known: a sentence of its own, which begins with the name.
+        verb = "was" if len(unclear) == 1 else "were"
+        (first, kind), *rest = list_of(unclear)
+        begin = (capitalized(first) if kind == "name" else first, kind)
+        sentences.append((begin, *rest, *text(f" {verb} selected, without a clear direction.")))
+    return tuple(piece for place, each in enumerate(sentences) for piece in (*(text(" ") if place else ()), *each))
+
+
+def nothing_selected(rows: str, epsilon: str, share: float | None) -> str:
+    """The answer where nothing was selected."""
+    if share is None or not rows:
+        return "No variable was selected."
+    if not share < 0.9:
+        return f"No variable was selected. With {rows} rows and ε = {epsilon}, none could have been found."
+    return (
+        f"No variable was selected. With {rows} rows and ε = {epsilon}, only a variable that explains "
+        f"{share_text(share)} or more of the variance would have been found."
+    )
+
+
+def no_interval_clear(selected: int) -> str:
+    """What the headline is followed by where no effect has a known size."""
+    which = "Its size" if selected == 1 else "The size of each effect"
+    return f"{which} is hidden by noise."
+
+
+def share_text(share: float) -> str:
+    """A share of the variance that is enough to be found: rounded up, since less may not be."""
+    hundredths = 100 * share
+    power = math.floor(math.log10(hundredths))
+    step = 1.0 if power >= 1 else 10.0 ** (power - 1 if hundredths / 10.0**power < 3 else power)
+    return f"{number(math.ceil(hundredths / step - 1e-9) * step, 3)}%"
+
+
+def found_share(share: float | None, *, any_left: bool) -> str:
+    """What a variable that was not selected may still be worth."""
+    if share is None:
+        return "This does not show that they have no effect: a smaller effect can be missed." if any_left else ""
+    if not share < 0.9:
+        return "With so few rows at this privacy level, no variable could have been found."
+    found = f"A variable that explains {share_text(share)} or more of the variance would have been found with probability 80%"
+    return (
+        f"This does not show that they have no effect. {found}; a smaller effect can be missed."
+        if any_left
+        else f"{found}."
+    )
+
+
+def small_table(rows: str, epsilon: str, share: float) -> str:
+    """Few rows."""
+    return (
+        f"With {rows} rows at ε = {epsilon}, expect to miss most effects: only a variable that explains "
+        f"{share_text(share)} or more of the variance is found with probability 80%."
+    )
+
+
+def further(unit: str, power: int, one_more: str, name: Words) -> Words:
+    """One more of a variable: each further child, each further 10 years of age."""
+    if one_more and power == 0:
+        return text(one_more)
+    (label, kind), one = name[0], unit_text(unit)
+    if kind == "name" and not power:
+        # Where the label has the unit in it, the unit is not said twice: year of admission, chronic conditions.
+        first, _, rest = label.partition(" ")
+        if first.lower() in (unit, one):
+            return text(f"each further {' '.join(filter(None, (one, rest)))}")
+        if label.endswith(f" {unit}") and " of " not in label:
+            return text(f"each further {label.removesuffix(unit)}{one}")
+    return (*text(f"each further {unit_text(unit, power)} of "), *name)
+
+
+def quotable_effect(
+    one_more: Words, value: float, ends: tuple[float | None, float | None], study: Study, *, others: bool, level: str
+) -> Words:
+    """Each further {unit} goes with about {x} more/fewer {response unit} (95% interval {a} to {b}), others held constant."""
+    size, span = _sizes(value, ends)
+    held = ", with the other selected variables held constant" if others else ""
+    begin = ((capitalized(one_more[0][0]), one_more[0][1]), *one_more[1:])
+    amount = _amount(size, value, response_unit(study), study)
+    return (*begin, *text(" goes with "), *amount, *text(f" ({level} interval {span}){held}."))
+
+
+def quotable_group(
+    group: Words, value: float, ends: tuple[float | None, float | None], study: Study, *, others: bool, level: str
+) -> Words:
+    """The same for a yes or no: {Response} is about {x} {unit} higher for {label}."""
+    size, span = _sizes(value, ends)
+    held = ", with the other selected variables held constant" if others else ""
+    subject = subject_of(study, "")
+    verb = "are" if study.response.label and is_plural(study.response.label) else "is"
+    amount = with_unit(size, response_unit(study))
+    way = "higher" if value > 0 else "lower"
+    return (*subject, *text(f" {verb} about {amount} {way} for "), *group, *text(f" ({level} interval {span}){held}."))
+
+
+def _sizes(value: float, ends: tuple[float | None, float | None]) -> tuple[str, str]:
+    """The size of an effect and its interval, without their sign: the words say which way."""
+    low, high = ends if value > 0 else (_minus(ends[1]), _minus(ends[0]))
+    return estimate_text(abs(value), low, high, sign=False), interval_text(low, high, abs(value))
+
+
+def _minus(end: float | None) -> float | None:
+    return None if end is None else -end
+
+
+def _amount(size: str, value: float, unit: str, study: Study) -> Words:
+    if not unit:
+        response = study.response
+        way = "a rise" if value > 0 else "a fall"
+        return (*text(f"{way} of about {size} in "), *named(variable_title(response), bool(response.label)))
+    if not unit[0].isalpha():
+        return text(f"about {with_unit(size, unit)} {'more' if value > 0 else 'less'}")
+    fewer = "fewer" if is_plural(unit) else "less"
+    return text(f"about {size} {'more' if value > 0 else fewer} {unit}")
+
+
+def ratio_effect(
+    subject: Words,
+    compared: Words,
+    ratio: float,
+    ends: tuple[float | None, float | None],
+    *,
+    odds: bool,
+    others: bool,
+    level: str,
+) -> Words:
+    """The odds of {event} are {x} times as high for {whom}; the rate of {event} is {p}% higher or lower."""
+    held = ", with the other selected variables held constant" if others else ""
+    span = interval_text(*ends, ratio)
+    if odds:
+        size = f" are about {estimate_text(ratio, *ends, sign=False)} times as high "
+        return (*subject, *text(size), *compared, *text(f" ({level} interval {span}){held}."))
+    change = [None if end is None else 100 * (end - 1) for end in (ratio, *ends)]
+    percentage, span = _sizes(change[0] or 0.0, (change[1], change[2]))
+    way = "higher" if ratio > 1 else "lower"
+    interval = f" ({level} interval {span.replace(' to ', '% to ')}%){held}."
+    return (*subject, *text(f" is about {percentage}% {way} "), *compared, *text(interval))
+
+
+def hidden_effect(subject: Words, direction: Direction | None, name: Words, span: str, unit: str) -> Words:
+    """{Response} rises/falls with {x}; the size is hidden by noise (from {a} to {b})."""
+    way = {"up": " rises with ", "down": " falls with ", None: " goes with "}[direction]
+    where = "" if span == "unbounded" else f" ({span}{f' {unit}' if unit else ''})"
+    return (*subject, *text(way), *name, *text(f"; the size is hidden by noise{where}."))
+
+
+def hidden_note(hidden: int, count: int, *, directions: bool, ratios: bool) -> str:
+    """What it means that effects are hidden."""
+    nothing = "\N{MULTIPLICATION SIGN} 1" if ratios else "zero"
+    if hidden == 1:
+        said = f"Its interval includes {nothing}, so its size is not known at this privacy level and number of rows."
+        more = " The variable was still selected."
+    else:
+        said = (
+            f"Their intervals include {nothing}, so their size is not known at this privacy level and number of rows."
+        )
+        more = " The variables were still selected."
+    known = " Where an arrow is shown, the direction is known." if directions else ""
+    return f"{said}{more}{known}"
+
+
+def clash(selected: Direction, estimated: Direction) -> str:
+    """Direction and estimate disagree."""
+    return CLASH.format(selected=selected, estimated=estimated)
+
+
+def weights_note(limit: float | None) -> str:
+    """What weighted effects describe."""
+    moved = "" if limit is None else f" Weights above {number(limit)} were moved to {number(limit)}."
+    return f"Effects describe the population that the weights stand for.{moved}"
+
+
+def r_squared_text(value: float, lower: float | None, upper: float | None) -> tuple[str, str]:
+    """The variance explained, and its interval, in whole percentages with ends rounded outward."""
+    low, high = math.floor(100 * (lower or 0.0)), math.ceil(100 * (1.0 if upper is None else upper))
+    return "under 1%" if value < 0.005 else f"{100 * value:.0f}%", f"{low}% to {high}%"
+
+
+def response_unit(study: Study) -> str:
+    """The unit of differences in the response; of a yes or no they are differences of chances."""
+    return "percentage points" if isinstance(study.response, Binary) else study.response.unit
+
+
+def range_text(limits: str, unit: str) -> str:
+    """A stated range with its unit; of a unit that is itself an amount, in that."""
+    if not unit:
+        return limits
+    return f"{limits} {unit}" if _amount_in(unit) is None else f"{limits} (in {unit})"
+
+
+def with_unit(amount: str, unit: str) -> str:
+    """4.6 weeks, $1,930, 12%."""
+    if not unit:
+        return amount
+    if unit[0].isalpha() or unit[0] == "°":
+        return f"{amount} {unit}"
+    return f"{amount}{unit}" if unit == "%" else f"{unit}{amount}"
+
+
+def _amount_in(unit: str) -> tuple[str, int, str] | None:
+    """The parts of a unit that is itself an amount, such as $1,000."""
+    found = re.match(r"(\D*?)(\d[\d,]*)(.*)", unit)
+    return None if found is None else (found[1], int(found[2].replace(",", "")), found[3])
+
+
+def steps_text(amount: float, unit: str) -> str:
+    """An amount to two digits with its unit: 7.2 years, $37,000."""
+    parts = _amount_in(unit)
+    if parts is not None:
+        return f"{parts[0]}{two_digits(amount * parts[1])}{parts[2]}"
+    steps = two_digits(amount)
+    return with_unit(steps, unit_text(unit) if steps == "1" else unit or "units")
+
+
+def unit_text(unit: str, power: int = 0) -> str:
+    """One unit, or ten to the power of them: year, 10 years, $10,000."""
+    parts = _amount_in(unit)
+    if parts is not None:
+        return f"{parts[0]}{parts[1] * 10**power:,}{parts[2]}"
+    if power:
+        return with_unit(f"{10**power:,}", unit or "units")
+    if not unit:
+        return "unit"
+    first, _, rest = unit.partition(" ")
+    return f"{singular(first)}{f' {rest}' if rest else ''}" if unit[0].isalpha() else with_unit("1", unit)
+
+
+def singular(noun: str) -> str:
+    """One of what a unit names: year, for years."""
+    if noun in _IRREGULAR:
+        return _IRREGULAR[noun]
+    if not is_plural(noun):
+        return noun
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-2] if noun.endswith(("ches", "shes", "xes")) else noun[:-1]
+
+
+def compared_with(kind: str, category: str | None, reference: str | None) -> str:
+    """Which category is compared with which."""
+    return f"{category} compared with {reference}" if kind == "binary" else f"compared with {reference}"
+
+
+def strength(epsilon: Decimal) -> str:
+    """Strong, moderate or weak."""
+    return "strong" if epsilon <= STRONG else "moderate" if epsilon <= MODERATE else "weak"
+
+
+def belief_after(belief: float, epsilon: Decimal) -> float:
+    """The most that somebody who believed something of a person with this probability can believe after the release.
+
+    Why: the odds of two neighbouring tables, given the outcome, change by a factor of exp(epsilon) at most (Bayes).
+    Tested: tests/report/test_board.py
+    """
+    odds = belief / (1 - belief) * math.exp(min(float(epsilon), 500.0))
+    return odds / (1 + odds)
+
+
+def suspicion(epsilon: Decimal) -> str:
+    """Taking part can raise a 10% suspicion about a person to {p}% at most."""
+    after = percent(belief_after(SUSPICION, epsilon))
+    most = "" if after.startswith("over") else " at most"
+    return f"Taking part can raise a {percent(SUSPICION)} suspicion about a person to {after}{most}."
+
+
+def strength_sentence(epsilon: Decimal) -> str:
+    """Strong privacy: taking part can raise a 10% suspicion about a person to 23% at most."""
+    said = suspicion(epsilon)
+    return f"{strength(epsilon).capitalize()} privacy: {said[0].lower()}{said[1:]}"
+
+
+def promise(guarantee: Guarantee, rows_per_person: int | None, *, person: bool) -> str:
+    """What is promised to one person in the data."""
+    rows = "row" if not person else "rows" if rows_per_person is None else f"rows ({rows_per_person:,} at most count)"
+    change = {
+        "replace-one": f"If your {rows} had been replaced by someone else's",
+        "add-remove-one": f"If your {rows} had been left out",
+    }[guarantee.neighbors]
+    outcome = "this report would have been almost as likely to come out as it did"
+    if guarantee.epsilon > STRONG:
+        factor = number(math.exp(min(float(guarantee.epsilon), 700.0)), 2)
+        outcome = f"the chance of this report would have changed by a factor of {factor} at most"
+    fails = power_of_ten(plain_amount(guarantee.delta))
+    tail = f" This promise can fail with probability {fails} at most." if guarantee.delta else ""
+    return f"{change}, {outcome}. {strength_sentence(guarantee.epsilon)}{tail}"
+
+
+def promise_symbols(guarantee: Guarantee) -> str:
+    """The same in symbols."""
+    tail = f" + {power_of_ten(plain_amount(guarantee.delta))}" if guarantee.delta else ""
+    return f"P[release(D) ∈ A]  ≤  exp({plain_amount(guarantee.epsilon)}) · P[release(D\N{PRIME}) ∈ A]{tail}"
+
+
+def cost_text(epsilon: Decimal, delta: Decimal) -> str:
+    """A privacy cost in a command: epsilon 1, delta 1e-6."""
+    return f"epsilon {plain_amount(epsilon)}" + (f", delta {plain_amount(delta)}" if delta else "")
+
+
+def cost_symbols(epsilon: Decimal, delta: Decimal) -> str:
+    """A privacy cost in a report: ε = 1, δ = 10⁻⁶."""
+    tail = f", δ = {power_of_ten(plain_amount(delta))}" if delta else ""
+    return f"ε = {plain_amount(epsilon)}{tail}"
+
+
+def warnings(epsilon: Decimal, delta: Decimal) -> list[str]:
+    """What to hear before such a cost is paid; nothing for usual ones."""
+    said = []
+    if epsilon > MODERATE:
+        said.append(f"Epsilon {plain_amount(epsilon)} is weak. {suspicion(epsilon)}")
+    if delta > USUAL_DELTA:
+        said.append(
+            f"Delta {plain_amount(delta)} lets the promise fail with that probability. "
+            "Use 1e-6, or less than one in the number of persons."
+        )
+    return said
+
+
+def selection_note(spread: float) -> str:
+    """What to make of a selection that was drawn with this range."""
+    return ALL_RANDOM if math.isinf(spread) else PARTLY_RANDOM

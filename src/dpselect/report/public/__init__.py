@@ -1,1 +1,0 @@
-"""Public. Releases as text, JSON and pages; imports nothing private."""

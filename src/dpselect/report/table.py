@@ -1,0 +1,319 @@
+"""Public. The table of results as people read it: one row an effect, rounded to its error, in words and with its bar.
+
+Everything that shows results takes its cells from here: the page, the terminal, `str`, the notebook, the studio and the exports.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from msgspec.structs import replace
+
+from dpselect.assume.records import Public
+from dpselect.assume.variables import Binary
+from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.drawn import MAX_LOGARITHM, Direction
+from dpselect.release.estimate import Estimate
+from dpselect.release.tables import Effect, effects_of
+from dpselect.report.numbers import (
+    estimate_text,
+    interval_place,
+    interval_text,
+    rounded,
+    unit_power,
+    written,
+)
+from dpselect.report.phrases import (
+    HIDDEN_BY_NOISE,
+    capitalized,
+    clash,
+    compared_with,
+    response_unit,
+    steps_text,
+    unit_text,
+)
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+ARROWS: dict[Direction | None, str] = {
+    "up": "\N{BLACK UP-POINTING TRIANGLE}",
+    "down": "\N{BLACK DOWN-POINTING TRIANGLE}",
+    None: "",
+}
+MIN_SPREAD_PRECISION = 4.0
+"""A noisy variance counts as known if it is so many times the deviation of its noise."""
+
+
+class Bar(Public, frozen=True, kw_only=True):
+    """An effect in the figure, on the scale that all of them share; of ratios their logarithms. `text` stands beside it."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    adjusted_lower: float | None
+    adjusted_upper: float | None
+    text: str
+
+
+class Row(Public, frozen=True, kw_only=True):
+    """One effect, or the variable that the categories below it belong to (then it has no bar).
+
+    `direction` is what the selection said, or else the sign of a clear estimate. `note` says what is compared, `per` which step the
+    number is for, and `clash` that selection and estimate disagree. `size` orders effects that can be compared.
+    """
+
+    term: str
+    label: str
+    stated: bool
+    kind: str
+    note: str
+    direction: Direction | None
+    effect: str
+    per: str
+    interval: str
+    adjusted: str
+    hidden: bool
+    clash: str
+    bar: Bar | None
+    power: int = 0
+    size: float | None = None
+
+    @property
+    def level(self) -> bool:
+        """Whether it is a category below its variable."""
+        return self.kind == "category" and self.bar is not None
+
+    @property
+    def arrow(self) -> str:
+        """Its direction as a sign."""
+        return ARROWS[self.direction]
+
+
+class Table(Public, frozen=True, kw_only=True):
+    """All rows: variables of one column first, those that can be compared by size; then categories under their variable.
+
+    `compared` says that the figure has steps of two standard deviations. `constant` is the constant of the model.
+    """
+
+    rows: tuple[Row, ...]
+    constant: Row | None
+    ratios: bool
+    compared: bool
+    adjusted: bool
+    level: str
+    one: str
+    measure: str
+
+    @property
+    def effects(self) -> tuple[Row, ...]:
+        """The rows that have a number, or none because noise hides it."""
+        return tuple(row for row in self.rows if row.bar is not None)
+
+
+def table_of(analysis: AnalysisRecord) -> Table | None:
+    """The table of an analysis; None if nothing was estimated."""
+    estimate = analysis.coefficients
+    return None if estimate is None else estimate_table(estimate, analysis.selection.directions)
+
+
+def estimate_table(estimate: Estimate, directions: Mapping[str, Direction | None] | None = None) -> Table:
+    """The table of an estimate."""
+    told = estimate.directions or directions or {}
+    effects = effects_of(estimate.terms, estimate.study, told)
+    spreads = spreads_of(estimate)
+    numeric = [each for each in effects if each.kind == "number"]
+    compared = bool(numeric) and all(each.term in spreads for each in numeric)
+    scale = 100.0 if isinstance(estimate.study.response, Binary) and not estimate.kind.ratios else 1.0
+    rows = [
+        _row(each, estimate, scale, spreads[each.term] if compared and each.kind == "number" else None)
+        for each in effects
+    ]
+    single = [row for row in rows if row.kind not in ("category", "constant")]
+    if compared:
+        single.sort(key=lambda row: (row.kind == "product", row.hidden, -(row.size or 0.0)))
+    return Table(
+        rows=tuple(_labelled(single, estimate.kind.ratios) + _grouped(rows, effects)),
+        constant=next((row for row in rows if row.kind == "constant"), None),
+        ratios=estimate.kind.ratios,
+        compared=compared,
+        adjusted=estimate.selected,
+        level=f"{100 * estimate.level:g}%",
+        one=estimate.kind.words.one,
+        measure=_measure(estimate),
+    )
+
+
+def spreads_of(estimate: Estimate) -> dict[str, float]:
+    """The standard deviation of each numeric column that was released, in the variable's units; missing where it is not known."""
+    offered: Any = getattr(estimate, "scales", None)
+    if offered is not None:
+        return {name: float(value) for name, value in dict(offered).items() if value and math.isfinite(value)}
+    return _moment_spreads(estimate) if isinstance(estimate.released, NoisyMoments) else {}
+
+
+def _moment_spreads(estimate: Estimate) -> dict[str, float]:
+    """The same from noisy sums of squares, where noise leaves them known."""
+    noisy = estimate.released
+    assert isinstance(noisy, NoisyMoments)
+    layout, entries, errors, rows = noisy.layout, noisy.entries, noisy.deviations, estimate.rows
+    place = {cell: k for k, cells in enumerate(layout.entries) for cell in cells}
+    halves = {each.name: each.half_width for each in estimate.study.predictors if not hasattr(each, "categories")}
+    found: dict[str, float] = {}
+    for column, design in enumerate(layout.columns):
+        name = estimate.study.columns[design].name
+        constant = layout.constant
+        if layout.kinds[column] != "number" or name not in halves or constant is None or not rows > 0:
+            continue
+        square = place[column, column]
+        first = place[min(column, constant), max(column, constant)]
+        mean = entries[first] / rows
+        variance = entries[square] / rows - mean**2
+        error = math.hypot(errors[square], 2 * mean * errors[first]) / rows
+        if variance > MIN_SPREAD_PRECISION * error:
+            found[name] = float(math.sqrt(variance) * halves[name])
+    return found
+
+
+def _measure(estimate: Estimate) -> str:
+    """What the numbers of the table are, for its head."""
+    words = estimate.kind.words
+    if estimate.kind.ratios:
+        return words.one
+    return response_unit(estimate.study) or "effect"
+
+
+def _row(each: Effect, estimate: Estimate, scale: float, spread: float | None) -> Row:
+    """One effect in words. A unit is scaled by tens where the effect is small; two deviations are one step in the figure."""
+    ratios = estimate.kind.ratios
+    number_like = each.kind == "number"
+    ends = [each.estimate, each.conf_low, each.conf_high, each.adjusted_low, each.adjusted_high]
+    sizes = [abs(end) * scale for end in ends[:3] if end is not None]
+    size = sizes[0] if each.estimate is not None else max(sizes, default=0.0)
+    power = unit_power(size, each.span) if number_like else 0
+    value, low, high, wide_low, wide_high = (_times(end, scale * 10.0**power, ratios) for end in ends)
+    step = 2 * spread if spread is not None else 10.0**power
+    bar = [None if end is None else end * scale * step for end in ends]
+    estimated = None if each.hidden or each.estimate is None else ("up" if each.estimate > 0 else "down")
+    shown: Direction | None = each.direction or estimated  # type: ignore[assignment]
+    disagree = each.direction is not None and estimated is not None and each.direction != estimated
+    place = interval_place(value, low, high)
+    return Row(
+        term=each.term,
+        label=_shown_label(each),
+        stated=each.stated or each.kind == "category",
+        kind=each.kind,
+        note=_note(each, spread),
+        direction=None if disagree else shown,
+        effect=HIDDEN_BY_NOISE if each.hidden or value is None else _effect_text(value, low, high, ratios),
+        per=f"per {unit_text(each.unit, power)}" if number_like else "",
+        interval=interval_text(low, high, value),
+        adjusted=interval_text(wide_low, wide_high, value, place) if estimate.selected else "",
+        hidden=each.hidden,
+        clash=clash(each.direction, estimated) if disagree and each.direction and estimated else "",  # type: ignore[arg-type]
+        bar=Bar(
+            value=None if each.hidden else bar[0],
+            lower=bar[1],
+            upper=bar[2],
+            adjusted_lower=bar[3] if estimate.selected else None,
+            adjusted_upper=bar[4] if estimate.selected else None,
+            text="",
+        ),
+        power=power,
+        size=None if bar[0] is None else abs(bar[0]),
+    )
+
+
+def _shown_label(each: Effect) -> str:
+    """What a row is called; a stated label begins with a capital letter."""
+    called = each.category if each.kind == "category" and each.category else each.label
+    return capitalized(called) if each.stated else called
+
+
+def _times(end: float | None, factor: float, ratios: bool) -> float | None:
+    if end is None:
+        return None
+    return math.exp(min(end * factor, MAX_LOGARITHM)) if ratios else end * factor
+
+
+def _effect_text(value: float, low: float | None, high: float | None, ratios: bool) -> str:
+    return f"{TIMES} {estimate_text(value, low, high, sign=False)}" if ratios else estimate_text(value, low, high)
+
+
+def _note(each: Effect, spread: float | None) -> str:
+    if each.kind == "binary":
+        return compared_with(each.kind, each.category, each.reference)
+    if spread is None:
+        return ""
+    return f"for {steps_text(2 * spread, each.unit)} (2 SD)"
+
+
+def _labelled(rows: list[Row], ratios: bool) -> list[Row]:
+    """The rows with the numbers of their bars, all with the same number of decimals."""
+    clear = [row.bar for row in rows if row.bar is not None and row.bar.value is not None]
+    if not clear:
+        return rows
+    shown = {id(bar): [_times(end, 1.0, ratios) for end in (bar.value, bar.lower, bar.upper)] for bar in clear}
+    place = round(median(interval_place(*ends) for ends in shown.values()))
+    found = []
+    for row in rows:
+        if row.bar is None or id(row.bar) not in shown:
+            found.append(row)
+            continue
+        value = shown[id(row.bar)][0]
+        assert value is not None
+        text = written(rounded(value, place), sign=not ratios)
+        found.append(replace(row, bar=replace(row.bar, text=f"{TIMES} {text}" if ratios else text)))
+    return found
+
+
+def _grouped(rows: list[Row], effects: tuple[Effect, ...]) -> list[Row]:
+    """Categories below a row for their variable, in the order in which they were stated."""
+    found: list[Row] = []
+    last = None
+    for row, each in zip(rows, effects, strict=True):
+        if row.kind != "category":
+            continue
+        if each.label != last:
+            last = each.label
+            found.append(_heading(each))
+        found.append(row)
+    return found
+
+
+def _heading(each: Effect) -> Row:
+    return Row(
+        term=each.term.partition("[")[0],
+        label=capitalized(each.label) if each.stated else each.label,
+        stated=each.stated,
+        kind="category",
+        note=compared_with(each.kind, each.category, each.reference),
+        direction=None,
+        effect="",
+        per="",
+        interval="",
+        adjusted="",
+        hidden=False,
+        clash="",
+        bar=None,
+    )
+
+
+def plain_cells(table: Table) -> tuple[list[str], list[list[str]]]:
+    """The table as text: its head and its cells, for a terminal, Word, LaTeX, Markdown and CSV."""
+    head = ["Variable", table.measure.capitalize(), f"{table.level} interval"]
+    head += ["Adjusted for selection"] if table.adjusted else []
+    head += ["Per"]
+    cells = []
+    for row in table.rows:
+        indent = "  " if row.level else ""
+        arrow = f"{row.arrow} " if row.arrow else ""
+        if row.bar is None:
+            cells.append([f"{row.label} ({row.note})", *[""] * (len(head) - 1)])
+            continue
+        per = row.per.removeprefix("per ") or (row.note if row.kind == "binary" else "")
+        adjusted = [row.adjusted] if table.adjusted else []
+        cells.append([f"{indent}{arrow}{row.label}", row.effect, row.interval, *adjusted, per])
+    return head, cells

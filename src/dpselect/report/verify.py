@@ -1,0 +1,187 @@
+"""Public. Verifying a report independently: from the report alone, and against the ledger where there is one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from dpselect.assume.budget import plain
+from dpselect.assume.records import sha256_of
+from dpselect.errors import DpselectError, LedgerError
+from dpselect.release.account import software_version
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.checks import Check
+from dpselect.release.drawn import Term
+from dpselect.release.equations.findings import Amount
+from dpselect.release.estimate import Estimate
+from dpselect.release.ledger.entries import Charge, Entry, Receipt
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.select import selection_charge
+from dpselect.release.selection import Selection
+from dpselect.report.form import is_page, read_report
+from dpselect.report.page import report_page
+from dpselect.report.phrases import cost_text
+from dpselect.report.selection_checks import selection_checks
+
+SOLUTION_TOLERANCE = 1e-3
+"""Two machines come so near each other, as a share of an interval: descents end where another step would gain next to nothing."""
+
+Release = Selection | Estimate
+
+
+def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
+    """Everything that can be checked, in the order a reader would."""
+    analysis, values = read_report(text)
+    selection, estimate = analysis.selection, analysis.coefficients
+    steps: list[Callable[[], Iterable[Check]]] = [
+        lambda: _text_checks(text, analysis, values),
+        lambda: selection_checks(selection),
+    ]
+    if estimate is not None:
+        steps += [
+            lambda: _estimate_checks(estimate, selection),
+            lambda: estimate.kind.check(estimate, selection.recipe),
+            lambda: [_solution_check(estimate)],
+        ]
+    steps.append(lambda: [_receipt_check(release) for release in analysis.releases if release.receipt is not None])
+    if ledger is not None:
+        steps += [partial(_ledger_checks, release, ledger) for release in analysis.releases]
+    return [check for step in steps for check in _answered(step)]
+
+
+def _answered(step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """What a step finds; if it cannot even be computed, because the report contradicts itself, that is a no."""
+    try:
+        yield from step()
+    except (LedgerError, MemoryError):
+        raise
+    except Exception as problem:
+        yield Check("report can be recomputed", False, f"it cannot ({type(problem).__name__})")
+
+
+def _text_checks(text: str, analysis: AnalysisRecord, values: dict[str, Any]) -> Iterator[Check]:
+    same = values == (analysis if "selection" in values else analysis.selection).to_dict()
+    # A report whose coefficients were cut out is a true one of a choice: this line lets its reader see which it is.
+    parts = "a selection" if analysis.coefficients is None else "a selection and its coefficients"
+    yield Check(f"report holds {parts}, and nothing was added", same, f"sha256 {sha256_of(values)}")
+    paid = [_charge_of(release) for release in analysis.releases]
+    cost = sum((charge.epsilon for charge in paid), Decimal(0)), sum((charge.delta for charge in paid), Decimal(0))
+    stated = analysis.guarantee
+    yield Check("privacy cost", cost == (stated.epsilon, stated.delta), cost_text(stated.epsilon, stated.delta))
+    if is_page(text):
+        yield _page_check(text, analysis)
+
+
+def _page_check(text: str, analysis: AnalysisRecord) -> Check:
+    """The page is what this version makes of the release. Of another version's page nobody here knows what it should be."""
+    what = "page shows the release inside it"
+    version = analysis.selection.version
+    if text.strip() == report_page(analysis).strip():
+        return Check(what, True, analysis.selection.formula)
+    if version == software_version():
+        return Check(what, False, analysis.selection.formula)
+    found = f"made with version {version}, and this is {software_version()}: verify the JSON file instead"
+    return Check(what, None, found)
+
+
+def _estimate_checks(estimate: Estimate, selection: Selection) -> Iterator[Check]:
+    many, mine, chosen = estimate.kind.words.many, set(estimate.columns), set(selection.columns)
+    same = estimate.study.hash == selection.study.hash
+    model = mine <= chosen if estimate.kind.submodels else mine == chosen
+    yield Check(f"{many} belong to the selected model", same and model, estimate.formula)
+    # One report, one table: what was estimated was selected before, and intervals that ignore it must say so.
+    yield Check(f"{many} say that the model was selected", estimate.selected, estimate.formula)
+    told = [f"{name} {way}" for name, way in estimate.directions.items() if way is not None]
+    same = estimate.directions == selection.directions
+    yield Check(f"{many} carry the directions of the selection", same, ", ".join(told) or "none")
+
+
+def _solution_check(estimate: Estimate) -> Check:
+    """Solve the release anew, once, and compare all that is said to follow from it."""
+    what = "effects follow from the released sums"
+    try:
+        again = estimate.with_intervals()
+    except (DpselectError, ValueError, ArithmeticError):
+        return Check(what, False, f"{len(estimate.terms)} terms")
+    pairs = [(estimate.terms, again.terms), (estimate.unadjusted, again.unadjusted)]
+    same = all(len(stated) == len(found) and all(map(_same_term, stated, found)) for stated, found in pairs)
+    same = same and _same_amount(estimate.residual_deviation, again.residual_deviation)
+    same = same and _same_amount(estimate.r_squared, again.r_squared) and _close(estimate.rows, again.rows, 0.0)
+    return Check(what, same, f"{len(estimate.terms)} terms")
+
+
+def _same_term(stated: Term, found: Term) -> bool:
+    """Whether a stated term is the one that was found, as near as two machines come."""
+    size = max((abs(end) for end in (found.lower, found.upper) if end is not None), default=0.0)
+    room = SOLUTION_TOLERANCE * (size if found.visible is None else found.visible)
+    parts = ("value", "error", "lower", "upper", "adjusted_lower", "adjusted_upper", "visible")
+    close = all(_close(getattr(stated, part), getattr(found, part), room) for part in parts)
+    same = _close(stated.privacy_share, found.privacy_share, SOLUTION_TOLERANCE)
+    return close and same and stated.name == found.name
+
+
+def _same_amount(stated: Amount, found: Amount) -> bool:
+    room = SOLUTION_TOLERANCE * abs((found.upper or 0.0) - (found.lower or 0.0))
+    return all(_close(getattr(stated, end), getattr(found, end), room) for end in ("value", "lower", "upper"))
+
+
+def _close(stated: float | None, found: float | None, room: float) -> bool:
+    if stated is None or found is None:
+        return stated is found
+    return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room)
+
+
+def _charge_of(release: Release) -> Charge:
+    """What the ledger must have been told of a release."""
+    if isinstance(release, Selection):
+        return selection_charge(release.recipe)
+    return release.kind.charge(release.study, release.guarantee)
+
+
+def _receipt_check(release: Release) -> Check:
+    """Whether a receipt is for the price of its release."""
+    receipt = release.receipt
+    assert receipt is not None
+    paid = _charge_of(release)
+    same = receipt.epsilon == paid.epsilon and receipt.delta == paid.delta
+    return Check(
+        "receipt matches the privacy cost", same, f"ledger entry {receipt.index}, epsilon {plain(receipt.epsilon)}"
+    )
+
+
+def _ledger_checks(release: Release, ledger: Ledger) -> Iterator[Check]:
+    """Whether ledger entry is unchanged for a release, and what the receipt says was left."""
+    what, receipt = "ledger entry is unchanged", release.receipt
+    entry = _entry_of(receipt, ledger)
+    if receipt is None or isinstance(entry, str):
+        yield Check(what, False, str(entry))
+        return
+    same_version = entry.parameters.get("version") == release.version
+    where = f"entry {entry.index} of {entry.time[:16]} UTC, {entry.data}"
+    yield Check(what, same_version and states(entry, _charge_of(release)), where)
+    left, now = receipt.remaining, ledger.remaining_after(receipt.index)
+    same: bool | None = (left.epsilon, left.delta) == (now.epsilon, now.delta)
+    if not same and entry.parameters.get("version") != software_version():
+        same = None  # another version may have had another theorem to add up with
+    yield Check("receipt matches the remaining budget", same, f"{left}")
+
+
+def _entry_of(receipt: Receipt | None, ledger: Ledger) -> Entry | str:
+    """The entry that a receipt is for, or why there is none."""
+    if receipt is None:
+        return "the report has no receipt"
+    try:
+        ledger.verify(receipt)
+    except LedgerError as problem:
+        return str(problem)
+    return next(each for each in ledger.entries() if each.index == receipt.index)
+
+
+def states(entry: Entry, paid: Charge) -> bool:
+    """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""
+    facts = ("what", "mechanism", "epsilon", "delta", "study", "unit", "rows_per_person", "neighbors", "count")
+    same = all(getattr(entry, fact) == getattr(paid, fact) for fact in facts)
+    return same and all(entry.parameters.get(name) == value for name, value in paid.parameters.items())

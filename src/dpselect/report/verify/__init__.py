@@ -1,1 +1,0 @@
-"""Public. Checking a release as a stranger would."""

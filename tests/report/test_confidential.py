@@ -1,0 +1,58 @@
+"""What is remarkable is said, each in one sentence, and nothing remarkable is called a fit."""
+
+import pytest
+
+from dpselect.rehearse.check.fit import TableFit, VariableFit
+from dpselect.report.confidential import advice, share
+
+GOOD = VariableFit("y", 0, 0, 0)
+
+
+def said(*variables, missing="midpoint", twins=()):
+    return advice(TableFit(1000, (GOOD, *variables), twins), missing)
+
+
+def test_nothing_remarkable_is_a_fit():
+    assert said(VariableFit("x", 10, 10, 3)) == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        (VariableFit("x", 30, 30, 0), "outside its range"),
+        (VariableFit("x", 0, 0, 0, constant=True), "same in every row"),
+        (VariableFit("x", 0, 0, 60), "no usable value"),
+        (VariableFit("c", 0, 0, 320, unused=("Bachelor",)), "no row has the stated 'Bachelor'. Check its spelling"),
+        (VariableFit("c", 0, 0, 1, unused=("Bachelor",)), "Check its spelling"),
+        (VariableFit("c", 0, 0, 0, unused=("a", "b", "c", "d", "e", "f", "g")), "and 2 more"),
+        (VariableFit("c", 0, 0, 0, constant=True, unused=("a",)), "same in every row"),
+    ],
+)
+def test_each_remarkable_thing_has_one_sentence(variable, words):
+    (sentence,) = said(variable)
+    assert words in sentence
+    assert variable.name in sentence
+
+
+def test_a_single_missing_cell_matters_where_none_is_allowed():
+    sentence, stop = said(VariableFit("x", 0, 0, 1), missing="error")
+    assert "state the category" in sentence
+    assert "A run would stop" in stop
+
+
+def test_where_a_run_would_stop_it_is_said_also_of_a_misspelt_level():
+    *_, stop = said(VariableFit("c", 0, 0, 320, unused=("Bachelor",)), VariableFit("x", 0, 0, 1), missing="error")
+    assert "there is no preview" in stop
+    assert not any("A run would stop" in each for each in said(VariableFit("x", 0, 0, 90)))
+
+
+def test_twins_are_named():
+    first, second = said(twins=(("a", "b"), ("a", "y")))
+    assert "'a' and 'b' are nearly the same" in first
+    assert "'a' is nearly the same as the response" in second
+
+
+def test_shares_are_written_as_people_write_them():
+    assert [share(count, 3000) for count in (0, 2, 70, 507, 3000)] == [
+        "0", "2 (0.067%)", "70 (2.3%)", "507 (17%)", "3,000 (100%)"
+    ]  # fmt: skip

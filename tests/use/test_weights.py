@@ -1,0 +1,104 @@
+"""A weighted sample from end to end: the population's model is chosen, and report, plan and ledger say what was done."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpselect
+from dpselect.assume.budget import Budget
+from dpselect.assume.recipe import Choice
+from dpselect.errors import DataError, StudyError
+from dpselect.use.check import Rehearsal
+
+WEIGHTED = {"weights": "w", "weight_limit": 50, "population": 60_000}
+
+
+def informative(seed=1):
+    """x1 is idle in the population and strong in the sample."""
+    chance = np.random.default_rng(seed)
+    x = chance.normal(size=(60_000, 4))
+    y = 0.5 * x[:, 0] - 0.4 * x[:, 2] + chance.normal(size=60_000)
+    inclusion = np.where((y > 0) == (x[:, 1] > 0), 0.2, 0.02)
+    taken = chance.random(60_000) < inclusion
+    return pd.DataFrame(x[taken], columns=["x0", "x1", "x2", "x3"]).assign(y=y[taken], w=1 / inclusion[taken])
+
+
+def study(**stated):
+    return dpselect.Study(dpselect.Numeric("y"), [dpselect.Numeric(f"x{j}") for j in range(4)], **stated)
+
+
+def test_the_model_of_the_population_is_chosen_where_the_samples_own_is_another():
+    frame = informative()
+    weighted = [dpselect.select(frame, study(**WEIGHTED), epsilon=1) for _ in range(5)]
+    assert {each.variables for each in weighted} == {("intercept", "x0", "x2")}
+    assert weighted[0].directions == {"x0": "up", "x2": "down"}
+    unweighted = [dpselect.select(frame, study(), epsilon=1) for _ in range(5)]
+    assert all("x1" in each.variables for each in unweighted)
+
+
+def test_a_check_of_rows_in_memory_sees_the_same_thinning():
+    """From memory and from the source again, chances are of the weighted model."""
+    frame = informative()
+    rehearsal = Rehearsal(study(**WEIGHTED), Choice(), Budget("1"), run="select")
+    held = rehearsal.hold(frame, rows=len(frame))
+    assert held.moments is None and held.kept is not None and held.kept.whole
+    for each in (held, held._replace(kept=None)):
+        found = rehearsal.preview(rehearsal.rehearse(frame, rows=len(frame), held=each, dealings=4))
+        assert found.models[0] == ("intercept", "x0", "x2") and found.chances[0] > 0.9
+
+
+def test_a_release_verifies_and_says_how_many_rows_count(tmp_path):
+    found = dpselect.select(informative(), study(**WEIGHTED), epsilon=1)
+    assert found.recipe.rows == 1_200
+    page = dpselect.Analysis(title="", made="", selection=found, coefficients=None).to_html(tmp_path / "report.html")
+    assert dpselect.verify(page)
+    text = page.read_text()
+    assert "Weights above 50 were moved to 50" in text
+    assert "about 1,200 rows are expected to count in each random split" in text
+
+
+def test_a_plan_counts_the_rows_that_are_expected_to_count():
+    weighted = dpselect.plan(study(**WEIGHTED), epsilon=1, choice_only=True)
+    plain = dpselect.plan(study(), rows=1_200, epsilon=1, choice_only=True)
+    assert weighted.verdict == plain.verdict
+    assert "About 1,200 rows are expected to count in each random split" in str(weighted)
+    with pytest.raises(StudyError, match="about how many rows"):
+        dpselect.plan(study(), epsilon=1)
+
+
+def test_arrays_take_weights_third_and_not_otherwise():
+    frame = informative()
+    arrays = frame[["x0", "x1", "x2", "x3"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy()
+    assert dpselect.select(arrays, study(**WEIGHTED), epsilon=1).variables == ("intercept", "x0", "x2")
+    for source, stated in ((arrays, {}), (arrays[:2], WEIGHTED)):
+        with pytest.raises(DataError, match="not a table of this study"):
+            dpselect.select(source, study(**stated), epsilon=1)
+    with pytest.raises(DataError, match="different numbers of rows"):
+        dpselect.select((*arrays[:2], arrays[2][1:]), study(**WEIGHTED), epsilon=1)
+
+
+def test_a_column_of_weights_must_be_numbers_and_there():
+    frame = informative()
+    with pytest.raises(DataError, match="'w' is not in the table"):
+        dpselect.select(frame.drop(columns="w"), study(**WEIGHTED), epsilon=1)
+    with pytest.raises(DataError, match="'w' has the type"):
+        dpselect.select(frame.assign(w="much").astype({"w": "category"}), study(**WEIGHTED), epsilon=1)
+
+
+def test_a_cluster_is_dealt_together_and_the_ledger_knows_the_unit(tmp_path):
+    """Three columns are constant in a cluster and idle, and the response is alike in it: dealt by cluster none is taken."""
+    chance = np.random.default_rng(26)
+    cluster = np.repeat(np.arange(500), 20)
+    frame = pd.DataFrame(chance.normal(size=(10_000, 1)), columns=["x0"])
+    for j in (1, 2, 3):
+        frame[f"x{j}"] = chance.normal(size=500)[cluster]
+    frame["y"] = 0.4 * frame.x0 + chance.normal(size=10_000) * 0.9 + chance.normal(size=500)[cluster] * 0.45
+    frame["psu"], frame["who"] = cluster, np.arange(10_000) % 7
+    stated = {"neighbors": "add-remove-one", "rows": 10_000, "cluster": "psu"}
+    found = [dpselect.select(frame, study(**stated), epsilon=1).variables for _ in range(5)]
+    assert all("x0" in each and len(each) <= 3 for each in found)
+    ledger = dpselect.Ledger(tmp_path / "budget.db", epsilon=3)
+    dpselect.select(frame, study(**stated, person="who"), epsilon=1, ledger=ledger)
+    assert ledger.entries()[0].unit == "person:who within psu"
+    with pytest.raises(DataError, match="Arrays have no column of clusters 'psu'"):
+        dpselect.select((frame[["x0", "x1", "x2", "x3"]].to_numpy(), frame.y.to_numpy()), study(**stated), epsilon=1)
