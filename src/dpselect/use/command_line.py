@@ -28,6 +28,7 @@ GROUPS = {
         "init": "Write a study file: labels, units, ranges, categories. Optional.",
     },
     "Afterwards": {
+        "report": "Write a released result as HTML, Word, LaTeX, Markdown, CSV or SVG.",
         "verify": "Verify a report independently.",
         "budget": "Show or open the privacy budget of a data set.",
         "resume": "Hand over a result that was paid for and did not arrive.",

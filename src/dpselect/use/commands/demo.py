@@ -42,7 +42,7 @@ BESIDE = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", 
 def command(output: str) -> None:
     """Run everything on public census data at epsilon 1: check, analyze, verify, and a run that is refused.
 
-    Writes a study file, a ledger, the public report and a confidential check to a folder. Each command is shown as you would type it.
+    Writes a study file, a ledger, the public report and a confidential check to a folder. Each command is shown.
     """
     folder, rows = Path(output), load_rows()
     prepare(folder, [*FILES, *BESIDE])

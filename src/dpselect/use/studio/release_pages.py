@@ -13,7 +13,6 @@ from dpselect.use.studio.forms import stated
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
 from dpselect.use.studio.reports import (
     ReportPlan,
-    can_estimate,
     check_text,
     consequences,
     hand_over_waiting,
@@ -39,12 +38,11 @@ def show_release(request: Request) -> Response:
     """The form for a release, and the reports so far."""
     session = session_of(request)
     draft, facts = session.kept("release"), ledger_facts(session.study_file, session.source)
-    usual = {"what": "both" if can_estimate(session.study_file) else "choice"}
     return answer(
         request,
         "release",
         problems=draft.problems,
-        typed={"epsilon": "1", "delta": "1e-6", "title": "", "family": "binomial", **usual, **draft.form},
+        typed={"epsilon": "1", "delta": "1e-6", "title": "", "family": "binomial", "what": "both", **draft.form},
         binary=is_binary(session.study_file),
         facts=facts,
         waiting=facts.waiting if facts and not session.busy else (),

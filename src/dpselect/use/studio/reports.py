@@ -311,15 +311,6 @@ def is_binary(study_file: Path) -> bool:
         return False
 
 
-def can_estimate(study_file: Path) -> bool:
-    """Whether a study states all that effects need."""
-    try:
-        stated(study_file).require_bounds("An estimate")
-    except DpselectError:
-        return False
-    return True
-
-
 def study_mark(study_file: Path, source: Source | None) -> str:
     """A mark of the study and of where the data are, by which a page about them is known to be stale."""
     text = study_file.read_text(encoding="utf-8") if study_file.exists() else ""
