@@ -8,6 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.errors import BudgetExceeded, DpselectError
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.report.exports import export_bytes
+from dpselect.report.table import plain_cells
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import stated
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
@@ -30,6 +33,8 @@ from dpselect.use.studio.reports import (
 )
 from dpselect.use.studio.session import Job, Verified
 
+DOWNLOADS = {"docx": "Word", "tex": "LaTeX", "md": "Markdown", "csv": "CSV", "svg": "Figure (SVG)"}
+"""The forms of a report that can be downloaded, beside its page and its JSON file."""
 USED = "This confirmation was used or cancelled before. Nothing more was spent."
 OTHER = "The study was changed since this release was prepared. Nothing was spent. Prepare it again."
 
@@ -147,6 +152,7 @@ def show_report(request: Request) -> Response:
     """What was released, and how to do the same without the studio."""
     session, number = session_of(request), request.path_params["number"]
     facts = report_facts(session.study_file, number)
+    head, cells = plain_cells(facts.table) if facts.table is not None and facts.table.effects else ([], [])
     recent = session.order if session.order and session.order.number == number else None
     order = recent or past_report(session.study_file, number, session.source)
     return answer(
@@ -155,6 +161,9 @@ def show_report(request: Request) -> Response:
         facts=facts,
         number=number,
         files=[path.name for path in report_files(session.study_file, number)],
+        head=head,
+        cells=cells,
+        downloads=DOWNLOADS,
         command=same_command(order),
         python=same_python(order),
     )
@@ -171,6 +180,16 @@ def show_json(request: Request) -> Response:
     name = report_files(session.study_file, number)[1].name.encode("ascii", "replace").decode().replace('"', "_")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(report_text(session.study_file, number), media_type="application/json", headers=headers)
+
+
+def show_download(request: Request) -> Response:
+    """The table or the figure of a report in another form; nothing is spent."""
+    session, number, kind = session_of(request), request.path_params["number"], request.path_params["kind"]
+    if kind not in DOWNLOADS:
+        raise DpselectError(f"A report cannot be downloaded in this form. Choose one of {', '.join(DOWNLOADS)}.")
+    content = export_bytes(AnalysisRecord.from_json(report_text(session.study_file, number)), kind)
+    headers = {"Content-Disposition": f'attachment; filename="report-{number}.{kind}"'}
+    return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def show_verify(request: Request) -> Response:
