@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker
+from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker, others
 from dpselect.assume.queries import (
     MAX_ETA,
     Answer,
@@ -469,6 +469,19 @@ def main() -> None:
                 return whole.cut(asked.rows or len(whole.response), rng)
 
             scores.append(score(make, mu, asked.releases, asked.seed, True, truth if asked.rows else None))
+            print(scores[-1].line(), flush=True)
+    if asked.suite == "others":
+        for name, study, frame in others():
+            if asked.only and asked.only not in name:
+                continue
+            whole = table_of(
+                name, wider(study, asked.wider, asked.open) if asked.wider != 1 or asked.open else study, frame
+            )
+
+            def same(rng: np.random.Generator, whole: Table = whole) -> Table:
+                return whole.cut(asked.rows or len(whole.response), rng)
+
+            scores.append(score(same, mu, asked.releases, asked.seed, True))
             print(scores[-1].line(), flush=True)
     made = {"made": (MADE, ""), "odds": (ODDS, "binomial"), "counts": (COUNTS, "poisson")}
     if asked.suite in made:
