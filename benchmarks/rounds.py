@@ -216,10 +216,15 @@ def _weight(family: str, eta: np.ndarray) -> np.ndarray:
     return mean * (1 - mean) if family == "binomial" else mean if family == "poisson" else np.ones_like(eta)
 
 
-def release(table: Table, mu: float, rng: np.random.Generator, level: float = 0.95) -> Any:
+def release(table: Table, mu: float, rng: np.random.Generator, considered: int | None = None) -> Any:
     """One estimate."""
     plan = RoundsPlan(
-        study=table.study, columns=table.columns, family=table.family, rows=len(table.response), mu=mu, level=level
+        study=table.study,
+        columns=table.columns,
+        family=table.family,
+        rows=len(table.response),
+        mu=mu,
+        considered=considered,
     )
     walk, answers = path(plan), Answers(table, rng)
     try:
