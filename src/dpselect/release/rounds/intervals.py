@@ -80,7 +80,15 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
         predictive=tuple(values.tolist()),
         radius=last.clip.radius,
         clip_bound=last.clip.excess * last.unit / max(last.noise, 1e-300),
+        scales=_user_deviations(facts, scales),
     )
+
+
+def _user_deviations(facts: Facts, scales: Scales) -> dict[str, float]:
+    """The standard deviations of the columns of numbers in the user's units, as the first look has them."""
+    kept = [facts.columns[place] for place in np.flatnonzero(scales.kept)]
+    pairs = zip(kept, scales.deviations, strict=True)
+    return {each.name: float(abs(deviation / each.unit)) for each, deviation in pairs if each.kind == "number"}
 
 
 def nothing_found(facts: Facts) -> Found:
@@ -96,6 +104,7 @@ def nothing_found(facts: Facts) -> Found:
         predictive=(0.0,) * len(names),
         radius=0.0,
         clip_bound=0.0,
+        scales={},
     )
 
 
