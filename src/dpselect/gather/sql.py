@@ -199,9 +199,21 @@ def dialect_named(name: str) -> Dialect:
 def aggregate_query(study: Study, table: str, dialect: str, *, booleans: Collection[str] = ()) -> str:
     """A query whose one row of answers `moments_from_answer` turns into moments.
 
-    `table` is a table's name (`schema.table`) or a query in parentheses; `dialect` is "duckdb", "postgres", "spark", "tsql" (SQL
-    Server) or "oracle"; the last two were parsed and never run by us. Name in `booleans` the columns of type boolean, which
-    PostgreSQL does not take for numbers.
+    Parameters
+    ----------
+    study : Study
+        The study; every range must be stated.
+    table : str
+        A table's name (`schema.table`) or a query in parentheses.
+    dialect : {"duckdb", "postgres", "spark", "tsql", "oracle"}
+        Whose SQL to write. "tsql" (SQL Server) and "oracle" were parsed and never run by us.
+    booleans : list of str, optional
+        The columns of type boolean, which PostgreSQL does not take for numbers.
+
+    Returns
+    -------
+    str
+        The query. Its answer is confidential.
     """
     study.require_bounds("The query")
     writer = _Writer(study, dialect_named(dialect), booleans)
@@ -370,7 +382,20 @@ MAX_ANSWER_CHARACTERS = 1 << 22
 
 
 def moments_from_answer(answer: str | os.PathLike[str] | Mapping[str, Any], study: Study) -> Moments:
-    """The moments in the answer to `aggregate_query`: a CSV file with a first line of names, or one row as a mapping."""
+    """The moments in the answer to `aggregate_query`.
+
+    Parameters
+    ----------
+    answer : path or dict
+        A CSV file with a first line of names, or one row as a mapping.
+    study : Study
+        The study that the query was written for.
+
+    Returns
+    -------
+    Moments
+        Exact sums, confidential.
+    """
     row = answer if isinstance(answer, Mapping) else _read_answer(Path(answer))
     if row.get("study") != study.hash:
         raise DataError(f"The answer does not belong to these assumptions: {AGAIN}.")
