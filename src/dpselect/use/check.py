@@ -58,7 +58,9 @@ class Checked:
     @property
     def stops(self) -> bool:
         """Whether a run would stop at a cell that is missing or of an unstated category."""
-        return self.study.missing == "error" and any(each.missing for each in self.fit.variables)
+        weights = self.fit.weights
+        unusable = weights is not None and weights.unusable > 0
+        return self.study.missing == "error" and (unusable or any(each.missing for each in self.fit.variables))
 
     @property
     def advice(self) -> list[str]:
