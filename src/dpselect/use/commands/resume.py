@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from dpselect.errors import LedgerError, StudyError
-from dpselect.use.commands.analyze import show_report
+from dpselect.use.commands.answers import show_report
 from dpselect.use.sealed import Released
 from dpselect.use.shell.files import report_files, require_apart, require_writable, write_report
-from dpselect.use.shell.options import CSV, JSON, QUIET, LedgerOptions, ledger_place
+from dpselect.use.shell.ledgers import LedgerOptions, ledger_place
+from dpselect.use.shell.options import CSV, JSON, QUIET
 from dpselect.use.shell.sources import Rows
 from dpselect.use.shell.terminal import answer_json, show_answer
 from dpselect.use.spend import resume
@@ -35,7 +36,7 @@ Example:
 def command(place: str, ledger: str | None, output: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Hand over the releases that were paid for and did not arrive, because a run was stopped. Nothing is charged.
 
-    Each becomes a report. A run of odds ratios that was stopped between its rounds needs DATA to go on.
+    Each becomes a report. A run that was stopped between the rounds of its coefficients needs DATA to go on.
     """
     chosen = LedgerOptions(ledger or ledger_place(place))
     rows = None if chosen.path == place else Rows.from_options(place, options)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SCREENS = {
-    "study": "Study",
+    "study": "Data",
     "variables": "Variables",
-    "persons": "Persons",
+    "persons": "Privacy",
     "plan": "Plan",
     "check": "Check",
     "budget": "Budget",
@@ -133,4 +133,4 @@ def templates() -> Environment:
 
 @cache
 def _style() -> str:
-    return "\n".join(templates().get_template(name).render() for name in ("style.css", "studio.css"))
+    return "\n".join(templates().get_template(name).render() for name in ("style.css", "effects.css", "studio.css"))
