@@ -172,6 +172,7 @@ EVERY = {
     "analyze": ["analyze", "people.csv", "--study", "study.toml", "--epsilon", "1", "--family", "binomial"],
     "budget": ["budget", "people.csv"],
     "resume": ["resume", "people.csv"],
+    "report": ["report", "report.json", "-o", "table.tex", "-o", "effects.svg"],
     "verify": ["verify", "report.html", "--ledger", "people.budget.db"],
     "sql": ["sql", "study.toml", "--dialect", "duckdb", "--table", "people"],
 }
