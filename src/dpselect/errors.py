@@ -15,6 +15,7 @@ Interrupted           a signal asked a command to stop; the text says what is le
 DpselectWarning
 ├── NoLedgerWarning   a release is charged to no ledger, so nothing adds it to the others
 ├── ManyFitsWarning   cross-validation fits a selector many times, and each fit is charged
+├── LeftOutWarning    columns of a table are not considered, because nothing states what they hold
 └── TwoLedgersWarning one data set is charged to two ledgers, which know nothing of each other
 
 A message is one sentence that says what was asked, what is allowed and what to do. It quotes public values only: names,
@@ -72,6 +73,10 @@ class NoLedgerWarning(DpselectWarning):
 
 class ManyFitsWarning(DpselectWarning):
     """Cross-validation fits a selector many times, and each fit is charged."""
+
+
+class LeftOutWarning(DpselectWarning):
+    """Columns of a table are not considered, because nothing states what they hold."""
 
 
 class TwoLedgersWarning(DpselectWarning):

@@ -1,6 +1,5 @@
 """The documents keep their word: every block runs, every link leads somewhere, every public name is explained."""
 
-import inspect
 import os
 import re
 import shlex
@@ -12,24 +11,29 @@ from pathlib import Path
 import pytest
 
 import dpselect
-from dpselect.gather.rows import gather
 from dpselect.use import command_line
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-MADE = ("reference.md", "commands.md")  # by tools/docs.py, each time anew
-PAGES = [
-    str(path.relative_to(ROOT)) for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]) if path.name not in MADE
+PAGES = [  # but those that tools/docs.py makes each time anew
+    str(path.relative_to(ROOT))
+    for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+    if path.parent.name != "reference"
 ]
-BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$|^<!--run\n(.*?)-->$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^(?:<!-- test: (\S+) -->\n)?```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$|^<!--run\n(.*?)-->$",
+    re.MULTILINE | re.DOTALL,
+)
 SHOWN = ("text", "sql")  # not run: what came out, what stands in a file, and SQL that tests/release runs
 RSCRIPT = shutil.which("Rscript")
 
 
 def blocks(page):
-    """(kind, rest of the fence, text) of each block; a comment <!--run ... --> is Python that readers need not see."""
+    """(kind, title or comment above it, text) of each block; a comment <!--run ... --> is Python that readers need not see."""
     found = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
-    return [("python", "", hidden) if hidden else (kind, more.strip(), text) for kind, more, text, hidden in found]
+    return [
+        ("python", "", hidden) if hidden else (kind, more or title, text) for more, kind, title, text, hidden in found
+    ]
 
 
 def run_console(text, more, capsys):
@@ -83,8 +87,8 @@ def test_every_block_runs(page, tmp_path, monkeypatch, capsys):
 
 def test_the_example_for_quarto_runs_after_the_guide(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for block in blocks("docs/GUIDE.md")[:3]:  # the table, init, the study file
-        run_block("docs/GUIDE.md", block, {}, capsys)
+    for block in (blocks("docs/tutorial.md")[0], blocks("docs/tutorial.md")[3]):  # the table, the study file
+        run_block("docs/tutorial.md", block, {}, capsys)
     cells = re.findall(r"^```{python}\n(.*?)^```$", (DOCS / "how-to/example.qmd").read_text(), re.MULTILINE | re.DOTALL)
     for _ in range(2):  # the second time nothing is charged
         names = {}
@@ -96,7 +100,7 @@ def test_the_example_for_quarto_runs_after_the_guide(tmp_path, monkeypatch, caps
 def test_the_guide_shows_every_step():
     typed = [
         line.split()[2]
-        for kind, _, text in blocks("docs/GUIDE.md")
+        for kind, _, text in blocks("docs/tutorial.md")
         if kind == "console"
         for line in text.splitlines()
         if line.startswith("$")
@@ -112,30 +116,10 @@ def test_every_link_leads_somewhere(page):
             assert (ROOT / page).parent.joinpath(target).exists(), target
 
 
-def test_every_public_name_is_in_the_reference_and_no_other():
-    text = (DOCS / "REFERENCE.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"^### `(?:dpselect\.)?(\w+)", text, re.MULTILINE))
-    assert named == set(dpselect.__all__)
-
-
-def test_every_signature_is_as_stated():
-    text = (DOCS / "REFERENCE.md").read_text(encoding="utf-8")
-    stated = re.findall(r"^### `dpselect\.(\w+)`\n\n```text\n(.*?)\n```", text, re.MULTILINE)
-    assert len(stated) >= 15
-    for name, signature in stated:
-        value = getattr(dpselect, name)
-        value = gather if name == "gather" else value  # a folder that can be called
-        parameters = [
-            each.replace(annotation=inspect.Parameter.empty)
-            for each in inspect.signature(value).parameters.values()
-            if each.name != "progress"
-        ]
-        assert signature == f"{name}{inspect.Signature(parameters)}"
-
-
-def test_every_command_is_in_the_reference():
-    text = (DOCS / "REFERENCE.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `dpselect (\w+)", text, re.MULTILINE)) == set(command_line.COMMANDS)
+def test_every_fence_is_one_that_the_site_understands():
+    for page in PAGES:
+        fences = re.findall(r"^```(.*)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+        assert [each for each in fences if not re.fullmatch(r"(\w+( title=\"[^\"]+\")?)?", each)] == [], page
 
 
 def test_every_lemma_of_the_mathematics_has_its_test_and_its_function():

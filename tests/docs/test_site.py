@@ -1,5 +1,6 @@
 """The docs site: every page is in it, nothing is loaded from elsewhere, and nobody is shut out."""
 
+import html
 import importlib.util
 import re
 import shutil
@@ -11,9 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MADE = ("reference.md", "commands.md")
+MADE = ("reference/python.md", "reference/commands.md")
 HOW = "install Debian's chromium and PyPI's playwright and axe-playwright-python to run the browser tests"
-SEEN = ("index.html", "how-to/board.html", "COMPARISONS.html")
+SEEN = ("index.html", "tutorial.html", "how-to/ethics-board.html", "reference/python.html", "COMPARISONS.html")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,39 @@ def test_the_reference_has_every_public_name(tool):
     text = tool.reference()
     assert all(f"## `{name}`\n" in text for name in tool.dpselect.__all__)
     assert all(f"## `dpselect {name}`\n" in tool.commands() for name in tool.COMMANDS)
+
+
+def headings(page):
+    """The headings of a source, blocks of code apart, as plain text."""
+    bare = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return [(len(marks), plain(title)) for marks, title in re.findall(r"^(#{1,3}) (.+)$", bare, re.MULTILINE)]
+
+
+def plain(text):
+    """Text without marks, links and tags."""
+    bare = re.sub(r"<[^>]+>|&para;|¶", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text))
+    return re.sub(r"\W+", "", html.unescape(bare)).lower()
+
+
+def test_every_page_renders(site):
+    """No fence is left in the page, and every heading of the source is one of it, at its level."""
+    docs = site.parent / "docs"
+    pages = sorted(docs.rglob("*.md"))
+    assert len(pages) > 30
+    for source in pages:
+        page = (site / source.relative_to(docs)).with_suffix(".html").read_text(encoding="utf-8")
+        shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        assert "```" not in shown, source
+        there = [
+            (int(level), plain(title)) for level, title in re.findall(r"<h([1-3])\b[^>]*>(.*?)</h\1>", shown, re.DOTALL)
+        ]
+        missing = [each for each in headings(source) if each not in there]
+        assert missing == [], source
+
+
+def test_no_two_files_differ_only_in_case(site):
+    names = [str(path.relative_to(site.parent)) for path in (site.parent / "docs").rglob("*")]
+    assert len({name.lower() for name in names}) == len(names)
 
 
 def test_nothing_is_loaded_from_elsewhere(site):

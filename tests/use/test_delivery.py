@@ -13,7 +13,7 @@ from dpselect.errors import DpselectError
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
-from dpselect.use.shell.options import LedgerOptions
+from dpselect.use.shell.ledgers import LedgerOptions
 
 BOUNDS = "lower = 0\nupper = 1\n"
 TOTALS = ["--total-epsilon", "10", "--total-delta", "1e-5", "--yes"]
@@ -69,7 +69,7 @@ def test_a_selection_that_nobody_saw_waits_in_the_ledger(rest):
     assert charges() == 1 and len(Ledger("rows.budget.db").undelivered()) == 1
     again = shell([*SELECT, "--json"], "")  # the same command hands it over
     assert again.returncode == 0 and json.loads(again.stdout)["receipt"]["index"] == 1
-    assert "nothing was charged" in again.stderr
+    assert "nothing was spent" in again.stderr
     assert charges() == 1 and Ledger("rows.budget.db").undelivered() == ()
     assert shell([*SELECT, "-q"], "").returncode == 0 and charges() == 2  # and once more it is another
 
@@ -126,7 +126,7 @@ def test_what_fails_while_the_page_is_made_waits_in_the_ledger_too(monkeypatch, 
         assert command_line.run(ANALYZE) == 1
     assert len(Ledger("rows.budget.db").undelivered()) == 1
     assert command_line.run(ANALYZE) == 0  # the same command
-    assert "nothing was charged" in capsys.readouterr().err
+    assert "nothing was spent" in capsys.readouterr().err
     assert charges() == 2
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
 
@@ -257,7 +257,7 @@ def test_a_library_that_is_missing_names_its_extra(monkeypatch, capsys):
     def missing(*_):
         raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib.pyplot")
 
-    monkeypatch.setattr("dpselect.use.commands.select.Study.read", missing)
+    monkeypatch.setattr("dpselect.use.shell.stating.Study.read", missing)
     assert command_line.run(SELECT) == 2
     assert "pip install 'dpselect[figures]'" in capsys.readouterr().err
 

@@ -202,7 +202,7 @@ def test_more_columns_than_can_be_scored_are_refused_before_a_row_is_read(tmp_pa
 
 
 @pytest.mark.parametrize("door", [dpselect.select, dpselect.analyze])
-@pytest.mark.parametrize("wrong", [{"response": "y"}, "study.toml"])
+@pytest.mark.parametrize("wrong", [{"response": "y"}, ["study.toml"]])
 def test_what_is_no_study_is_refused_in_a_sentence(door, wrong):
     with pytest.raises(dpselect.StudyError, match=r"it must be dpselect.Study.*Study.read"):
         door({"x": [1.0, 2.0], "y": [1.0, 2.0]}, wrong, epsilon=1)

@@ -54,7 +54,7 @@ PLACES = {
         2,
         ["report.html", "report.json"],
     ),
-    "showing the answer": ("dpselect.use.commands.analyze.show_report", 2, ["report.html", "report.json"]),
+    "showing the answer": ("dpselect.use.commands.spending.show_report", 2, ["report.html", "report.json"]),
 }
 
 
@@ -183,7 +183,7 @@ def test_a_signal_that_a_library_swallowed_is_still_a_stop(monkeypatch, capsys):
         failures._State.came = True
         raise ImportError("numpy failed to load")
 
-    monkeypatch.setattr("dpselect.use.commands.analyze.Study.read", swallowed)
+    monkeypatch.setattr("dpselect.use.shell.stating.Study.read", swallowed)
     assert command_line.run(ASKED) == 1
     assert capsys.readouterr().err.startswith("Stopped.")
 

@@ -15,7 +15,7 @@ from dpselect.assume.budget import Neighbors, check_neighbors
 from dpselect.assume.formula import formula_parts
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.source_form import SourceForm, form_from_dict
-from dpselect.assume.study_file import format_tables, parse_tables, read_tables, write_whole
+from dpselect.assume.study_file import format_tables, located, parse_tables, read_text, write_whole
 from dpselect.assume.terms import INTERCEPT, Column, Term, check_width, design_columns, normal_terms
 from dpselect.assume.variables import (
     Binary,
@@ -238,7 +238,12 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file. Example: `Study.read("study.toml")`."""
-        return cls._of_tables(read_tables(path))
+        text = read_text(path)
+        tables = parse_tables(text, f"The study file {str(path)!r}")
+        try:
+            return cls._of_tables(tables)
+        except StudyError as problem:
+            raise located(problem, tables, text, os.fspath(path)) from None
 
     @classmethod
     def _of_tables(cls, tables: dict[str, Any]) -> Self:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpselect.assume.variables import is_printable, shown
+from dpselect.assume.variables import is_printable, shown, variable_from_dict
 from dpselect.errors import StudyError
 
 MAX_STUDY_LENGTH = 1 << 22
@@ -19,17 +20,16 @@ MAX_OPEN_PLACES = 10
 """Open places that one message names."""
 
 
-def read_tables(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The plain values in a study file."""
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a study file."""
     where = f"The study file {str(path)!r}"
     try:
         with open(path, encoding="utf-8") as file:
-            text = file.read(MAX_STUDY_LENGTH + 1)
+            return file.read(MAX_STUDY_LENGTH + 1)
     except UnicodeDecodeError:
         raise StudyError(f"{where} is not UTF-8 text: save it as UTF-8.") from None
     except OSError as error:
         raise StudyError(f"{where} cannot be read: {error.strerror or 'it cannot be opened'}.") from None
-    return parse_tables(text, where)
 
 
 def parse_tables(text: str, where: str = "The study file") -> dict[str, Any]:
@@ -60,6 +60,57 @@ def parse_tables(text: str, where: str = "The study file") -> dict[str, Any]:
             'Replace each "?" by what is known without looking at the rows.'
         )
     return values
+
+
+TABLE = re.compile(r"\s*\[(\[\s*predictors\s*\]|\s*response\s*)\]")
+ENTRIES = {
+    "range": ("lower", "upper"),
+    "bound": ("lower", "upper"),
+    "limit": ("lower", "upper"),
+    "reference": ("reference",),
+    "label": ("category_labels", "label"),
+    "categor": ("categories", "levels"),
+    "level": ("categories", "levels"),
+    "kind": ("kind",),
+    "unit": ("unit",),
+    "reason": ("reason",),
+}
+"""Which entries of a table a message is about, by a word in it; the first word that it has decides."""
+
+
+def located(problem: StudyError, values: Mapping[str, Any], text: str, path: str) -> StudyError:
+    """The same refusal with the file and, where one variable is to blame, the line that it is about."""
+    message = str(problem)
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if TABLE.match(line)]
+    response = next((number for number in starts if "response" in lines[number]), None)
+    tables = [(values.get("response"), response)]
+    tables += zip(values.get("predictors", ()), [number for number in starts if number != response], strict=False)
+    for table, start in tables:
+        if start is not None and _is_blamed(table, message):
+            line = _line_about(message, lines, start) + 1
+            return StudyError(f"{Path(path).name} line {line}: {message[:1].lower()}{message[1:]}")
+    return StudyError(f"{Path(path).name}: {message}")
+
+
+def _is_blamed(table: Any, message: str) -> bool:
+    """Whether this table alone is refused with this message."""
+    try:
+        variable_from_dict(table)
+    except StudyError as problem:
+        return str(problem) == message
+    return False
+
+
+def _line_about(message: str, lines: list[str], start: int) -> int:
+    """The line of a table that a message is about: that of the entry it speaks of, or its first."""
+    end = next((k for k in range(start + 1, len(lines)) if lines[k].lstrip().startswith("[")), len(lines))
+    unknown = re.search(r"unknown entry '([^']*)'", message)
+    words = [unknown[1]] if unknown else next((names for word, names in ENTRIES.items() if word in message), ())
+    for k in range(start + 1, end):
+        if lines[k].partition("=")[0].strip() in words:
+            return k
+    return start
 
 
 def _open_places(tables: Iterable[Mapping[str, Any]]) -> Iterable[str]:

@@ -127,7 +127,7 @@ class Numeric(Described, frozen=True, kw_only=False, tag="number"):
     def _check_limits(self, lower: float, upper: float) -> None:
         if not lower < upper:
             raise StudyError(
-                f"The bounds of {self.name!r} are {lower:g} to {upper:g}; the lower must be below the upper."
+                f"The range of {self.name!r} runs from {lower:g} to {upper:g}. Put the smaller number first."
             )
         if not (math.isfinite(self.middle) and 1e-150 < self.half_width < 1e150):
             raise StudyError(

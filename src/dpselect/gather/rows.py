@@ -31,13 +31,27 @@ def gather(source: Any, study: Study, summary: None = None, progress: Telling | 
 @overload
 def gather(source: Any, study: Study, summary: Summary[Result], progress: Telling | None = None) -> Result: ...
 def gather(source: Any, study: Study, summary: Any = None, progress: Telling | None = None) -> Any:
-    """Read a table once and add up its rows, clipped to the study: exact moments, or whatever `summary` comes to.
+    """Read a table once and add up its rows, with values outside their range moved to the nearest limit. Private.
 
-    `source` is a pair of arrays (predictors in the order stated, response; weights third, where the study states them); a
-    pandas, polars, Dask or Spark data frame; an Arrow table, stream or dataset; a path ("table.parquet", "folder/",
-    "part-*.csv.gz", "file.duckdb?table=t") or a list of paths; a database's address with a table
-    ("postgresql://host/base?table=t", "spark:?table=t"); `Csv` or `Database`. Where moments are asked for, moments that were
-    gathered before under the same study serve too, saved or not. `progress` is called with what was read so far.
+    Parameters
+    ----------
+    source : table, path or address
+        A pair of arrays (predictors in the order stated, response; weights third, where the study states them); a pandas, polars,
+        Dask or Spark data frame; an Arrow table, stream or dataset; a path ("table.parquet", "folder/", "part-*.csv.gz",
+        "file.duckdb?table=t") or a list of paths; a database's address with a table ("postgresql://host/base?table=t",
+        "spark:?table=t"); `Csv` or `Database`. Where moments are asked for, moments that were gathered before under the same study
+        serve too, saved or not.
+    study : Study
+        What is stated before the rows are read.
+    summary : Summary, optional
+        What is added up; by default exact moments.
+    progress : callable, optional
+        Called with what was read so far.
+
+    Returns
+    -------
+    Moments
+        Exact sums, confidential; or whatever `summary` comes to.
     """
     if summary is None:
         summary = MomentSummary(study)

@@ -22,9 +22,18 @@ WARNING = "PRIVATE: exact sums over the rows, without noise. Keep this file as y
 
 
 def save_moments(moments: Moments, path: str | os.PathLike[str]) -> None:
-    """Write moments to a file that only its owner can read, whole or not at all.
+    """Write moments to a file that only its owner can read, whole or not at all. The file is confidential.
 
-    Example: `save_moments(gather(frame, study), "site-a.moments")`.
+    Parameters
+    ----------
+    moments : Moments
+        What `gather` returned.
+    path : path
+        The file to write.
+
+    Examples
+    --------
+    >>> dpselect.save_moments(dpselect.gather(frame, study), "site-a.moments")  # doctest: +SKIP
     """
     values = {
         "format": MOMENTS_FORMAT,
@@ -49,9 +58,23 @@ def save_moments(moments: Moments, path: str | os.PathLike[str]) -> None:
 
 
 def load_moments(path: str | os.PathLike[str], study: Study) -> Moments:
-    """Read moments that were saved under the same assumptions. Pool several with `+`.
+    """Read moments that were saved under the same study. Pool several with `+`.
 
-    Example: `load_moments("site-a.moments", study) + load_moments("site-b.moments", study)`.
+    Parameters
+    ----------
+    path : path
+        The file that `save_moments` wrote.
+    study : Study
+        The study under which they were gathered.
+
+    Returns
+    -------
+    Moments
+        Exact sums, confidential.
+
+    Examples
+    --------
+    >>> dpselect.load_moments("site-a.moments", study) + dpselect.load_moments("site-b.moments", study)  # doctest: +SKIP
     """
     columns = tuple(column.name for column in study.columns)
     values = _read(path, columns)

@@ -237,6 +237,8 @@ def _rows(analysis: AnalysisRecord) -> tuple[str, str]:
     selection, estimate = analysis.selection, analysis.coefficients
     study = selection.study
     per = "" if study.max_rows_per_person is None else f"at most {study.max_rows_per_person:,} per person"
+    if study.weights is not None:
+        return f"about {study.expected_rows:,}", "expected to count"
     if study.neighbors == "replace-one" and selection.recipe.rows is not None:
         return f"{selection.recipe.rows:,}", per
     if estimate is not None and estimate.rows > 0:

@@ -1,7 +1,8 @@
-"""Both halves of the paper's motive: choose a model, then estimate it, each privately, from one budget."""
+"""`dpselect.analyze`: select variables, then estimate their effects, each privately, from one budget."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpselect.assume.budget import Budget, Price
@@ -9,19 +10,25 @@ from dpselect.assume.penalty import Penalty
 from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice, Mechanism, Method
 from dpselect.assume.study import Study
+from dpselect.assume.variables import Category
 from dpselect.gather.rows import has_rows_again
 from dpselect.release.account import LedgerPlace, account_of
 from dpselect.use.analysis import Analysis
 from dpselect.use.order import Competing, order_analysis
+from dpselect.use.proposal import study_for
+from dpselect.use.shell.options import DEFAULT_DELTA
 from dpselect.use.spend import spend
 
 
 def analyze(
     source: Any,
-    study: Study,
+    study: Study | str | None = None,
     *,
     epsilon: Price,
-    delta: Price = 0,
+    delta: Price = DEFAULT_DELTA,
+    response: str | None = None,
+    predictors: Iterable[str] | None = None,
+    categories: Mapping[str, Sequence[Category]] | None = None,
     split: tuple[Price, Price] | None = None,
     method: Method = "votes",
     mechanism: Mechanism = "permute-and-flip",
@@ -33,20 +40,62 @@ def analyze(
     data: str = "",
     analyst: str = "",
 ) -> Analysis:
-    """Choose a model and estimate it, from one budget.
+    """Select variables and estimate their effects, from one privacy budget.
 
-    Example: `analyze(frame, study, epsilon=2, delta=1e-6)`. `split` are the shares of epsilon for the choice and for the
-    estimate; without it public facts decide. Only method "pcpl" needs delta for the choice, and takes half of it. `family` is
-    "gaussian", "binomial" (odds ratios of a `Binary` response) or "poisson" (rate ratios of a `Count`); without it the response
-    decides. With a delta coefficients come from a few rounds of noisy sums, which need no bounds (see `estimate`).
-
-    The rows are read twice, to count them and to add them up; long tables once more in each round. Choice and estimate are
+    With a delta effects come from a few rounds of noisy sums, which need no ranges. Selection and estimate are
     charged together, or not at all.
+
+    Parameters
+    ----------
+    source : table, path or address
+        Anything that `gather` reads: a data frame, an Arrow table, a path, a database's address.
+    study : Study or str, optional
+        What is stated before the rows are read; or a formula, "income ~ ." or "income ~ age + school".
+    epsilon : number or str
+        The privacy cost of this call: 1 is strong, 3 moderate.
+    delta : number or str, optional
+        The chance that the promise fails.
+    response : str, optional
+        In place of a study: the variable to explain.
+    predictors : list of str, optional
+        The variables to consider; by default all usable columns of a table that states its types.
+    categories : dict, optional
+        All categories of each text column to consider: ``{"region": ["north", "south"]}``. Two for a binary response.
+    split : pair of numbers, optional
+        The shares of epsilon for the selection and for the effects. Public facts decide by default.
+    method : {"votes", "pcls", "pcpl"}, optional
+        How variables are selected.
+    mechanism : {"permute-and-flip", "exponential", "laplace"}, optional
+        How the selection is drawn.
+    candidates : Subsets or list of models, optional
+        The models to consider; by default all.
+    penalty : number, "aic", "bic" or list, optional
+        What a column costs under "pcls" and "pcpl".
+    level : float, optional
+        The level of the intervals.
+    family : {"gaussian", "binomial", "poisson"}, optional
+        Effects in the response's units, odds ratios of a `Binary` or rate ratios of a `Count` response. By default the response
+        decides.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+    data, analyst : str, optional
+        What the ledger entries say about the data and about who ran this.
+
+    Returns
+    -------
+    Analysis
+        The selection, the coefficients with their intervals, and the report.
+
+    Examples
+    --------
+    >>> analysis = dpselect.analyze(frame, study, epsilon=1)  # doctest: +SKIP
+    >>> analysis.to_html("report.html")  # doctest: +SKIP
     """
+    stated = study_for(source, study, response=response, predictors=predictors, categories=categories)
     choice = Choice(method, mechanism, candidates, penalty)
     account = account_of(ledger, data, analyst)
     order = order_analysis(
-        study,
+        stated,
         choice,
         Budget(epsilon, delta),
         source=source,

@@ -14,23 +14,37 @@ import click
 
 from dpselect.errors import DpselectWarning, Interrupted
 from dpselect.use.shell.failures import STOPPED, explain, ignore_signals, say_warning, stoppable
+from dpselect.use.shell.help import with_help
 from dpselect.use.shell.terminal import forgive_encodings, tell
 
-COMMANDS = {
-    "select": "Which variables explain the response.",
-    "analyze": "The same, with effect sizes and a public report.",
-    "plan": "Estimate what a run would find, without reading the data.",
-    "check": "Check the data and preview the result (confidential; spends nothing).",
-    "init": "Write a study file: names and types; the ranges are yours to state.",
-    "report": "Write a released result as HTML, Word, LaTeX, Markdown, CSV or SVG.",
-    "verify": "Verify a report independently.",
-    "budget": "Show or open the privacy budget of a data set.",
-    "resume": "Hand over what was paid for and did not arrive.",
-    "studio": "Do the same in your browser.",
-    "demo": "A complete run on public census data.",
-    "sql": "The one aggregate query to run where rows may not leave the database.",
+GROUPS = {
+    "Run": {
+        "select": "Which variables explain the response, and in which direction.",
+        "analyze": "The same, with effect sizes and a public report.",
+    },
+    "Before you spend": {
+        "plan": "Estimate what a run would find, without reading the data.",
+        "check": "Check the data and preview the result (confidential; spends nothing).",
+        "init": "Write a study file: labels, units, ranges, categories. Optional.",
+    },
+    "Afterwards": {
+        "report": "Write a released result as HTML, Word, LaTeX, Markdown, CSV or SVG.",
+        "verify": "Verify a report independently.",
+        "budget": "Show or open the privacy budget of a data set.",
+        "resume": "Hand over a result that was paid for and did not arrive.",
+        "registry": "Write an entry for the Differential Privacy Deployments Registry.",
+    },
+    "Other": {
+        "studio": "Do the same in your browser.",
+        "demo": "A complete run on public census data.",
+    },
+}
+"""The commands of `dpselect --help`, and the purpose of each."""
+NOT_LISTED = {
+    "sql": "Print the aggregate query to run where rows may not leave the database.",
     "completion": "Tab completion for your shell.",
 }
+COMMANDS = {name: purpose for group in (*GROUPS.values(), NOT_LISTED) for name, purpose in group.items()}
 """Name and purpose of each command, so that `dpselect --help` has to import none of them."""
 
 
@@ -46,6 +60,12 @@ def _show_version(context: click.Context, option: click.Parameter, asked: bool) 
     context.exit()
 
 
+def _python_code(name: str, options: dict[str, Any]) -> str:
+    from dpselect.use.shell.code import python_code  # it imports all that a command needs
+
+    return python_code(name, options)
+
+
 class LazyGroup(click.Group):
     """Commands that are imported when they are called."""
 
@@ -58,10 +78,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             near = get_close_matches(cmd_name, COMMANDS, n=1)
             raise click.UsageError(f"No command {cmd_name!r}.{f' Did you mean {near[0]!r}?' if near else ''}", ctx)
-        from dpselect.use.shell.code import with_code
-
         command: click.Command = import_module(f"dpselect.use.commands.{cmd_name}").command
-        return with_code(cmd_name, command)
+        return with_help(cmd_name, command, _python_code)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an interrupt passes click, which would print a line of its own."""
@@ -72,22 +90,22 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table above."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for heading, group in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(8), purpose) for name, purpose in group.items()])
 
 
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
+    subcommand_metavar="COMMAND ...",
+    options_metavar="",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
-Start with:  dpselect demo
-Then:        dpselect init people.csv --response income -o study.toml
-             (state the bounds in study.toml)
-             dpselect check people.csv --study study.toml
-             dpselect select people.csv --study study.toml --epsilon 1
+Example:  dpselect analyze people.csv --response income --epsilon 1
+Try it:   dpselect demo
 
-Every command has --help with a worked example, and --show-code prints the same in Python.
+Each command has --help, --json, --quiet and --show-code (prints the same in Python).
 Exit codes: 0 done, 2 wrong usage or input, or not confirmed, 3 not enough budget, 4 check or verify found a
 problem, 1 anything else.""",
 )

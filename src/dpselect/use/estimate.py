@@ -34,17 +34,42 @@ def estimate(
     data: str = "",
     analyst: str = "",
 ) -> Estimate:
-    """Coefficients of a model with intervals, with a differential-privacy guarantee.
+    """Estimate the coefficients of a model, with intervals and a differential-privacy guarantee.
 
-    Example: `estimate(frame, selection, epsilon=1.0, delta=1e-6)`. `source` is anything that `gather` reads. `selection` is what
-    `select` returned, or a model settled without looking at the rows: names of columns or variables, and then `study` too.
-    `epsilon` and `delta` are the whole price. `family` is "gaussian" (differences in the response's units, of a `Binary` response
-    of chances), "binomial" (odds ratios) or "poisson" (rate ratios); without it the response decides.
+    The rows are read again for a few rounds of noisy sums, which need a delta and no ranges. Where they cannot be read again
+    (moments, or a stream), with delta 0 or with noise="laplace", coefficients come from noisy moments, which need all ranges.
 
-    The rows are read again for a few rounds of noisy sums under the one price, which need a delta and no bounds. Where they cannot
-    be read again (moments that `gather` returned, or a stream), with delta 0 or with noise="laplace", coefficients come from
-    noisy moments, which need all bounds; their noise is Laplace with delta 0, else whichever of Laplace and Gaussian disturbs the
-    coefficients less, unless `noise` says.
+    Parameters
+    ----------
+    source : table, path, address or Moments
+        Anything that `gather` reads, or the moments that it returned.
+    selection : Selection or list of str
+        What `select` returned; or the names of columns or variables of a model that was settled without looking at the rows.
+    epsilon : number or str
+        The privacy cost of this call.
+    delta : number or str, optional
+        The chance that the promise fails; with 0 all noise is Laplace.
+    study : Study, optional
+        Needed where the model is given by names.
+    level : float, optional
+        The level of the intervals.
+    noise : {"laplace", "gaussian"}, optional
+        Of noisy moments; by default whichever disturbs the coefficients less.
+    family : {"gaussian", "binomial", "poisson"}, optional
+        Effects in the response's units, odds ratios or rate ratios. By default the response decides.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+    data, analyst : str, optional
+        What the ledger entry says about the data and about who ran this.
+
+    Returns
+    -------
+    Estimate
+        Coefficients and intervals.
+
+    Examples
+    --------
+    >>> dpselect.estimate("people.csv", selection, epsilon=1, delta=1e-6)  # doctest: +SKIP
     """
     stated, columns = _model(selection, study)
     budget = Budget(epsilon, delta)

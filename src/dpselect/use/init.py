@@ -6,8 +6,10 @@ A code book, or the dictionary of the file itself, may say some of it. Bounds ar
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from dpselect.assume.variables import is_printable, shown
 from dpselect.errors import DataError, StudyError
 from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.sources.text import guess_form
+from dpselect.release.selection import Selection
 
 
 def init(
@@ -25,10 +28,29 @@ def init(
     response: str | None = None,
     codebook: str | Path | None = None,
 ) -> Path:
-    """Write a study file for a table: the names and types of its columns, and open places ("?") for what only you can state.
+    """Write a study file for a table: the names and types of its columns, and places to fill in for what only you can state.
 
-    Example: `init("people.csv", response="income")`. Ranges and categories come from the code book or stay open; none is ever
-    read from rows. A file that is there is not overwritten.
+    Ranges and categories come from the code book or stay open; none is ever read from rows. No file is overwritten.
+
+    Parameters
+    ----------
+    source : table, path or address
+        Anything that `gather` reads; only names and types are looked at.
+    path : path, optional
+        The study file to write.
+    response : str, optional
+        The variable to explain.
+    codebook : path, optional
+        A CSV file with some of the columns name, lower, upper, categories, label, unit, reason.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> dpselect.init("people.csv", response="income")  # doctest: +SKIP
     """
     target = Path(path)
     if target.exists():
@@ -63,77 +85,137 @@ def named_and_unnamed(source: Any) -> tuple[list[ColumnType], list[int]]:
     return columns, [place for place, column in enumerate(listed, 1) if not column.name.strip()]
 
 
+def require_column(name: str, known: Iterable[str], where: str) -> None:
+    """Refuse a name that the table does not have, and say which it may have meant; names are public."""
+    names = list(known)
+    if name in names:
+        return
+    lowered = {each.lower(): each for each in reversed(names)}
+    near = get_close_matches(name.lower(), lowered, n=1)
+    hint = f" Did you mean {lowered[near[0]]!r}?" if near else f" It has {_listed(names)}."
+    raise StudyError(f"{where} has no column {shown(name)}.{hint}")
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(map(shown, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 Book = Mapping[str, Mapping[str, Any]]
 """What a code book says about some variables, in the words of study files."""
 
 _HEAD = """\
-# A dpselect study: what is stated in public before any row is read.
+# A dpselect study: public assumptions, stated before the data are read.
 #
-# Replace every "?" by what is known without looking at the rows: from a form, a code book, a law, common sense.
-# A bound that was read from the rows is a leak that no noise repairs. Cells beyond a bound are clipped to it, so
-# bounds may be narrower than the extremes; the wider they are, the more noise is needed.
-# Delete the variables that are not to compete (identifiers, names, dates).
-# Each variable may also have a label, a unit and a reason, which the report prints.
-
-intercept = "always"       # or "candidate" (it may be dropped), or "none"
-neighbors = "replace-one"  # or "add-remove-one", where the number of rows is itself secret
-missing = "error"          # or "midpoint" (the middle of the bounds), or "zero-row" (the row counts for nothing)
-# rows = 10000             # about how many rows there are, where that may be said: epsilon is then divided better
-# person = "id"            # a column that names persons, where one can have several rows: the promise is then for persons;
-# max_rows_per_person = 5  # and for coefficients, how many rows of each count at most
-# weights = "wt"           # of a survey: the column of weights, a number near the largest of them, and what they add up to, all
-# weight_limit = 100       # from its documentation: the selection then speaks of the population
-# population = 1000000
-# cluster = "psu"          # of a survey: the column of sampling clusters; needs neighbors = "add-remove-one"
-# radius = 0.0             # pcls and pcpl: bound on the sum of |coefficients|, variables scaled to [-1, 1];
-#                          # half the response's range unless stated
+# Give ranges and categories from public knowledge: a form, a code book, a law. Do not look them up in the data: a range read from
+# the rows breaks the privacy promise. Ranges are optional and make intervals shorter; values outside move to the nearest limit.
+# Replace each "?". Delete the variables that should not be considered. label, unit and reason are optional; the report prints them.
 """
+_SETTINGS = """
+# Settings, each with its default:
+# missing = "error"          # or "midpoint" (the middle of the range), or "zero-row" (the row counts for nothing)
+# neighbors = "replace-one"  # or "add-remove-one", where the number of rows is itself secret
+# rows = 10000               # about how many rows there are, where that is public: epsilon is then divided better
+# person = "id"              # the column that names persons, where one can have several rows
+# max_rows_per_person = 5    # with person, for effects: how many rows of each count at most
+# weights = "wt"             # of a survey: the column of weights, a number near the largest of them, and what they add up to, all
+# weight_limit = 100         # from its documentation: the selection then speaks of the population
+# population = 1000000
+# cluster = "psu"            # of a survey: the column of sampling clusters; needs neighbors = "add-remove-one"
 
-
-NO_AND_YES = (
-    '# lower and upper of a number; or, of no and yes: kind = "binary" and categories = [0, 1] (or ["no", "yes"])'
+"""
+IDENTIFIER = re.compile(
+    r"(?i:(?:^|[_\W])(?:id|ids|uuid|guid|identifier|pseudonym|ssn|iban|email|phone)(?:$|[_\W])"
+    r"|^(?:rownames?|row_?(?:nr|no|number)|index|unnamed.*)$)|[a-z]I[Dd]$"
 )
+"""Names that are rather those of an identifier or of the number of a row than of anything that explains a response."""
+SUGGESTED = (
+    (re.compile(r"(?:^|_)age(?:_|$|[a-z]?\d*$)", re.IGNORECASE), (0, 120), "years"),
+    (re.compile(r"(?:^|_)(?:year|yr|birthyear|yob)(?:_|$)", re.IGNORECASE), (1900, 2030), ""),
+    (re.compile(r"percent|pct|(?:^|_)share(?:_|$)", re.IGNORECASE), (0, 100), "%"),
+    (re.compile(r"(?:^|_)months?(?:_|$)", re.IGNORECASE), (1, 12), ""),
+)
+"""Ranges that a name suggests, for a person to confirm; names are public."""
 
 
 def new_study(columns: Iterable[ColumnType], response: str | None, book: Book | None = None) -> str:
-    """The text of a study file for some columns. Bounds come from the code book or stay open; none is ever read from rows."""
+    """The text of a study file for some columns. Ranges come from the code book or stay open; none is ever read from rows."""
     listed, book = list(columns), book or {}
     names = [column.name for column in listed]
-    if response is not None and response not in names:
-        raise StudyError(f"The column {response!r} is not in the table; it has {_some(names)}.")
-    lines = [_HEAD, "[response]"]
+    if response is not None:
+        require_column(response, names, "The table")
+    lines = [_HEAD + _SETTINGS + "[response]"]
     if response is None:
         which = f"  # one of {_some(names)}; then delete its [[predictors]] table below"
-        lines += [f'name = "{OPEN}"{which}', NO_AND_YES, f'lower = "{OPEN}"', f'upper = "{OPEN}"']
+        lines += [f'name = "{OPEN}"{which}', *_range_of(""), NO_AND_YES]
     for column in listed:
         if column.name == response:
             lines += _response(column, book.get(column.name, {}))
     for column in listed:
-        if column.name != response:
+        if column.name == response:
+            continue
+        if IDENTIFIER.search(column.name) and column.name not in book:
+            lines += ["", f"# {toml(column.name)} looks like an identifier: add a [[predictors]] table to consider it."]
+        else:
             lines += ["", *_predictor(column, book.get(column.name, {}))]
     return "\n".join(lines) + "\n"
+
+
+def study_of_selection(selection: Selection) -> str:
+    """The text of a study file for the variables of a selection, so that only these are described further."""
+    study = selection.study
+    used = {factor.variable for place in selection.columns for factor in study.columns[place].factors}
+    values = study.to_dict()
+    kept = [each for each in values["predictors"] if each["name"] in used]
+    settings = {
+        name: value for name, value in values.items() if name not in ("response", "predictors", "source", "terms")
+    }
+    lines = [_HEAD, *(f"{name} = {toml(value)}" for name, value in settings.items() if name != "radius")]
+    if "source" in values:
+        lines += ["", "[source]", *_entries(values["source"])]
+    for head, each in (("[response]", values["response"]), *(("[[predictors]]", each) for each in kept)):
+        numeric = each.get("kind") in ("number", "count") and "lower" not in each
+        lines += ["", head, *_entries(each), *(_range_of(each["name"]) if numeric else [])]
+    return "\n".join(lines) + "\n"
+
+
+NO_AND_YES = '# or, of no and yes: kind = "binary" and categories = [0, 1] (or ["no", "yes"])'
+
+
+def _range_of(name: str) -> list[str]:
+    """Lines for a range, to be uncommented by a person; a name that everybody knows suggests one."""
+    for pattern, (lower, upper), unit in SUGGESTED:
+        if pattern.search(name):
+            more = [f'# unit = "{unit}"'] if unit else []
+            return [f"# lower = {lower}  # suggested by the name: confirm or change", f"# upper = {upper}", *more]
+    return ["# lower =   # the range is optional", "# upper ="]
 
 
 def _response(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
     if len(said.get("categories", ())) == 2:
         return _entries({"name": column.name, "kind": "binary", **said})
     known = {"name": column.name, **_labelled(column)}
+    if column.kind == "boolean" and column.stated:
+        return _entries({**known, **said, "kind": "binary", "categories": [0, 1]})
     if column.kind == "text" and "lower" not in said:
         lines = _entries({**known, **said, "kind": "binary", "categories": [OPEN, OPEN]})
         lines[-1] += '  # no first, then yes: ["no", "yes"]'
         return lines
-    lines = _entries({**known, "lower": OPEN, "upper": OPEN, **said})
-    return lines if "lower" in said else [lines[0], NO_AND_YES, *lines[1:]]
+    lines = _entries({**known, **said})
+    return lines if "lower" in said else [*lines, *_range_of(column.name), NO_AND_YES]
 
 
 def _predictor(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
     head = ["[[predictors]]"]
     if "categories" in said or ("lower" in said and "upper" in said):
-        return head + _entries({"name": column.name, **_labelled(column), **said})
+        return head + _entries({"name": column.name, **_labelled(column), **_binary(said), **said})
     if column.categories:
         return head + _from_dictionary(column)
+    if column.kind == "boolean" and column.stated:
+        return head + _entries(
+            {"name": column.name, **_labelled(column), **said, "kind": "binary", "categories": [0, 1]}
+        )
     if column.kind in ("number", "boolean"):
-        return head + _entries({"name": column.name, **_labelled(column), "lower": OPEN, "upper": OPEN, **said})
+        return [*head, *_entries({"name": column.name, **_labelled(column), **said}), *_range_of(column.name)]
     if column.kind == "text":
         lines = _entries({"name": column.name, **_labelled(column), **said, "categories": [OPEN]})
         lines[-1] += '  # all that can occur, such as ["north", "south"]; the first is the reference'
@@ -145,6 +227,11 @@ def _predictor(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _binary(said: Mapping[str, Any]) -> dict[str, str]:
+    """Codes 0 and 1 are no and yes."""
+    return {"kind": "binary"} if list(said.get("categories", ())) == [0, 1] else {}
+
+
 def _labelled(column: ColumnType) -> dict[str, str]:
     return {"label": column.label} if column.label else {}
 
@@ -154,9 +241,10 @@ def _from_dictionary(column: ColumnType) -> list[str]:
     categories = [code for code, _ in column.categories]
     labels = [label for _, label in column.categories]
     lines = [
-        "# By the file's dictionary. Take out codes for missing answers; if it is a number, state lower and upper instead."
+        "# By the file's dictionary. Take out codes for missing answers; if it is a number, state a range instead."
     ]
-    lines += _entries({"name": column.name, **_labelled(column), "categories": categories, "category_labels": labels})
+    stated = {"categories": categories, "category_labels": labels}
+    lines += _entries({"name": column.name, **_labelled(column), **_binary(stated), **stated})
     return [*lines, f'reason = "{OPEN}"  # where these categories are stated, apart from the rows']
 
 

@@ -32,8 +32,39 @@ def pcls(
 ) -> Selection:
     """Algorithm 1, penalized constrained least squares: a model with pure epsilon-differential privacy.
 
-    Example: `pcls(X, y, epsilon=1, r=4, R=3, phi=100)`. Entries of X outside [-1, 1] and of y outside [-r, r] are clipped; r, R
-    and phi must be stated without looking at the data. The candidates are all non-empty sets of columns unless given.
+    Parameters
+    ----------
+    X : array or frame
+        The columns; entries outside [-1, 1] are moved to the nearest limit.
+    y : array
+        The response; entries outside [-r, r] are moved to the nearest limit.
+    epsilon : number or str
+        The privacy cost of this call.
+    r : float
+        The limit on |y|, stated without looking at the data.
+    R : float
+        The limit on the sum of the absolute coefficients, stated likewise.
+    phi : number, "aic", "bic" or list
+        What a column costs.
+    mechanism : {"permute-and-flip", "exponential", "laplace"}, optional
+        How the model is drawn.
+    neighbors : {"replace-one", "add-remove-one"}, optional
+        Which tables are neighbors.
+    candidates : Subsets or list of models, optional
+        The models to consider; by default all non-empty sets of columns.
+    names : list of str, optional
+        The names of the columns.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+
+    Returns
+    -------
+    Selection
+        The selected columns and the guarantee.
+
+    Examples
+    --------
+    >>> dpselect.pcls(X, y, epsilon=1, r=4, R=3, phi=100)  # doctest: +SKIP
     """
     matrix, listed = named_matrix(X, names)
     study = plain_study(listed, r=r, R=R, neighbors=neighbors)
@@ -59,8 +90,45 @@ def pcpl(
 ) -> Selection:
     """Algorithm 2, penalized constrained profile likelihood: a model with (epsilon, delta)-differential privacy.
 
-    Example: `pcpl(X, y, epsilon=1, delta=1e-6, r=4, R=3, phi="bic")`. Half of epsilon buys the bound on the score's
-    sensitivity, half pays for the choice; `as_printed` uses the paper's looser form of that bound.
+    Half of epsilon buys the limit on the score's sensitivity, half pays for the selection.
+
+    Parameters
+    ----------
+    X : array or frame
+        The columns; entries outside [-1, 1] are moved to the nearest limit.
+    y : array
+        The response; entries outside [-r, r] are moved to the nearest limit.
+    epsilon : number or str
+        The privacy cost of this call.
+    delta : number or str
+        The chance that the promise fails.
+    r : float
+        The limit on |y|, stated without looking at the data.
+    R : float
+        The limit on the sum of the absolute coefficients, stated likewise.
+    phi : number, "aic", "bic" or list
+        What a column costs.
+    mechanism : {"permute-and-flip", "exponential", "laplace"}, optional
+        How the model is drawn.
+    neighbors : {"replace-one", "add-remove-one"}, optional
+        Which tables are neighbors.
+    candidates : Subsets or list of models, optional
+        The models to consider; by default all non-empty sets of columns.
+    names : list of str, optional
+        The names of the columns.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+    as_printed : bool, optional
+        Use the paper's looser form of the limit on the score's sensitivity.
+
+    Returns
+    -------
+    Selection
+        The selected columns and the guarantee.
+
+    Examples
+    --------
+    >>> dpselect.pcpl(X, y, epsilon=1, delta=1e-6, r=4, R=3, phi="bic")  # doctest: +SKIP
     """
     matrix, listed = named_matrix(X, names)
     study = plain_study(listed, r=r, R=R, neighbors=neighbors)

@@ -92,11 +92,41 @@ def plan(
     wanted: float = 0.8,
     progress: Callable[[float], None] | None = None,
 ) -> Planned:
-    """What `analyze` with its defaults would find with so many rows, or with `choice_only` `select`. No row is read.
+    """Estimate what `analyze` with its defaults would find, or with `choice_only` what `select` would. No row is read.
 
-    Example: `print(plan(study, rows=5000, epsilon=1))`. For votes, `r2` is the share of the response that is supposed to be
-    explained; for "pcls" and "pcpl", `effects` and `deviation` are those supposed, and `wanted` is the chance to aim at. `rows` may
-    be left out where the study states them; where it states weights, the rows that are expected to count stand in their place.
+    Parameters
+    ----------
+    study : Study
+        What is stated before the rows are read.
+    rows : int, optional
+        About how many rows there are; needed unless the study states it.
+    epsilon : number or str
+        The privacy cost of the run.
+    delta : number or str, optional
+        The delta of the run.
+    method : {"votes", "pcls", "pcpl"}, optional
+        How variables are selected.
+    r2 : float, optional
+        Block votes: the share of the response's variance that is supposed to be explained.
+    choice_only : bool, optional
+        Block votes: plan a selection without effects.
+    effects : list of float, optional
+        "pcls" and "pcpl": the supposed effects of the variables, each scaled to [-1, 1].
+    deviation : float, optional
+        "pcls" and "pcpl": the supposed standard deviation of the noise.
+    wanted : float, optional
+        "pcls" and "pcpl": the chance of the right model to aim at.
+    progress : callable, optional
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    Planned
+        What would be found, and how long the intervals would be.
+
+    Examples
+    --------
+    >>> print(dpselect.plan(study, rows=5000, epsilon=1))  # doctest: +SKIP
     """
     require_study(study)
     rows = study.expected_rows if rows is None or study.weights is not None else rows

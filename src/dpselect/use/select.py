@@ -1,25 +1,31 @@
-"""Choose a model."""
+"""`dpselect.select`: which variables explain a response, and in which direction."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpselect.assume.budget import Budget, Price
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.recipe import Choice, Mechanism, Method
 from dpselect.assume.study import Study
+from dpselect.assume.variables import Category
 from dpselect.release.account import Account, LedgerPlace, account_of
 from dpselect.release.selection import Selection
 from dpselect.use.order import Competing, order_selection
+from dpselect.use.proposal import study_for
 from dpselect.use.spend import spend
 
 
 def select(
     source: Any,
-    study: Study,
+    study: Study | str | None = None,
     *,
     epsilon: Price,
     delta: Price = 0,
+    response: str | None = None,
+    predictors: Iterable[str] | None = None,
+    categories: Mapping[str, Sequence[Category]] | None = None,
     method: Method = "votes",
     mechanism: Mechanism = "permute-and-flip",
     candidates: Competing = None,
@@ -28,16 +34,51 @@ def select(
     data: str = "",
     analyst: str = "",
 ) -> Selection:
-    """Choose a model with a differential-privacy guarantee.
+    """Select the variables that explain a response, and their directions, with a differential-privacy guarantee.
 
-    Example: `select(frame, study, epsilon=1.0)`. `source` is anything that `gather` reads; `epsilon` (and `delta` for
-    method "pcpl") is the whole price. "votes" needs no bounds and works for binary responses and many columns; "pcls" and
-    "pcpl" are the paper's methods, need every bound, and take moments too. `penalty` is the cost of a column: a number in
-    squared units of the response (for "pcpl" in units of -2 log-likelihood), "aic", "bic", one number a column, or None for
-    a public default that balances sampling noise and privacy noise; votes have a price of their own.
+    Parameters
+    ----------
+    source : table, path or address
+        Anything that `gather` reads: a data frame, an Arrow table, a path, a database's address.
+    study : Study or str, optional
+        What is stated before the rows are read; or a formula, "income ~ ." or "income ~ age + school".
+    epsilon : number or str
+        The privacy cost of this call: 1 is strong, 3 moderate.
+    delta : number or str, optional
+        Only method "pcpl" needs one.
+    response : str, optional
+        In place of a study: the variable to explain.
+    predictors : list of str, optional
+        The variables to consider; by default all usable columns of a table that states its types.
+    categories : dict, optional
+        All categories of each text column to consider: ``{"region": ["north", "south"]}``. Two for a binary response.
+    method : {"votes", "pcls", "pcpl"}, optional
+        Block votes need no ranges; the paper's two methods need all of them.
+    mechanism : {"permute-and-flip", "exponential", "laplace"}, optional
+        How the selection is drawn.
+    candidates : Subsets or list of models, optional
+        The models to consider; by default all.
+    penalty : number, "aic", "bic" or list, optional
+        What a column costs under "pcls" and "pcpl". A public formula decides by default.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+    data, analyst : str, optional
+        What the ledger entry says about the data and about who ran this.
+
+    Returns
+    -------
+    Selection
+        The selected variables, their directions and the guarantee.
+
+    Examples
+    --------
+    >>> selection = dpselect.select(frame, "income ~ .", epsilon=1)  # doctest: +SKIP
+    >>> selection.directions  # doctest: +SKIP
+    {'age': 'up', 'commute': 'down'}
     """
+    stated = study_for(source, study, response=response, predictors=predictors, categories=categories)
     choice = Choice(method, mechanism, candidates, penalty)
-    return choose_model(source, study, choice, Budget(epsilon, delta), account_of(ledger, data, analyst))
+    return choose_model(source, stated, choice, Budget(epsilon, delta), account_of(ledger, data, analyst))
 
 
 def choose_model(source: Any, study: Study, choice: Choice, price: Budget, account: Account) -> Selection:

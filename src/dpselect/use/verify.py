@@ -40,10 +40,25 @@ class Verified:
 
 
 def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[str] | None = None) -> Verified:
-    """Verify a report, the JSON or the HTML file: its form, its hashes, its model, its privacy cost, and its ledger entries.
+    """Verify a report independently: its form, its hashes, its model, its privacy cost, and its place in the ledger.
 
-    Example: `assert verify("report.html", ledger="people.budget.db")`. Everything is computed anew from the public statements in
-    the report; no access to the rows is needed.
+    Everything is recomputed from what the report publishes; no access to the rows is needed.
+
+    Parameters
+    ----------
+    report : path
+        The JSON or the HTML file.
+    ledger : Ledger or path, optional
+        The ledger that should hold the entries.
+
+    Returns
+    -------
+    Verified
+        The checks one by one. It is true if all of them are.
+
+    Examples
+    --------
+    >>> assert dpselect.verify("report.html", ledger="people.budget.db")  # doctest: +SKIP
     """
     path = Path(report)
     opened = Ledger(ledger) if ledger is not None and not isinstance(ledger, Ledger) else ledger

@@ -41,8 +41,8 @@ def test_the_schema_knows_every_setting_and_every_word():
 
 
 def test_the_guides_study_fits():
-    text = (Path(__file__).parents[3] / "docs/GUIDE.md").read_text(encoding="utf-8")
-    study = text.split("```toml study.toml\n")[1].split("```")[0]
+    text = (Path(__file__).parents[3] / "docs/tutorial.md").read_text(encoding="utf-8")
+    study = text.split('```toml title="study.toml"\n')[1].split("```")[0]
     assert list(VALIDATOR.iter_errors(tomllib.loads(study))) == []
 
 

@@ -25,8 +25,8 @@ def test_the_reference_is_the_first_level_unless_named():
     [
         (lambda: Numeric("", 0, 1), "non-empty"),
         (lambda: Numeric(3, 0, 1), "non-empty"),
-        (lambda: Numeric("a", 1, 0), "below"),
-        (lambda: Numeric("a", 1, 1), "below"),
+        (lambda: Numeric("a", 1, 0), "smaller number first"),
+        (lambda: Numeric("a", 1, 1), "smaller number first"),
         (lambda: Numeric("a", math.nan, 1), "finite"),
         (lambda: Numeric("a", 0, math.inf), "finite"),
         (lambda: Numeric("a", "x", 1), "must be a number"),

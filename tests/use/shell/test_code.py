@@ -84,6 +84,14 @@ def test_unusual_options_are_kept(place, capsys):
     assert str(dpselect.Ledger("mine.db").epsilon) == "3"
 
 
+def test_stated_structure_is_kept(place, capsys):
+    """The best one besides age, which is in every model; and then exactly one of both."""
+    _, names = run(capsys, *SELECT, "--at-least", "1", "--always", "age", "--total-epsilon", "5")
+    assert {"age", "region[south]"} < set(names["selection"].variables)
+    _, names = run(capsys, *SELECT, "--one-of", "age, region")
+    assert len(set(names["selection"].variables) & {"age", "region[south]"}) == 1
+
+
 def test_analyze_writes_the_report_that_verifies(place, capsys):
     options = [
         "--epsilon",
@@ -104,7 +112,7 @@ def test_analyze_writes_the_report_that_verifies(place, capsys):
     _, names = run(capsys, "analyze", "study.toml", "people.csv", "--delimiter", ";", *options)
     assert names["analysis"].coefficients.level == 0.9
     out, _ = run(capsys, "verify", "page.html", "--ledger", "people.budget.db")
-    assert "FAILED" not in out and out.count("OK ") > 5
+    assert "FAILED" not in out and out.count("OK") > 5
     out, _ = run(capsys, "budget", "people.csv")
     assert out.count("\n") == 3
     assert json.loads(Path("page.json").read_text(encoding="utf-8"))["title"] == "Why?"

@@ -43,7 +43,7 @@ def test_a_code_book_fills_a_study_file(place, capsys):
     code, out, err = init(capsys, "people.csv", "--response", "income", "--codebook", "book.csv")
     assert code == 0
     assert "wealth" in err
-    assert "1 open places" in out
+    assert "5 variables, 4 of them described by book.csv" in out and 'To do: replace "?" in line' in out
     text = (place / "study.toml").read_text().replace('["?"]', '["a", "b"]')
     (place / "study.toml").write_text(text)
     study = Study.read("study.toml")
@@ -79,7 +79,7 @@ def test_a_files_own_dictionary_gives_labels_and_levels_and_asks_for_a_reason(pl
     )
     assert init(capsys, "people.sav", "--response", "income")[0] == 0
     tables = {table["name"]: table for table in tomllib.loads((place / "study.toml").read_text())["predictors"]}
-    assert tables["age"] == {"name": "age", "label": "Age in years", "lower": "?", "upper": "?"}
+    assert tables["age"] == {"name": "age", "label": "Age in years"}
     assert tables["sex"] == {"name": "sex", "categories": [1, 2], "category_labels": ["male", "female"], "reason": "?"}
     assert command_line.run(["check", "study.toml", "people.sav"]) == 2
     assert "reason of 'sex'" in capsys.readouterr().err
@@ -156,7 +156,7 @@ def test_whatever_a_name_holds_it_writes_nothing_into_the_study_file_but_itself(
     columns = [ColumnType("income", "number", "double"), ColumnType(hostile, "number", "double")]
     values = tomllib.loads(new_study(columns, response))
     assert values["predictors"][-1]["name"] == hostile
-    assert set(values) == {"intercept", "neighbors", "missing", "response", "predictors"}
+    assert set(values) == {"response", "predictors"}
 
 
 def test_a_response_of_words_is_no_or_yes_and_one_of_numbers_may_be():
@@ -165,4 +165,47 @@ def test_a_response_of_words_is_no_or_yes_and_one_of_numbers_may_be():
     assert study["response"] == {"name": "died", "kind": "binary", "categories": ["?", "?"]}
     text = new_study([words, numbers], "ill")
     assert 'kind = "binary" and categories = [0, 1]' in text
-    assert tomllib.loads(text)["response"] == {"name": "ill", "lower": "?", "upper": "?"}
+    assert tomllib.loads(text)["response"] == {"name": "ill"}
+
+
+def test_names_that_everybody_knows_suggest_a_range_that_a_person_confirms():
+    columns = [ColumnType(name, "number", "double") for name in ("y", "age", "survey_year", "pct_urban", "wage")]
+    text = new_study(columns, "y")
+    assert text.count("suggested by the name") == 3 and "# upper = 120" in text
+    assert all(
+        "lower" not in each for each in tomllib.loads(text)["predictors"]
+    )  # nothing is stated before somebody does
+
+
+def test_codes_of_no_and_yes_are_binary_and_identifiers_are_left_out():
+    columns = [
+        ColumnType("y", "number", "double"),
+        ColumnType("member", "boolean", "bool"),
+        ColumnType("ill", "number", "double", categories=((0, "no"), (1, "yes"))),
+        ColumnType("person_id", "number", "int64"),
+    ]
+    member, ill = tomllib.loads(new_study(columns, "y"))["predictors"]
+    assert member == {"name": "member", "kind": "binary", "categories": [0, 1]}
+    assert (ill["kind"], ill["categories"], ill["reason"]) == ("binary", [0, 1], "?")
+
+
+def test_a_study_of_what_was_selected(place, capsys):
+    rows = [f"{3 * k + k % 7},{k},{k * 37 % 101},{'north' if k % 3 else 'south'}" for k in range(3000)]
+    (place / "long.csv").write_text("\n".join(["income,age,noise,region", *rows]) + "\n")
+    asked = [
+        "select",
+        "long.csv",
+        "--response",
+        "income",
+        "--predictors",
+        "age,noise",
+        "--categories",
+        "region=north,south",
+    ]
+    assert command_line.run([*asked, "--epsilon", "3", "--yes", "-o", "found.json"]) == 0
+    code, out, _ = init(capsys, "--from", "found.json", "-o", "selected.toml")
+    assert code == 0 and "2 variables, from found.json" in out
+    study = Study.read("selected.toml")
+    assert [each.name for each in (study.response, *study.predictors)] == ["income", "age"]
+    assert init(capsys, "--from", "book.csv", "-o", "other.toml")[0] == 2
+    assert init(capsys, "long.csv", "--from", "found.json")[0] == 2

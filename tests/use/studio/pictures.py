@@ -1,4 +1,4 @@
-"""Take the pictures of docs/STUDIO.md anew: `PYTHONPATH=src python -m tests.use.studio.pictures` (needs Chromium and Pillow)."""
+"""Take the pictures of docs/how-to/studio.md anew: `python -m tests.use.studio.pictures` (needs Chromium and Pillow)."""
 
 import io
 import tempfile
@@ -25,15 +25,13 @@ def shoot(page, name, height=None):
 
 def state(visitor):
     page = visitor.page
-    page.get_by_label("A file, a folder").fill("people.csv")
-    visitor.press("Look at the columns")
+    visitor.press("people.csv")
     shoot(page, "study")
-    page.get_by_role("link", name="State the variables").click()
-    visitor.variable("id", use="none")
+    page.get_by_role("link", name="Choose the variables").click()
     visitor.variable("age", lower="18", upper="90", unit="years", reason="Adults; the register ends at 90.")
     visitor.variable("education", lower="25", upper="0")
     visitor.variable("hours", lower="0", upper="80")
-    visitor.variable("region", categories="north\nsouth\nwest")
+    visitor.variable("region", use="predictor", categories="north\nsouth\nwest")
     visitor.variable("income", use="response", lower="0", upper="30000")
     visitor.press("Save as study.toml")
     shoot(page, "variables", 1350)
@@ -46,13 +44,13 @@ def state(visitor):
 def rehearse(visitor):
     page = visitor.page
     page.get_by_label("Rows").fill("3000")
-    page.get_by_label("Epsilon in all").fill("1")
+    page.get_by_label("Epsilon").fill("1")
     visitor.press("Plan")
     page.locator(".answer").wait_for()
     shoot(page, "plan", 1150)
     visitor.go("Check")
     shoot(page, "check", 560)
-    visitor.press("Read the rows and show me")
+    visitor.press("Run the check")
     page.wait_for_url("**/check-page")
     shoot(page, "check-page", 900)
 
@@ -61,19 +59,19 @@ def spend(visitor):
     page = visitor.page
     visitor.page.get_by_role("link", name="Back to the studio").click()
     visitor.go("Budget")
-    visitor.press("Open the budget, once")
+    visitor.press("Open the budget")
     visitor.go("Release")
     page.get_by_label("Headline").fill("What makes incomes differ?")
     shoot(page, "release")
-    visitor.press("See the price")
-    page.get_by_label("Type in").fill("1")
+    visitor.press("Show the privacy cost")
+    page.get_by_label("Type the epsilon").fill("1")
     shoot(page, "confirm")
-    visitor.press("Charge and release")
+    visitor.press("Spend and release")
     page.get_by_role("link", name="Read the report").wait_for()
     shoot(page, "progress", 560)
     page.get_by_role("link", name="Read the report").click()
     shoot(page, "report")
-    visitor.press("Verify it")
+    visitor.press("Verify this report")
     shoot(page, "verify", 900)
     visitor.go("Budget")
     shoot(page, "budget")

@@ -91,38 +91,36 @@ def state(visitor):
     """Study, variables and persons, with the mistakes."""
     page = visitor.page
     visitor.look()
-    page.get_by_label("A file, a folder").fill("poeple.csv")
-    visitor.press("Look at the columns")
+    page.get_by_label("Another file, a folder").fill("poeple.csv")
+    visitor.press("Show the columns")
     assert "There is no file" in page.locator(".problem").inner_text()
     visitor.look()
-    page.get_by_label("A file, a folder").fill("people.csv")
-    visitor.press("Look at the columns")
+    visitor.press("people.csv")  # from the list of the folder's files
     assert page.locator("ul.columns li").count() == 6
     visitor.look()
-    page.get_by_role("link", name="State the variables").click()
+    page.get_by_role("link", name="Choose the variables").click()
     visitor.look()
     visitor.press("Save as study.toml")
-    assert page.locator(".problem").count() >= 1  # no response, and levels left open
+    assert "Choose one variable as the response" in page.locator(".problem").inner_text()  # nothing else is missing
     assert not (visitor.studio.folder / "study.toml").exists()
-    visitor.variable("id", use="none")
     visitor.variable("age", lower="18", upper="90")
     visitor.variable("education", lower="25", upper="0")
     visitor.variable("hours", lower="0", upper="80")
-    visitor.variable("region", categories="north\nsouth\nwest")
+    visitor.variable("region", use="predictor", categories="north\nsouth\nwest")
     visitor.variable("income", use="response", lower="0", upper="30000")
     visitor.press("Save as study.toml")
     beside = page.locator("fieldset.variable").filter(has=page.locator('input[value="education"]')).locator(".problem")
-    assert "the lower must be below the upper" in beside.inner_text()
-    assert page.get_by_label("Highest").nth(1).input_value() == "90"  # nothing that was typed is lost
+    assert "Put the smaller number first" in beside.inner_text()
+    assert page.get_by_label("Upper limit").nth(1).input_value() == "90"  # nothing that was typed is lost
     visitor.look()
     visitor.variable("education", lower="0", upper="25")
     visitor.press("Save as study.toml")
     page.wait_for_url("**/persons")
     visitor.look()
-    page.get_by_label("Rows that count").fill("many")
+    page.get_by_label("Rows per person").fill("many")
     visitor.press("Save as study.toml")
     assert "not a whole number" in page.locator(".problem").inner_text()
-    page.get_by_label("Rows that count").fill("")
+    page.get_by_label("Rows per person").fill("")
     visitor.press("Save as study.toml")
     page.wait_for_url("**/plan")
 
@@ -137,13 +135,13 @@ def rehearse(visitor):
     page.get_by_label("Rows").fill("3000")
     visitor.press("Plan")
     page.locator(".answer").wait_for()
-    assert "Nothing was read" in page.locator("main").inner_text()
+    assert "No row was read" in page.locator("main").inner_text()
     assert page.locator("svg").count() >= 2
     visitor.look()
     visitor.go("Check")
     visitor.look()
     assert page.locator("table").count() == 0  # off until asked for
-    visitor.press("Read the rows and show me")
+    visitor.press("Run the check")
     page.wait_for_url("**/check-page")
     assert page.locator(".banner").is_visible()
     assert page.locator("input, select, textarea, button").count() == 0
@@ -151,10 +149,18 @@ def rehearse(visitor):
     page.get_by_role("link", name="Back to the studio").click()
     visitor.look()
     visitor.go("Variables")
-    assert "You have looked at a check" in page.locator(".caution").inner_text()
+    assert "You have seen a check" in page.locator(".caution").inner_text()
     visitor.look()
+    visitor.variable("hours", upper="81")
+    visitor.press("Save as study.toml")
     visitor.go("Check")
-    visitor.press("Close and forget it")
+    assert "The study has changed since this check" in page.locator("main").inner_text()
+    visitor.look()
+    visitor.press("Run the check again")
+    page.wait_for_url("**/check-page")
+    assert "has changed" not in page.locator("main").inner_text()
+    page.get_by_role("link", name="Back to the studio").click()
+    visitor.press("Discard this check")
     page.goto(page.url + "-page")
     page.wait_for_url("**/check")
 
@@ -165,12 +171,12 @@ def open_budget(visitor):
     assert "Open the budget" in page.locator("main").inner_text()
     visitor.go("Budget")
     visitor.look()
-    page.get_by_label("Epsilon in all").fill("-1")
-    visitor.press("Open the budget, once")
+    page.get_by_label("Total epsilon").fill("-1")
+    visitor.press("Open the budget")
     assert "between 1e-9" in page.locator(".problem").inner_text()
-    page.get_by_label("Epsilon in all").fill("3")
-    visitor.press("Open the budget, once")
-    page.get_by_role("heading", name="Epsilon 3 in all").wait_for()
+    page.get_by_label("Total epsilon").fill("3")
+    visitor.press("Open the budget")
+    page.get_by_role("heading", name="Privacy budget: epsilon 3").wait_for()
     visitor.look()
 
 
@@ -184,30 +190,30 @@ def test_from_a_file_to_a_verified_report(visit):
     visitor.look()
     page.get_by_label("Headline").fill("What makes incomes differ?")
     page.get_by_label("Epsilon", exact=True).fill("9")
-    visitor.press("See the price")
+    visitor.press("Show the privacy cost")
     assert "the ledger has" in page.locator(".problem").inner_text()
     visitor.look()
     page.get_by_label("Epsilon", exact=True).fill("2")
-    visitor.press("See the price")
+    visitor.press("Show the privacy cost")
     page.wait_for_url("**/confirm")
-    assert "within a factor of 7.39" in page.locator(".answer").inner_text()
+    assert "to 45% at most" in page.locator(".answer").inner_text()
     visitor.look()
-    page.get_by_label("Type in").fill("20")
-    visitor.press("Charge and release")
+    page.get_by_label("Type the epsilon").fill("20")
+    visitor.press("Spend and release")
     assert "not the amount" in page.locator(".problem").inner_text()
     assert records(visitor) == 0
     visitor.look()
 
     second = visitor.tab()
     second.goto(page.url)
-    second.get_by_label("Type in").fill("2")
-    page.get_by_label("Type in").fill("2")
-    page.get_by_role("button", name="Charge and release").dblclick()
+    second.get_by_label("Type the epsilon").fill("2")
+    page.get_by_label("Type the epsilon").fill("2")
+    page.get_by_role("button", name="Spend and release").dblclick()
     page.get_by_role("link", name="Read the report").wait_for()
     assert page.locator("ol.steps li").count() == 3
     assert records(visitor) == 2
     visitor.look()
-    visitor.press("Charge and release", second)
+    visitor.press("Spend and release", second)
     second.get_by_role("link", name="Read the report").wait_for()  # of the one release; there is no second
     visitor.look(second)
     assert records(visitor) == 2
@@ -215,7 +221,7 @@ def test_from_a_file_to_a_verified_report(visit):
     page.get_by_role("link", name="Read the report").wait_for()
     page.go_back()
     page.wait_for_load_state()
-    assert page.get_by_role("button", name="Charge and release").count() == 0  # the confirmation is gone
+    assert page.get_by_role("button", name="Spend and release").count() == 0  # the confirmation is gone
     assert records(visitor) == 2
 
     read_and_verify(visitor)
@@ -239,26 +245,30 @@ def read_and_verify(visitor):
     page.goto(page.url.rsplit("/", 1)[0] + "/report-1")
     visitor.look()
     assert "dpselect analyze people.csv --study study.toml --epsilon 2" in page.locator("main").inner_text()
-    visitor.press("Verify it")
-    assert "Report 1: OK." in page.locator("main").inner_text()
+    assert page.locator("main table tbody tr").count() >= 2  # the effects, one row each
+    with page.expect_download() as found:
+        page.get_by_role("link", name="LaTeX").click()
+    assert "tabular" in Path(found.value.path()).read_text()
+    visitor.press("Verify this report")
+    assert "Report 1: OK" in page.locator("main").inner_text()
     visitor.look()
     visitor.go("Verify")
     page.set_input_files("#report", str(visitor.studio.folder / "study.report-1.json"))
     visitor.press("Verify")
-    assert "The report: OK." in page.locator("main").inner_text()
+    assert "The report: OK" in page.locator("main").inner_text()
     text = (visitor.studio.folder / "study.report-1.json").read_text()
     forged = Path(visitor.studio.folder, "forged.json")
     forged.write_text(re.sub(r'"epsilon": "[\d.]+"', '"epsilon": "0.001"', text, count=1))
     page.set_input_files("#report", str(forged))
     visitor.press("Verify")
-    assert "does not verify" in page.locator("main").inner_text()
+    assert "FAILED" in page.locator("main").inner_text()
     visitor.look()
     page.set_input_files("#report", str(visitor.studio.folder / "people.csv"))
     visitor.press("Verify")
     assert "neither the JSON nor the HTML" in page.locator(".alert").inner_text()
     visitor.go("Budget")
     # Two parts of 1; Gaussian noise, which more than a few columns have, is a little cheaper together with the choice.
-    assert re.search(r"epsilon 1(\.\d+)? of 3 left", page.locator(".where").inner_text())
+    assert re.search(r"epsilon 1(\.\d+)? of 3 remaining", page.locator(".where").inner_text())
     assert page.locator("tbody tr").count() == 2
     visitor.look()
     page.goto(page.url.rsplit("/", 1)[0] + "/page-1")
@@ -271,11 +281,11 @@ def test_an_exhausted_budget_is_refused_before_anything_is_read(visit):
     visitor.studio.state(budget="1")
     visitor.studio.ask()
     visitor.page.goto(visitor.page.url.replace("study", "confirm"))
-    visitor.page.get_by_label("Type in").fill("1")
-    visitor.press("Charge and release")
+    visitor.page.get_by_label("Type the epsilon").fill("1")
+    visitor.press("Spend and release")
     visitor.page.get_by_role("link", name="Read the report").wait_for()
     visitor.go("Release")
-    visitor.press("See the price")
+    visitor.press("Show the privacy cost")
     assert "the ledger has epsilon=0" in visitor.page.locator(".problem").inner_text()
     assert records(visitor) == 2
 
@@ -291,8 +301,8 @@ def test_reload_while_releasing_joins_the_same_release(visit, start):
     page = visitor.page
     visitor.studio.state().ask()
     page.goto(page.url.replace("study", "confirm"))
-    page.get_by_label("Type in").fill("1")
-    page.get_by_role("button", name="Charge and release").click(no_wait_after=True)
+    page.get_by_label("Type the epsilon").fill("1")
+    page.get_by_role("button", name="Spend and release").click(no_wait_after=True)
     page.get_by_text("Now the rows are read.").wait_for()  # the answer has grown, and is not whole yet
     assert page.get_by_role("link", name="Read the report").count() == 0
     page.goto(page.url, wait_until="commit")
@@ -334,18 +344,17 @@ def test_the_keyboard_is_enough(visit):
     page = visitor.page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.innerText") == "Skip to the page"
-    type_into(page, "A file, a folder or a database", "people.csv")
+    type_into(page, "Another file, a folder or a database", "people.csv")
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="State the variables").wait_for()
-    press_by_key(page, "State the variables")
+    page.get_by_role("link", name="Choose the variables").wait_for()
+    press_by_key(page, "Choose the variables")
     page.wait_for_url("**/variables")
     for name, fields in {
-        "id": {"Use": "left"},
-        "age": {"Lowest": "18", "Highest": "90"},
-        "education": {"Lowest": "0", "Highest": "25"},
-        "hours": {"Lowest": "0", "Highest": "80"},
-        "region": {"Levels": "north, south, west"},
-        "income": {"Use": "is to", "Lowest": "0", "Highest": "30000"},
+        "age": {"Lower limit": "18", "Upper limit": "90"},
+        "education": {"Lower limit": "0", "Upper limit": "25"},
+        "hours": {"Lower limit": "0", "Upper limit": "80"},
+        "region": {"Use": "Pred", "Categories": "north, south, west"},
+        "income": {"Use": "Resp", "Lower limit": "0", "Upper limit": "30000"},
     }.items():
         for label, text in fields.items():
             type_into(page, label, text, card=name)
@@ -357,13 +366,13 @@ def test_the_keyboard_is_enough(visit):
     type_into(page, "Epsilon", "1")
     page.keyboard.press("Enter")
     page.wait_for_url("**/confirm")
-    type_into(page, "Type in the epsilon to be spent", "1")
+    type_into(page, "Type the epsilon to spend", "1")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Read the report").wait_for()
     press_by_key(page, "Read the report")
     page.wait_for_url("**/report-1")
-    press_by_key(page, "Verify it")
-    assert ": OK." in page.locator("main").inner_text()
+    press_by_key(page, "Verify this report")
+    assert "OK" in page.locator("main").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -376,8 +385,8 @@ def test_a_phone_and_the_dark(visit, scheme):
     visitor.studio.ask()
     page.goto(page.url.replace("budget", "confirm"))
     visitor.look()
-    page.get_by_label("Type in").fill("1")
-    visitor.press("Charge and release")
+    page.get_by_label("Type the epsilon").fill("1")
+    visitor.press("Spend and release")
     page.get_by_role("link", name="Read the report").wait_for()
     for screen in ("progress", "report-1", "budget", "verify", "release", "nowhere"):
         if screen != "nowhere":
@@ -399,5 +408,5 @@ def test_the_file_that_starts_a_browser_leads_in(visit, tmp_path):
     page = visitor.context.browser.new_context().new_page()
     page.goto(place.as_uri())
     page.wait_for_url("**/study")
-    assert page.get_by_role("heading", name="Where are the rows?").is_visible()
+    assert page.get_by_role("heading", name="Where are the data?").is_visible()
     page.context.close()

@@ -35,7 +35,7 @@ def test_a_new_table_offers_what_can_be_used():
     entries = entries_of_study({}, COLUMNS)
     assert [(each.name, each.kind, each.use) for each in entries] == [
         ("age", "number", "predictor"),
-        ("region", "text", "predictor"),
+        ("region", "text", "none"),
         ("smoker", "number", "predictor"),
         ("seen", "date32[day]", "none"),
         ("income", "number", "predictor"),
@@ -126,7 +126,7 @@ def test_codes_are_whole_numbers_and_their_labels_come_from_the_code_book():
 @pytest.mark.parametrize(
     ("entry", "where", "said"),
     [
-        ({"lower": "90", "upper": "18"}, "upper.0", "the lower must be below"),
+        ({"lower": "90", "upper": "18"}, "upper.0", "Put the smaller number first"),
         ({"lower": "x", "upper": "18"}, "lower.0", "'x' is not a number"),
         ({"lower": "0", "upper": "1,5"}, "upper.0", "without separators"),
         ({"lower": "0", "upper": "nan"}, "upper.0", "must be finite"),

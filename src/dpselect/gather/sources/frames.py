@@ -10,7 +10,7 @@ import narwhals as nw
 
 from dpselect.errors import DataError
 from dpselect.gather.intact import require_whole
-from dpselect.gather.sources.arrow import is_number, is_text
+from dpselect.gather.sources.arrow import is_number, is_text, require_named
 from dpselect.gather.sources.stream import BATCH_ROWS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text_numbers import number_in
 
@@ -32,6 +32,8 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
         ) from None
     except nw.exceptions.DuplicateError:
         raise DataError("A column name is in the table more than once: rename one of them.") from None
+    for name in kinds:
+        require_named(name, frame.columns)
     names = [name for name in frame.columns if name in kinds or not kinds]
     table = _arrow(frame.select(names).to_arrow)
     guesses = {name for name in names if _is_a_guess(frame.get_column(name))}
@@ -45,6 +47,21 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
     return _table_stream(_together(columns))
 
 
+def guessed_names(source: Any) -> frozenset[str]:
+    """The columns of a data frame or a dictionary whose type is only what their cells look like."""
+    if isinstance(source, Mapping):
+        return frozenset(str(key) for key, values in source.items() if _is_untyped(values))
+    try:
+        frame = nw.from_native(source, eager_only=True)
+    except (TypeError, nw.exceptions.DuplicateError):  # no frame, or one that is refused where it is read
+        return frozenset()
+    return frozenset(name for name in frame.columns if _is_a_guess(frame.get_column(name)))
+
+
+def _is_untyped(values: Any) -> bool:
+    return isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUS"
+
+
 def _arrow(convert: Callable[[], Any]) -> Any:
     """What a conversion gives, or None where it fails; its message may quote a cell, so it is forgotten here."""
     try:
@@ -54,10 +71,12 @@ def _arrow(convert: Callable[[], Any]) -> Any:
 
 
 def _is_a_guess(series: nw.Series[Any]) -> bool:
-    """Whether a column's type says no more than was found in its cells: objects, pandas' strings, and categories of both."""
+    """Whether a column's type says no more than its cells: objects, pandas' strings, categories, complex numbers."""
     if not nw.dependencies.is_pandas_like_series(series.to_native()):
         # Arrow itself has no objects, and damaged types of which no more than that should be asked.
         return nw.dependencies.is_polars_series(series.to_native()) and series.dtype == nw.Object()
+    if getattr(series.to_native().dtype, "kind", "") == "c":  # one complex number makes pandas call all others so
+        return True
     categories = getattr(series.to_native().dtype, "categories", None)
     kind = series.dtype if categories is None else nw.from_native(categories.to_series(), series_only=True).dtype
     return kind in (nw.Object(), nw.String())
@@ -87,13 +106,14 @@ def _table_of(columns: Mapping[Any, Any], kinds: Kinds) -> Any:
     """A dictionary of lists or arrays; the types of lists are guesses from their cells."""
     import pyarrow as pa
 
+    for name in kinds:
+        require_named(name, [str(key) for key in columns])
     found = {}
     for key, values in columns.items():
         name = str(key)
         if name in kinds or not kinds:
-            guessed = isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUS"
             column = _arrow(partial(pa.array, values))
-            found[name] = _column(column, partial(list, values), name, kinds.get(name) if guessed else None)
+            found[name] = _column(column, partial(list, values), name, kinds.get(name) if _is_untyped(values) else None)
     return _together(found)
 
 

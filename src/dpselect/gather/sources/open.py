@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
 from dpselect.gather.sources.drivers import driver_stream
 from dpselect.gather.sources.excel import excel_stream
 from dpselect.gather.sources.files import file_stream
-from dpselect.gather.sources.frames import frame_stream
+from dpselect.gather.sources.frames import frame_stream, guessed_names
 from dpselect.gather.sources.source import (
     COMPRESSIONS,
     MOMENTS_SUFFIX,
@@ -210,7 +210,8 @@ def is_read_once(source: Any) -> bool:
 class ColumnType:
     """Public. The name of a column and what it holds, by its type alone.
 
-    `label` and `levels` (codes and their labels) are what the dictionary of a file of Stata, SPSS or SAS says, rows apart.
+    `label` and `categories` (codes and their labels) are what the dictionary of a file of Stata, SPSS or SAS says, rows apart.
+    `stated` is whether the type is the source's own word: in a text file, a workbook or a list it is a guess from the first rows.
     """
 
     name: str
@@ -218,24 +219,43 @@ class ColumnType:
     type: str
     label: str = ""
     categories: tuple[tuple[str | int, str], ...] = ()
+    stated: bool = True
 
 
-def read_schema(source: Any) -> tuple[ColumnType, ...]:
+def read_schema(source: Any, form: SourceForm | None = None) -> tuple[ColumnType, ...]:
     """The columns of a table, by name and type; no row is summed and no value is kept. For a CSV file the types are a guess.
 
     Example: `read_schema("houses.parquet")`.
     """
-    with open_stream(source) as stream, one_sentence("The types of the columns hold a name that is not text"):
-        return tuple(_column(field) for field in stream.schema)
+    guessed = _guessed_columns(source)
+    with (
+        open_stream(source, form=form) as stream,
+        one_sentence("The types of the columns hold a name that is not text"),
+    ):
+        return tuple(_column(field, stated=not guessed(field.name)) for field in stream.schema)
 
 
-def _column(field: Any) -> ColumnType:
+def _guessed_columns(source: Any) -> Callable[[str], bool]:
+    """Which columns of a source have a type that is no more than what their first cells look like."""
+    if isinstance(source, Csv):
+        return lambda name: True
+    if isinstance(source, str) and parse_address(source) is not None:
+        return lambda name: False
+    if is_path(source):
+        paths = source if isinstance(source, list) else [source]
+        textual = format_of(listed_files([split_sheet(os.fspath(path))[0] for path in paths])) in ("csv", "excel")
+        return lambda name: textual
+    names = guessed_names(source)
+    return lambda name: name in names
+
+
+def _column(field: Any, *, stated: bool) -> ColumnType:
     said = {
         key.decode(): value.decode() for key, value in (field.metadata or {}).items() if key.startswith(b"dpselect:")
     }
     coded = json.loads(said.get(LEVELS, "[]"))
     levels = tuple((code, text) for code, text in coded if isinstance(code, str | int))
-    return ColumnType(field.name, _kind(field.type), str(field.type), said.get(LABEL, ""), levels)
+    return ColumnType(field.name, _kind(field.type), str(field.type), said.get(LABEL, ""), levels, stated)
 
 
 def _kind(kind: Any) -> Literal["number", "text", "boolean", "date", "other"]:

@@ -142,10 +142,14 @@ class Ledger:
 
         `request` is a public text, a hash of all that was asked for, by which the same request finds its release again.
 
-        Raises:
-            BudgetExceeded: all entries and these charges would cost more than the totals.
-            StudyError: a charge is about another unit or relation than this ledger.
-            LedgerError: the ledger cannot be read, written or trusted.
+        Raises
+        ------
+        BudgetExceeded
+            All entries and these charges would cost more than the totals.
+        StudyError
+            A charge is about another unit or relation than this ledger.
+        LedgerError
+            The ledger cannot be read, written or trusted.
         """
         if not charges:
             raise StudyError("A release is committed with at least one charge.")

@@ -40,6 +40,8 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     assert isinstance(rounds, Rounds)
     what, asked = "noise scale matches the cost", f"{len(rounds.asks)} rounds"
     same = not counts_are_public(drawn.study) or recipe.study.rows is not None or rounds.rows == recipe.rows
+    if drawn.study.weights is not None:  # the sum of shares that was stated, however many rows there are
+        same = rounds.rows == drawn.study.expected_rows
     yield Check("the coefficients are of as many rows as the selection", same, f"{rounds.rows or 'private'}")
     try:
         sizes = all(len(each.draw.values) == answer_size(each.query, drawn.study) for each in rounds.draws)

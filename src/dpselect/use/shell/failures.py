@@ -26,7 +26,7 @@ from dpselect.use.shell.terminal import silence, tell, visible
 OTHER, WRONG, REFUSED, FOUND = 1, 2, 3, 4
 """Exit codes: anything else; wrong usage or input, or not confirmed; not enough budget; a problem was found."""
 TRACEBACK = "DPSELECT_TRACEBACK"
-"""Set this variable to 1 to see the traceback of an unforeseen error; it is for the custodian's eyes only."""
+"""Set this variable to 1 to see the traceback of an unforeseen error; it is confidential."""
 
 
 STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -130,7 +130,9 @@ def _system(problem: Any) -> Failure:
 
 
 def _out_of_memory(problem: Any) -> Failure:
-    return Failure(OTHER, "The memory does not suffice: name fewer predictors or set --max-size.")
+    return Failure(
+        OTHER, "The memory does not suffice: end other programs, name fewer predictors, or use a machine that has more."
+    )
 
 
 def _unforeseen(problem: BaseException) -> Failure:

@@ -1,127 +1,247 @@
-"""Options that several commands share, so that one word means one thing in all of them, and what they add up to."""
+"""Options that several commands share, so that one word means one thing in all of them. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
-import getpass
-import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any
 
 import click
 
-from dpselect.assume.budget import EXACT, Budget, about, exact_delta, exact_epsilon, plain
-from dpselect.assume.candidates import Subsets
-from dpselect.assume.recipe import MECHANISMS, METHODS, Choice, Mechanism, Method
-from dpselect.errors import LedgerError, NoLedgerYet, NotConfirmed, StudyError
-from dpselect.gather.sources.open import data_place
-from dpselect.release.account import Account, NewLedger
-from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.ledger.postgres import shown_address
-from dpselect.release.ledger.sqlite import others_beside
-from dpselect.release.ledger.store import is_address
-from dpselect.report.phrases import cost_text, warnings
-from dpselect.use.shell.files import begins_with
-from dpselect.use.shell.sources import ledger_beside
-from dpselect.use.shell.terminal import on_terminal, pairs, tell
+from dpselect.errors import StudyError
+from dpselect.use.shell.help import Decorator, advanced, together
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Command], Command]
+METHOD_CHOICES = ("votes", "pcls", "pcpl")
+MECHANISM_CHOICES = ("permute-and-flip", "exponential", "laplace")
+FAMILY_CHOICES = ("gaussian", "binomial", "poisson")
+NEIGHBOR_CHOICES = ("replace-one", "add-remove-one")
+MISSING_CHOICES = ("error", "midpoint", "zero-row")
+"""As `assume` and `release` have them, without importing them; a test compares."""
 
+DEFAULT_DELTA = "1e-6"
 
-def together(*decorators: Decorator[Any]) -> Decorator[Command]:
-    """Several options as one, in reading order."""
-
-    def decorate(command: Command) -> Command:
-        for decorator in reversed(decorators):
-            command = decorator(command)
-        return command
-
-    return decorate
-
-
-PLACES = together(
+PLACES: Decorator[Any] = together(
     click.argument("places", nargs=-1, metavar="DATA"),
-    click.option("--study", metavar="FILE", default=None, help="The study file: variables, ranges, categories."),
+    click.option("--response", metavar="NAME", default=None, help="The variable to explain."),
 )
-"""DATA, and the study about it; the order STUDY DATA is taken too."""
+"""DATA and the response, or a study about it; the order STUDY DATA is taken too."""
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-QUIET = click.option("-q", "--quiet", is_flag=True, help="The answer alone, in one line.")
-YES = click.option("-y", "--yes", is_flag=True, help="Spend without asking.")
-EPSILON = click.option("--epsilon", required=True, metavar="E", help="The whole price of this run; 0.1 to 10 is usual.")
-DELTA = click.option("--delta", default=None, metavar="D", help="Only for pcpl and for Gaussian noise; 1e-6 is usual.")
-METHOD = click.option(
-    "--method", type=click.Choice(METHODS), default="votes", show_default=True, help="How models are scored."
-)
-MODEL = together(
-    METHOD,
+STATING: Decorator[Any] = together(
     click.option(
+        "--predictors", metavar="A,B", default=None, help="Variables to consider.  [default: all usable columns]"
+    ),
+    click.option(
+        "--categories",
+        metavar="NAME=A,B",
+        multiple=True,
+        help="All categories of a text column; may be repeated.",
+    ),
+    click.option("--weights", metavar="NAME", default=None, help="Column with survey weights."),
+    click.option(
+        "--study", metavar="FILE", default=None, help="Labels, units, ranges and categories, in a study file."
+    ),
+    advanced(
+        "--person", section="Privacy", metavar="NAME", default=None, help="Protect persons: the column that names them."
+    ),
+    advanced(
+        "--weight-limit",
+        section="Model",
+        type=float,
+        metavar="W",
+        default=None,
+        help="With --weights: a public number near the largest weight.",
+    ),
+    advanced(
+        "--population",
+        section="Model",
+        type=float,
+        metavar="N",
+        default=None,
+        help="With --weights: what all weights add up to, as the survey publishes it.",
+    ),
+    advanced(
+        "--cluster", section="Model", metavar="NAME", default=None, help="Column of sampling clusters, such as schools."
+    ),
+    advanced("--count", section="Model", is_flag=True, help="The response counts something: visits, days, accidents."),
+    advanced(
+        "--max-rows-per-person",
+        section="Privacy",
+        type=click.IntRange(min=1),
+        metavar="K",
+        default=None,
+        help="With --person: rows of each person that count, at most.",
+    ),
+    advanced(
+        "--neighbors",
+        section="Privacy",
+        type=click.Choice(NEIGHBOR_CHOICES),
+        default=None,
+        help="add-remove-one: the number of rows is secret too.  [default: replace-one]",
+    ),
+    advanced(
+        "--missing",
+        section="Input",
+        type=click.Choice(MISSING_CHOICES),
+        default=None,
+        help="What becomes of missing values: stop, use the middle of the range, or leave the row out.  [default: error]",
+    ),
+)
+"""What may be stated without a study file."""
+
+SETTING_NAMES = (
+    "person",
+    "max_rows_per_person",
+    "cluster",
+    "weights",
+    "weight_limit",
+    "population",
+    "neighbors",
+    "missing",
+)
+"""The options that are settings of a study, by the same names."""
+STATED_NAMES = ("response", "predictors", "categories", "count", *SETTING_NAMES)
+"""The names of the options of `PLACES` and `STATING`, but for the study file itself."""
+
+JSON = advanced("--json", "as_json", section="Output", is_flag=True, help="Answer in JSON.")
+QUIET = advanced("-q", "--quiet", section="Output", is_flag=True, help="The answer alone, in one line.")
+YES = click.option("-y", "--yes", is_flag=True, help="Spend without asking.")
+EPSILON = click.option(
+    "--epsilon", required=True, metavar="E", help="Privacy cost of this run: 1 is strong, 3 moderate."
+)
+DELTA = advanced(
+    "--delta", section="Privacy", default=None, metavar="D", help="Chance that the promise fails; only for pcpl."
+)
+METHOD = advanced(
+    "--method",
+    section="Method",
+    type=click.Choice(METHOD_CHOICES),
+    default="votes",
+    show_default=True,
+    help="How variables are selected: see Methodology, PCLS and PCPL.",
+)
+MODEL: Decorator[Any] = together(
+    METHOD,
+    advanced(
         "--mechanism",
-        type=click.Choice(MECHANISMS),
+        section="Method",
+        type=click.Choice(MECHANISM_CHOICES),
         default="permute-and-flip",
         show_default=True,
-        help="How the choice is drawn.",
+        help="How the selection is drawn.",
     ),
-    click.option(
+    advanced(
         "--penalty",
+        section="Method",
         metavar="PHI",
         default=None,
-        help="What a column costs: a number, aic or bic. By default a public formula decides.",
+        help="pcls, pcpl: what a column costs: a number, aic or bic. By default a public formula decides.",
     ),
-    click.option(
+    advanced(
         "--max-size",
+        section="Model",
         type=click.IntRange(min=0),
         metavar="K",
         default=None,
         help="At most K columns besides those always in.",
     ),
+    advanced(
+        "--at-least",
+        section="Model",
+        type=click.IntRange(min=0),
+        metavar="K",
+        default=0,
+        help="The best K variables whether they pass the threshold or not, and more if they do.",
+    ),
+    advanced(
+        "--always",
+        section="Model",
+        metavar="NAME",
+        multiple=True,
+        help="A variable that is in every model. May be repeated.",
+    ),
+    advanced(
+        "--one-of",
+        section="Model",
+        metavar="A,B,..",
+        multiple=True,
+        help="Variables of which exactly one is in. May be repeated.",
+    ),
 )
-"""What decides which model wins, price apart."""
+"""What decides which model is selected, its cost apart."""
 
-LEDGER = together(
-    click.option(
+LEDGER: Decorator[Any] = together(
+    advanced(
         "--ledger",
+        section="Privacy",
         metavar="FILE",
         default=None,
-        help="The ledger to charge. By default it stands beside the data: people.csv has people.budget.db.",
+        help="The ledger to charge.  [default: beside the data, people.budget.db for people.csv]",
     ),
-    click.option(
-        "--total-epsilon", metavar="E", default=None, help="What a new ledger allows in all (this run unless stated)."
+    advanced(
+        "--total-epsilon",
+        section="Privacy",
+        metavar="E",
+        default=None,
+        help="Privacy budget of the data set, set by its first run.  [default: the cost of that run]",
     ),
-    click.option(
-        "--total-delta", metavar="D", default=None, help="What a new ledger allows in all (this run unless stated)."
-    ),
+    advanced("--total-delta", section="Privacy", metavar="D", default=None, help="The same for delta."),
 )
-CSV = together(
-    click.option("--delimiter", metavar="C", default=None, help="CSV delimiter. [default: comma]"),
-    click.option("--encoding", metavar="NAME", default=None, help="CSV encoding. [default: utf-8]"),
-    click.option("--decimal", metavar="C", default=None, help="CSV decimal point. [default: point]"),
+CSV: Decorator[Any] = together(
+    advanced("--delimiter", section="Input", metavar="C", default=None, help="CSV delimiter.  [default: comma]"),
+    advanced("--encoding", section="Input", metavar="NAME", default=None, help="CSV encoding.  [default: utf-8]"),
+    advanced("--decimal", section="Input", metavar="C", default=None, help="CSV decimal point.  [default: point]"),
 )
 """How a text file is written."""
 
-MOMENTS = click.option(
+MOMENTS = advanced(
     "--moments",
+    section="Input",
     metavar="FILE",
     default=None,
     help="Instead of DATA: the answer to the query of `dpselect sql`, as CSV.",
 )
+SPLIT = advanced(
+    "--split",
+    section="Privacy",
+    metavar="A:B",
+    default=None,
+    help="Shares of epsilon for the selection and for the effects, such as 35:65.  [default: by a public rule]",
+)
 
 
-def study_and_data(places: Sequence[str], study: str | None) -> tuple[str, str | None]:
-    """The study file and DATA, if it was given, from the arguments of a command in either order."""
+def study_and_data(places: Sequence[str], study: str | None) -> tuple[str | None, str | None]:
+    """The study file and DATA, each if it was given, from the arguments of a command in either order."""
     listed = list(places)
     if study is None:
         files = [each for each in listed if Path(each).suffix == ".toml"] or listed[: len(listed) // 2]
-        if not files:
-            raise click.UsageError("Give the study file: --study study.toml. `dpselect init DATA` writes one.")
-        study = files[0]
-        listed.remove(study)
+        if files:
+            study = files[0]
+            listed.remove(study)
     if len(listed) > 1:
         raise click.UsageError(f"Give one DATA; here are {len(listed)}: {', '.join(map(repr, listed))}.")
     return study, listed[0] if listed else None
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Names from a text such as age,school."""
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise StudyError(f"--predictors is {text!r}. Give names with commas between them, such as age,school.")
+    return names
+
+
+def categories_in(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Categories from texts such as region=north,south."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, mark, rest = text.partition("=")
+        listed = [part.strip() for part in rest.split(",") if part.strip()]
+        if not (mark and name.strip() and listed):
+            raise StudyError(f"--categories is {text!r}. Write a name and its categories, such as region=north,south.")
+        found[name.strip()] = listed
+    return found
 
 
 def parse_split(text: str | None) -> tuple[str, str] | None:
@@ -134,6 +254,11 @@ def parse_split(text: str | None) -> tuple[str, str] | None:
     return first, second
 
 
+def group_of(text: str) -> tuple[str, ...]:
+    """The names in a group such as "income, wealth"."""
+    return tuple(name.strip() for name in text.split(","))
+
+
 def penalty_of(text: str | None) -> float | str | None:
     """A penalty as `select` takes it."""
     if text is None or text in ("aic", "bic"):
@@ -144,165 +269,6 @@ def penalty_of(text: str | None) -> float | str | None:
         raise click.BadParameter(f"{text!r} is neither a number nor aic nor bic.", param_hint="'--penalty'") from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Public. The options that decide what is chosen and what it costs."""
-
-    epsilon: str
-    delta: str | None
-    method: Method
-    mechanism: Mechanism
-    penalty: str | None
-    max_size: int | None
-
-    @property
-    def choice(self) -> Choice:
-        """All but the price."""
-        return Choice(self.method, self.mechanism, Subsets(max_size=self.max_size), penalty_of(self.penalty))
-
-    @property
-    def budget(self) -> Budget:
-        """The whole price."""
-        return Budget(self.epsilon, self.delta or 0)
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerOptions:
-    """Public. Which ledger a command charges, whether it was named, and the totals it gets if it is new."""
-
-    path: str
-    named: bool = True
-    total_epsilon: Decimal | None = None
-    total_delta: Decimal | None = None
-
-    @classmethod
-    def from_options(cls, data: str | None, options: dict[str, Any]) -> Self:
-        """From the options of a command, which are taken out: the ledger named, or the one that belongs to the data."""
-        path, epsilon, delta = (options.pop(name) for name in ("ledger", "total_epsilon", "total_delta"))
-        beside = "" if path else str(ledger_beside(data or options.get("moments") or ""))
-        if not path and data and data_place(data) is None and not os.path.exists(beside):
-            raise LedgerError(
-                f"Rows on a server have no folder for a ledger to stand in: name the ledger to open, such as --ledger {beside}."
-            )
-        return cls(
-            path or beside,
-            path is not None,
-            None if epsilon is None else exact_epsilon(epsilon, "--total-epsilon"),
-            None if delta is None else exact_delta(delta, "--total-delta"),
-        )
-
-    @property
-    def shown(self) -> str:
-        """The place without credentials."""
-        return shown_address(self.path) if is_address(self.path) else self.path
-
-    @property
-    def place(self) -> str:
-        """The same, wherever a command is given."""
-        return self.shown if is_address(self.path) else os.path.abspath(self.path)
-
-    @property
-    def files(self) -> list[tuple[str, str]]:
-        """The files of the ledger, those that SQLite keeps beside it too, for what is written to keep away from."""
-        no_file = is_address(self.path) or os.path.isdir(self.path)  # a folder is refused where it is opened
-        endings = () if no_file else ("", "-wal", "-shm", "-journal")
-        return [(f"{self.path}{ending}", "the ledger's") for ending in endings]
-
-    def existing(self) -> Ledger | None:
-        """The ledger if there is one; what an interrupted creation left behind is none."""
-        try:
-            return Ledger(self.path, announce=tell)
-        except NoLedgerYet:
-            return None
-
-    def account(self, price: Budget, label: str) -> Account:
-        """Who pays: the ledger that is there, or one that the first commit will open with what was stated, or with this price."""
-        ledger = self.existing()
-        if ledger is None:
-            self._require_only(label)
-            self._require_folder()
-            epsilon = price.epsilon if self.total_epsilon is None else self.total_epsilon
-            delta = price.delta if self.total_delta is None else self.total_delta
-            return Account(NewLedger(self.path, Budget(epsilon, delta), tell), label, analyst())
-        for name, stated in (("epsilon", self.total_epsilon), ("delta", self.total_delta)):
-            if stated is not None and stated != getattr(ledger, name):
-                raise LedgerError(
-                    f"{self.shown} already exists with {name} {plain(getattr(ledger, name))}. A budget cannot be changed once "
-                    f"open: leave --total-{name} out."
-                )
-        return Account(ledger, label, analyst())
-
-    def _require_only(self, label: str) -> None:
-        """A second ledger for the same data is opened for those who name it, and for nobody by mistake."""
-        others = [] if self.named or is_address(self.path) else others_beside(Path(self.path).absolute(), label)
-        if others:
-            raise LedgerError(
-                f"{label!r} is charged to {others[0]!r} already: name that ledger with --ledger, or another one to open a second."
-            )
-
-    def _require_folder(self) -> None:
-        """The ledger will be opened when its first release is committed; that it cannot be is said now."""
-        folder = Path(self.path).absolute().parent
-        if not is_address(self.path) and not (folder.is_dir() and os.access(folder, os.W_OK)):
-            problem = "may not be written to" if folder.is_dir() else "does not exist"
-            raise LedgerError(
-                f"The folder {str(Path(self.path).parent)!r} {problem}: name another ledger with --ledger."
-            )
-
-    def confirm(self, account: Account, price: Budget, yes: bool) -> None:
-        """Say what will be spent, and ask for a yes. Without a terminal only `--yes` is one."""
-        for warning in warnings(price.epsilon, price.delta):
-            tell(warning)
-        if yes:
-            return
-        cost = cost_text(price.epsilon, price.delta)
-        if not on_terminal():
-            raise NotConfirmed(
-                f"Not confirmed: no terminal to ask. Add `--yes` to spend epsilon {plain(price.epsilon)}. Nothing was spent."
-            )
-        tell(pairs([("privacy", cost), ("budget", self._afterwards(account, price))]))
-        if not click.confirm(f"Spend epsilon {plain(price.epsilon)}?", err=True):
-            raise NotConfirmed("Not confirmed. Nothing was spent.")
-
-    def _afterwards(self, account: Account, price: Budget) -> str:
-        ledger = account.ledger
-        if isinstance(ledger, NewLedger):
-            after = EXACT.subtract(ledger.totals.epsilon, price.epsilon)
-            larger = "" if self.total_epsilon is not None else " (a larger total must be set now: --total-epsilon)"
-            total = f"opens {self.shown} with a total of epsilon {plain(ledger.totals.epsilon)}"
-            return f"{total}; {about(max(after, Decimal(0)))} remains afterwards{larger}"
-        assert ledger is not None
-        return f"{self.shown}, in which {remaining_text(ledger)} remains"
-
-
-def ledger_place(file: str) -> str:
-    """The ledger that was named, or the one that belongs to the data that was."""
-    if Path(file).suffix == ".toml":
-        raise click.UsageError("A ledger belongs to data, not to a study file: give DATA, or the ledger itself.")
-    named = is_address(file) or Path(file).suffix in LEDGER_ENDINGS or begins_with(Path(file), b"SQLite format 3")
-    return file if named else str(ledger_beside(file))
-
-
-LEDGER_ENDINGS = (".db", ".sqlite", ".sqlite3", ".ledger")
-
-
-def spent_text(ledger: Ledger) -> str:
-    """What all entries cost together, in few digits, never shown as less than it is."""
-    spent = ledger.spent()
-    return f"epsilon={about(spent.epsilon, ROUND_UP)}, delta={about(spent.delta, ROUND_UP)}"
-
-
-def remaining_text(ledger: Ledger) -> str:
-    """What remains, in few digits, never shown as more than it is."""
-    rest = ledger.remaining()
-    if ledger.spent().method == "zCDP" and not rest.delta:
-        return f"epsilon={about(rest.epsilon)} (all of delta is reserved by zCDP accounting)"
-    return f"epsilon={about(rest.epsilon)}, delta={about(rest.delta)}"
-
-
-def analyst() -> str:
-    """Who runs this, for the record."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return ""
+def stated_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of `STATING` and `PLACES`, which are taken out."""
+    return {name: options.pop(name, None) for name in STATED_NAMES}

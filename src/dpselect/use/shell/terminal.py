@@ -38,6 +38,12 @@ def tell(message: str) -> None:
         click.echo(message, err=True)
 
 
+def hint(command: str) -> None:
+    """The one next command that makes sense, for a person at a terminal."""
+    if on_terminal():
+        tell(f"Next: {visible(command)}")
+
+
 def show_answer(show: Callable[[], None], otherwise: str) -> None:
     """Show an answer to the last letter; where nobody can see it, `NotShown` says what becomes of it."""
     try:
@@ -87,9 +93,13 @@ def forgive_encodings() -> None:
             stream.reconfigure(errors="dpselect")
 
 
+PLAIN_LETTERS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "▲": "^", "▼": "v", "²": "2", "…": "..."})
+"""What to write for marks that an old locale lacks."""
+
+
 def _spelled(problem: UnicodeError) -> tuple[str | bytes, int]:
     assert isinstance(problem, UnicodeEncodeError)
-    letters = problem.object[problem.start : problem.end].replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
+    letters = problem.object[problem.start : problem.end].translate(PLAIN_LETTERS)
     return letters.encode("ascii", "backslashreplace").decode("ascii"), problem.end
 
 

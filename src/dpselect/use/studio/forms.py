@@ -18,6 +18,7 @@ from dpselect.assume.study_file import OPEN
 from dpselect.assume.variables import variable_from_dict
 from dpselect.errors import DataError, StudyError
 from dpselect.gather.sources.open import ColumnType
+from dpselect.use.init import IDENTIFIER
 
 Form = dict[str, str]
 
@@ -86,7 +87,7 @@ USES = ("predictor", "response", "none")
 SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing", "rows")
 COUNTS = ("max_rows_per_person", "rows")
 KINDS = {"number": "number", "boolean": "number", "text": "text"}
-EMPTY = "Left open: state it without looking at the rows."
+EMPTY = "Give all categories, one per line, or choose Not used."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +117,24 @@ def entries_of_study(values: Values, columns: Iterable[ColumnType]) -> list[Entr
     response = values.get("response", {})
     stated[str(response.get("name"))] = response
     names = [*kinds, *(name for name in stated if name not in kinds and name not in (OPEN, "None"))]
-    unused = "none" if stated.keys() & kinds.keys() else "predictor"  # a table seen for the first time: all may compete
+    first = not stated.keys() & kinds.keys()  # a table seen for the first time: all that needs no words is considered
     return [
-        _entry(name, kinds.get(name), stated.get(name), "response" if name == response.get("name") else unused)
+        _entry(
+            name,
+            kinds.get(name),
+            stated.get(name),
+            "response" if name == response.get("name") else _use(kinds.get(name), first),
+        )
         for name in names
         if name != values.get("person")
     ]
+
+
+def _use(column: ColumnType | None, first: bool) -> str:
+    """What a column that no study names is used for: text needs categories and an identifier explains nothing, so neither is."""
+    if not first or column is None or IDENTIFIER.search(column.name):
+        return "none"
+    return "predictor" if column.kind in ("number", "boolean") or column.categories else "none"
 
 
 def _entry(name: str, column: ColumnType | None, stated: Values | None, use: str) -> Entry:
@@ -170,7 +183,7 @@ def values_of_entries(
             )
     responses = [place for place, entry in enumerate(entries) if entry.use == "response"]
     if len(responses) != 1:
-        said = "Choose one variable to be explained" + ("; here is a second one." if responses else ".")
+        said = "Choose one variable as the response" + ("; this is a second one." if responses else ".")
         problems[f"use.{responses[-1] if responses else 0}"] = said
     values = {**before, "response": made["response"][-1] if responses else {}, "predictors": made["predictor"]}
     if not problems:
@@ -196,8 +209,7 @@ def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> V
         values["kind"] = "number"
     if entry.categories:
         values["categories"] = _categories(entry)
-        if values["categories"] == before.get("categories") and "category_labels" in before:
-            values["category_labels"] = before["category_labels"]
+        values |= _labels(entry, values["categories"], before)
         if entry.use == "response":
             values["kind"] = "binary"
         elif before.get("kind") == "binary" and len(values["categories"]) == 2:
@@ -224,15 +236,33 @@ def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> V
 
 
 def _categories(entry: Entry) -> list[str | int]:
-    """One level a line, or with commas where there is one line; whole numbers where the column holds numbers."""
-    parts = entry.categories.splitlines() if "\n" in entry.categories else entry.categories.split(",")
-    texts = [part.strip() for part in parts if part.strip()]
+    """One category per line, or with commas where there is one line; whole numbers where the column holds numbers."""
+    texts = [code for code, _ in _coded(entry)]
     if entry.kind == "number":
         try:
             return [int(text) for text in texts]
         except ValueError:
             pass
     return list(texts)
+
+
+def _labels(entry: Entry, categories: list[str | int], before: Values) -> Values:
+    """The labels of categories: those that were typed, or else those of before, if they are of the same categories."""
+    typed = _coded(entry)
+    if any(label for _, label in typed):
+        return {"category_labels": [label or code for code, label in typed]}
+    same = categories == before.get("categories") and "category_labels" in before
+    return {"category_labels": before["category_labels"]} if same else {}
+
+
+def _coded(entry: Entry) -> list[tuple[str, str]]:
+    """Categories and their labels: a number's codes may have one after an equals sign, as in a code book."""
+    parts = entry.categories.splitlines() if "\n" in entry.categories else entry.categories.split(",")
+    listed = [part.strip() for part in parts if part.strip()]
+    if entry.kind != "number":
+        return [(text, "") for text in listed]
+    halves = [text.partition("=") for text in listed]
+    return [(code.strip(), label.strip()) for code, _, label in halves]
 
 
 def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
@@ -285,7 +315,7 @@ def study_values(study_file: Path) -> dict[str, Any]:
 def stated(study_file: Path) -> Study:
     """The study, complete; or one sentence about what is open."""
     if not study_file.exists():
-        raise StudyError("There is no study yet: state where the rows are, then the variables.")
+        raise StudyError("There is no study yet. Choose the data, then the variables.")
     return Study.read(str(study_file))
 
 

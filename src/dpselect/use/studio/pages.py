@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SCREENS = {
-    "study": "Study",
+    "study": "Data",
     "variables": "Variables",
-    "persons": "Persons",
+    "persons": "Privacy",
     "plan": "Plan",
     "check": "Check",
     "budget": "Budget",

@@ -9,8 +9,10 @@ from dpselect.errors import DpselectError, StudyError
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import Problems, stated
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of, whole_page
-from dpselect.use.studio.reports import check_page, ledger_facts, open_ledger, plan_facts
+from dpselect.use.studio.reports import check_page, ledger_facts, open_ledger, plan_facts, study_mark
+from dpselect.use.studio.session import CheckPage
 
+STALE = '\n<p class="banner">The study has changed since this check: run it again.</p>'
 BACK = '<main>\n<p class="note"><a href="check">Back to the studio</a></p>'
 
 
@@ -19,7 +21,7 @@ def show_plan(request: Request) -> Response:
     session = session_of(request)
     plan, draft = session.plan, session.kept("plan")
     last = {"rows": str(plan.rows), "epsilon": plan.epsilon, "r_squared": plan.r_squared} if plan else {}
-    typed = {"rows": "", "epsilon": "1", "r_squared": "0.3", **last, **draft.form}
+    typed = {"rows": "", "epsilon": "1", "r_squared": "0.1", **last, **draft.form}
     return answer(request, "plan", problems=draft.problems, typed=typed, plan=None if draft.problems else plan)
 
 
@@ -29,13 +31,13 @@ def make_plan(request: Request) -> Response:
     problems: Problems = {}
     rows = sent.get("rows", "").replace(",", "").strip()
     if not (rows.isdecimal() and len(rows) <= 10 and 2 <= int(rows) <= 2**32):
-        problems["rows"] = "State about how many rows there are: a whole number from 2 on, such as 5000."
+        problems["rows"] = "Give about how many rows there are: a whole number from 2 on, such as 5000."
     try:
         study = stated(session.study_file)
         if not problems:
             session.plan = plan_facts(study, int(rows), sent.get("epsilon", ""), sent.get("r_squared", ""))
     except (StudyError, ValueError) as problem:
-        sentence = explain(problem).sentence if isinstance(problem, DpselectError) else "State a number, such as 0.3."
+        sentence = explain(problem).sentence if isinstance(problem, DpselectError) else "Give a number, such as 0.3."
         problems["epsilon" if "epsilon" in sentence else "r_squared" if "R²" in sentence else "form"] = sentence
     if problems:
         session.keep("plan", sent, problems)
@@ -53,16 +55,19 @@ def show_check(request: Request) -> Response:
         typed={"epsilon": "1", **draft.form},
         ready=session.source is not None,
         open=session.check is not None,
+        stale=session.check is not None and session.check.mark != study_mark(session.study_file, session.source),
     )
 
 
 def make_check(request: Request) -> Response:
-    """Look at the rows, for the custodian's eyes only, on a page of its own."""
+    """Look at the rows, confidentially, on a page of its own."""
     session, sent = session_of(request), form_of(request)
     try:
         if session.source is None:
-            raise DpselectError("State where the rows are first, on the page Study.")
-        session.check = check_page(stated(session.study_file), session.source, sent.get("epsilon", "").strip(), "1e-6")
+            raise DpselectError("Choose the data first, on the page Data.")
+        mark = study_mark(session.study_file, session.source)
+        page = check_page(stated(session.study_file), session.source, sent.get("epsilon", "").strip(), "1e-6")
+        session.check = CheckPage(page, mark)
         session.looked = True
     except Exception as problem:
         sentence = explain(problem).sentence
@@ -73,8 +78,11 @@ def make_check(request: Request) -> Response:
 
 def show_check_page(request: Request) -> Response:
     """The custodian's page, alone; nothing on it can be edited."""
-    page = session_of(request).check
-    return go_to("check") if page is None else whole_page(page.replace("<main>", BACK, 1))
+    session = session_of(request)
+    if session.check is None:
+        return go_to("check")
+    stale = session.check.mark != study_mark(session.study_file, session.source)
+    return whole_page(session.check.page.replace("<main>", BACK + (STALE if stale else ""), 1))
 
 
 def close_check(request: Request) -> Response:
@@ -87,7 +95,7 @@ def show_budget(request: Request) -> Response:
     """What was spent, when and on what."""
     session = session_of(request)
     draft, facts = session.kept("budget"), ledger_facts(session.study_file, session.source)
-    typed = {"epsilon": "3", "delta": "1e-5", **draft.form}
+    typed = {"epsilon": "2", "delta": "1e-6", **draft.form}
     waiting = facts.waiting if facts and not session.busy else ()
     ready = session.source is not None
     return answer(request, "budget", problems=draft.problems, typed=typed, facts=facts, waiting=waiting, ready=ready)
@@ -98,7 +106,7 @@ def open_budget(request: Request) -> Response:
     session, sent = session_of(request), form_of(request)
     try:
         if session.source is None:
-            raise DpselectError("State where the rows are first, on the page Study.")
+            raise DpselectError("Choose the data first, on the page Data.")
         open_ledger(session.source, sent.get("epsilon", "").strip(), sent.get("delta", "").strip())
     except DpselectError as problem:
         sentence = explain(problem).sentence

@@ -8,6 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.errors import BudgetExceeded, DpselectError
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.report.exports import export_bytes
 from dpselect.report.page import drawings
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import stated
@@ -17,6 +19,7 @@ from dpselect.use.studio.reports import (
     check_text,
     consequences,
     hand_over_waiting,
+    is_binary,
     ledger_facts,
     past_report,
     plan_report,
@@ -30,8 +33,10 @@ from dpselect.use.studio.reports import (
 )
 from dpselect.use.studio.session import Job, Verified
 
-USED = "This confirmation was used or withdrawn before; nothing more was charged."
-OTHER = "The study was changed since this release was asked for; nothing was charged. Ask for its price again."
+DOWNLOADS = {"docx": "Word", "tex": "LaTeX", "md": "Markdown", "csv": "CSV", "svg": "Figure (SVG)"}
+"""The forms of a report that can be downloaded, beside its page and its JSON file."""
+USED = "This confirmation was used or cancelled before. Nothing more was spent."
+OTHER = "The study was changed since this release was prepared. Nothing was spent. Prepare it again."
 
 
 def show_release(request: Request) -> Response:
@@ -42,7 +47,8 @@ def show_release(request: Request) -> Response:
         request,
         "release",
         problems=draft.problems,
-        typed={"epsilon": "1", "delta": "1e-6", "title": "", "what": "both", **draft.form},
+        typed={"epsilon": "1", "delta": "1e-6", "title": "", "family": "binomial", "what": "both", **draft.form},
+        binary=is_binary(session.study_file),
         facts=facts,
         waiting=facts.waiting if facts and not session.busy else (),
         reports=reports(session.study_file),
@@ -54,7 +60,7 @@ def ask(request: Request) -> Response:
     session, sent = session_of(request), form_of(request)
     try:
         if session.source is None:
-            raise DpselectError("State where the rows are first, on the page Study.")
+            raise DpselectError("Choose the data first, on the page Data.")
         if session.busy:
             raise DpselectError("A release is under way; wait for it to end.")
         session.ask(plan_report(session.study_file, session.source, {key: text.strip() for key, text in sent.items()}))
@@ -92,7 +98,7 @@ def confirm(request: Request) -> Response:
     waiting, nonce = session.waiting, sent.get("nonce", "")
     if waiting is not None and nonce == waiting.nonce:
         if not _equal(sent.get("amount", "").strip(), waiting.order.budget.epsilon):
-            session.keep("confirm", sent, {"amount": "This is not the amount above; type it in to agree to it."})
+            session.keep("confirm", sent, {"amount": "This is not the amount above. Type it to agree."})
             return go_to("confirm")
         if stated(session.study_file).hash != waiting.order.study.hash:
             session.withdraw()
@@ -155,6 +161,7 @@ def show_report(request: Request) -> Response:
         drawn=drawings(facts.table),
         number=number,
         files=[path.name for path in report_files(session.study_file, number)],
+        downloads=DOWNLOADS,
         command=same_command(order),
         python=same_python(order),
     )
@@ -171,6 +178,16 @@ def show_json(request: Request) -> Response:
     name = report_files(session.study_file, number)[1].name.encode("ascii", "replace").decode().replace('"', "_")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(report_text(session.study_file, number), media_type="application/json", headers=headers)
+
+
+def show_download(request: Request) -> Response:
+    """The table or the figure of a report in another form; nothing is spent."""
+    session, number, kind = session_of(request), request.path_params["number"], request.path_params["kind"]
+    if kind not in DOWNLOADS:
+        raise DpselectError(f"A report cannot be downloaded in this form. Choose one of {', '.join(DOWNLOADS)}.")
+    content = export_bytes(AnalysisRecord.from_json(report_text(session.study_file, number)), kind)
+    headers = {"Content-Disposition": f'attachment; filename="report-{number}.{kind}"'}
+    return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def show_verify(request: Request) -> Response:

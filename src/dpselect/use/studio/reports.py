@@ -13,10 +13,14 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from dpselect.assume.budget import EXACT, Budget, Guarantee, about, exact_delta, exact_epsilon, plain
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice
+from dpselect.assume.records import sha256_of
 from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary
 from dpselect.errors import DataError, DpselectError, LedgerError, StudyError
 from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.source import COMPRESSIONS, FORMATS
 from dpselect.rehearse.planning.outlook import Outlook, percent
 from dpselect.release.account import Account
 from dpselect.release.analysis import AnalysisRecord
@@ -33,7 +37,7 @@ from dpselect.use.plan import plan
 from dpselect.use.sealed import Released
 from dpselect.use.shell.code import python_code
 from dpselect.use.shell.files import require_writable, write_report
-from dpselect.use.shell.options import analyst, remaining_text, spent_text
+from dpselect.use.shell.ledgers import analyst, remaining_text, spent_text
 from dpselect.use.shell.sources import Rows, guessed_form, label, ledger_beside, source_of
 from dpselect.use.shell.terminal import together
 from dpselect.use.spend import resume, spend
@@ -41,6 +45,8 @@ from dpselect.use.studio.forms import stated
 from dpselect.use.verify import A_REPORT, verify_text
 
 MAX_REPORT_BYTES = 4 << 20
+MAX_FILES = 60
+"""Files of a folder that are offered, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +93,7 @@ class ReportPlan:
     coefficients: bool
     title: str
     number: int
+    family: FamilyName = "gaussian"
     order: Order | None = None
 
     @property
@@ -141,7 +148,7 @@ def ledger_line(source: Source | None) -> str:
         return "the ledger cannot be read"
     if ledger is None:
         return "no budget yet"
-    return f"epsilon {about(ledger.remaining().epsilon)} of {plain(ledger.epsilon)} left"
+    return f"epsilon {about(ledger.remaining().epsilon)} of {plain(ledger.epsilon)} remaining"
 
 
 def ledger_facts(study_file: Path, source: Source | None) -> LedgerFacts | None:
@@ -228,6 +235,7 @@ def same_command(plan: ReportPlan) -> str:
     words = ["dpselect", _verb(plan), options["data"], "--study", options["study"], "--epsilon", options["epsilon"]]
     for name in ("delta", "title", "delimiter", "encoding", "decimal"):
         words += [f"--{name}", options[name]] if options.get(name) else []
+    words += ["--family", plan.family] if plan.coefficients and plan.family != "gaussian" else []
     return " ".join(map(shlex.quote, [*words, "-o", options["output"]]))
 
 
@@ -248,7 +256,7 @@ def _options(plan: ReportPlan) -> dict[str, Any]:
     )  # no report is overwritten
     return {
         **dict.fromkeys((*names, "delimiter", "encoding", "decimal")),
-        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": None},
+        **{"method": "votes", "mechanism": "permute-and-flip", "level": 0.95, "family": plan.family},
         **dict(plan.source.form),
         "study": _here(plan.study_file),
         "places": [plan.source.shown],
@@ -279,6 +287,34 @@ class PlanFacts:
     facts: tuple[tuple[str, str], ...]
     charts: tuple[tuple[str, str, str], ...]
     table: tuple[tuple[str, ...], ...]
+
+
+def data_files(folder: Path) -> list[str]:
+    """The files of a folder that hold rows, by their names, the latest first; neither studies nor reports nor ledgers."""
+    found = []
+    try:
+        for path in folder.iterdir():
+            bare = path.name.removesuffix(path.suffix) if path.name.endswith(COMPRESSIONS) else path.name
+            if path.is_file() and Path(bare).suffix.lower() in FORMATS and not path.name.startswith("."):
+                found.append(path)
+        found.sort(key=lambda path: (-path.stat().st_mtime, path.name))
+    except OSError:
+        return []
+    return [str(path) if folder != Path.cwd() else path.name for path in found[:MAX_FILES]]
+
+
+def is_binary(study_file: Path) -> bool:
+    """Whether the response of a study is yes or no."""
+    try:
+        return isinstance(stated(study_file).response, Binary)
+    except DpselectError:
+        return False
+
+
+def study_mark(study_file: Path, source: Source | None) -> str:
+    """A mark of the study and of where the data are, by which a page about them is known to be stale."""
+    text = study_file.read_text(encoding="utf-8") if study_file.exists() else ""
+    return sha256_of([text, source.address if source else "", list(source.form) if source else []])
 
 
 def open_source(address: str, form: dict[str, str]) -> Source:
@@ -334,13 +370,17 @@ def plan_report(study_file: Path, source: Source, asked: dict[str, str]) -> Repo
     """A release that could be afforded as things stand; nothing is charged."""
     ledger = ledger_of(source)
     if ledger is None:
-        raise LedgerError("There is no budget yet: open it first, on the page Budget.")
+        raise LedgerError("There is no budget yet. Open it first, on the page Budget.")
     both, study, choice = asked.get("what") != "choice", stated(study_file), Choice()
     budget = Budget(exact_epsilon(asked.get("epsilon", "")), exact_delta(asked.get("delta", "") if both else 0))
     title = asked.get("title", "")
-    order = (order_analysis if both else order_selection)(
-        study, choice, budget, source=source.rows().source, title=title
-    )
+    binary = isinstance(study.response, Binary) and asked.get("family", "gaussian") == "binomial"
+    family: FamilyName = "binomial" if binary else "gaussian"
+    rows = source.rows().source
+    if both:
+        order = order_analysis(study, choice, budget, source=rows, title=title, family=family)
+    else:
+        order = order_selection(study, choice, budget, source=rows, title=title)
     ledger.check(*order.charges)
     return ReportPlan(
         study_file=study_file,
@@ -350,6 +390,7 @@ def plan_report(study_file: Path, source: Source, asked: dict[str, str]) -> Repo
         coefficients=both,
         title=title,
         number=1 + max(reports(study_file), default=0),
+        family=family,
         order=order,
     )
 

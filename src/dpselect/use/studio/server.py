@@ -283,6 +283,7 @@ def _routes() -> list[BaseRoute]:
         Route("/report-{number:int}", release_pages.show_report, methods=look),
         Route("/page-{number:int}", release_pages.show_page, methods=look),
         Route("/json-{number:int}", release_pages.show_json, methods=look),
+        Route("/download-{number:int}.{kind}", release_pages.show_download, methods=look),
         Route("/verify", release_pages.show_verify, methods=look),
         Route("/verify", release_pages.verify, methods=send),
     ]

@@ -35,6 +35,17 @@ class Verified:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckPage:
+    """Private. The confidential page of a check, and a mark of the study and the data that it is about."""
+
+    page: str
+    mark: str
+
+    def __repr__(self) -> str:
+        return "CheckPage(page=<private>)"
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Public. A form that was not accepted, and beside which field it is wrong."""
@@ -70,7 +81,7 @@ class Session:
         self.study_file = study_file
         self.source: Source | None = None
         self.plan: PlanFacts | None = None
-        self.check: str | None = None  # the custodian's page, kept in memory until it is closed
+        self.check: CheckPage | None = None  # kept in memory until it is closed
         self.looked = False
         self.verified = Verified()
         self.job: Job | None = None

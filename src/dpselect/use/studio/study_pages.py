@@ -19,10 +19,10 @@ from dpselect.use.studio.forms import (
     values_of_settings,
 )
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of
-from dpselect.use.studio.reports import open_source
+from dpselect.use.studio.reports import data_files, open_source
 from dpselect.use.studio.session import Session
 
-CHANGED = "The study was changed elsewhere since this page was opened. What you see here is your version: save again to keep it."
+CHANGED = "The study was changed elsewhere since this page was opened. This is your version: save again to keep it."
 TEXT_FORM = ("delimiter", "encoding", "decimal")
 
 
@@ -37,6 +37,8 @@ def show_study(request: Request) -> Response:
         problems=draft.problems,
         typed={**dict.fromkeys(("address", *TEXT_FORM), ""), **stated, **draft.form},
         columns=source.columns if source and not draft.problems else (),
+        by_look=source is not None and not any(each.stated for each in source.columns),
+        files=data_files(session.study_file.parent),
         exists=session.study_file.exists(),
     )
 
@@ -50,7 +52,7 @@ def state_source(request: Request) -> Response:
         form["delimiter"] = "\t"
     try:
         if not address:
-            raise DpselectError("State where the rows are: the path of a file or a folder, or a database's address.")
+            raise DpselectError("Give the path of a file or a folder, or a database address.")
         session.source = open_source(address, form)
     except Exception as problem:
         shown = "" if "@" in address else address  # an address may hold a password

@@ -1,0 +1,157 @@
+# The command does the work; R hands it a file and reads its JSON. Nothing here sees noise or the ledger.
+
+#' The path of the command
+#'
+#' The environment variable DPSELECT, or the first `dpselect` on the path.
+#' @return A path.
+dp_command <- function() {
+  found <- Sys.getenv("DPSELECT", unset = Sys.which("dpselect"))
+  if (!nzchar(found)) {
+    stop("The command dpselect was not found. Install it with 'pip install dpselect', or set DPSELECT to its path.",
+         call. = FALSE)
+  }
+  found
+}
+
+# The arguments that state a study: a study file, or the response with its predictors and categories.
+stated <- function(response, predictors, categories, study) {
+  if (!is.null(study)) {
+    return(c("--study", study))
+  }
+  if (is.null(response)) {
+    stop("Give response, the variable to explain, or study, a study file.", call. = FALSE)
+  }
+  listed <- mapply(function(name, values) c("--categories", paste0(name, "=", paste(values, collapse = ","))),
+                   names(categories), categories, SIMPLIFY = FALSE)
+  c("--response", response,
+    if (length(predictors)) c("--predictors", paste(predictors, collapse = ",")),
+    unlist(listed, use.names = FALSE))
+}
+
+# A data frame's own types state what its columns hold: numbers and logicals are considered, factors have their levels.
+frame_columns <- function(data, response, predictors, categories) {
+  kinds <- vapply(data, function(column) {
+    if (is.factor(column)) "factor" else if (is.numeric(column) || is.logical(column)) "number" else "other"
+  }, "")
+  if (is.null(predictors)) {
+    predictors <- setdiff(names(data)[kinds == "number"], response)
+  }
+  factors <- setdiff(names(data)[kinds == "factor"], names(categories))
+  levels_of <- lapply(data[factors], levels)
+  list(predictors = setdiff(predictors, names(categories)), categories = c(categories, levels_of))
+}
+
+# A data frame becomes a file that is removed afterwards; its ledger must be named, because the file is gone then.
+with_file <- function(data, response, predictors, categories, study, ledger, use) {
+  if (!is.data.frame(data)) {
+    return(use(data, stated(response, predictors, categories, study)))
+  }
+  if (is.null(ledger)) {
+    stop("A data frame has no file for a ledger to stand beside. Name the ledger, such as ledger = \"people.budget.db\".",
+         call. = FALSE)
+  }
+  if (is.null(study)) {
+    columns <- frame_columns(data, response, predictors, categories)
+    predictors <- columns$predictors
+    categories <- columns$categories
+  }
+  logical <- vapply(data, is.logical, TRUE)
+  data[logical] <- lapply(data[logical], as.integer)
+  file <- tempfile(fileext = ".csv")
+  on.exit(unlink(file))
+  write.csv(data, file, row.names = FALSE, na = "")
+  use(file, stated(response, predictors, categories, study))
+}
+
+# Run the command and read its JSON; a refusal becomes an R error with the command's own words.
+run <- function(arguments) {
+  errors <- tempfile()
+  on.exit(unlink(errors))
+  out <- suppressWarnings(system2(dp_command(), shQuote(arguments), stdout = TRUE, stderr = errors))
+  said <- paste(readLines(errors, warn = FALSE), collapse = "\n")
+  status <- attr(out, "status")
+  if (!is.null(status) && status != 0) {
+    stop(if (nzchar(said)) said else "dpselect failed.", call. = FALSE)
+  }
+  if (nzchar(said)) message(said)
+  fromJSON(paste(out, collapse = "\n"), simplifyVector = FALSE)
+}
+
+# Options of the command from named arguments: max_size = 3 becomes --max-size 3, TRUE a flag.
+more <- function(...) {
+  given <- list(...)
+  if (!length(given)) {
+    return(character())
+  }
+  unlist(mapply(function(name, value) {
+    option <- paste0("--", gsub("_", "-", name))
+    if (isTRUE(value)) option else c(option, as.character(value))
+  }, names(given), given, SIMPLIFY = FALSE), use.names = FALSE)
+}
+
+#' Select the variables that explain an outcome
+#'
+#' Each call spends epsilon from the privacy budget of the data.
+#' @param data A data frame, or the path or address of the data.
+#' @param response The variable to explain.
+#' @param epsilon The privacy cost: 1 is strong, 3 moderate.
+#' @param predictors Variables to consider; of a data frame by default all numbers, logicals and factors. A CSV file needs them.
+#' @param categories A named list with all categories of each text column.
+#' @param study A study file, in place of response, predictors and categories.
+#' @param ledger The ledger to charge; needed for a data frame.
+#' @param ... Further options of the command, such as `total_epsilon = 2`.
+#' @return A selection with `variables`, `directions`, `considered`, `epsilon` and `release`.
+dp_select <- function(data, response = NULL, epsilon, predictors = NULL, categories = list(), study = NULL,
+                      ledger = NULL, ...) {
+  release <- with_file(data, response, predictors, categories, study, ledger, function(file, about) {
+    run(c("select", file, about, "--epsilon", format(epsilon, digits = 15), "--yes", "--json",
+          if (!is.null(ledger)) c("--ledger", ledger), more(...)))
+  })
+  structure(selection_parts(release), class = "dp_selection")
+}
+
+#' Select variables, estimate their effects and write a public report
+#'
+#' Each call spends epsilon from the privacy budget of the data.
+#' @inheritParams dp_select
+#' @param delta The chance that the promise fails.
+#' @param output The report to write, HTML.
+#' @return An analysis; see [tidy()], [glance()] and [autoplot()].
+dp_analyze <- function(data, response = NULL, epsilon, delta = 1e-6, predictors = NULL, categories = list(),
+                       study = NULL, ledger = NULL, output = "report.html", ...) {
+  release <- with_file(data, response, predictors, categories, study, ledger, function(file, about) {
+    run(c("analyze", file, about, "--epsilon", format(epsilon, digits = 15), "--delta", format(delta), "--yes",
+          "--json", "-o", output, if (!is.null(ledger)) c("--ledger", ledger), more(...)))
+  })
+  structure(list(selection = selection_parts(release$selection), coefficients = release$coefficients,
+                 effects = effects_of(output), report = output, release = release), class = "dp_analysis")
+}
+
+selection_parts <- function(release) {
+  study <- release$recipe$study
+  list(
+    response = study$response$name,
+    variables = setdiff(unlist(release$variables), "intercept"),
+    directions = Filter(Negate(is.null), release$directions),
+    considered = vapply(study$predictors, function(each) each$name, ""),
+    rows = release$recipe$rows,
+    epsilon = as.numeric(release$recipe$guarantee$epsilon),
+    release = release
+  )
+}
+
+# The table of effects as the package itself makes it: one row per term, from the public JSON beside the report.
+effects_of <- function(output) {
+  json <- sub("\\.html?$", ".json", output)
+  python <- file.path(dirname(dp_command()), if (.Platform$OS.type == "windows") "python.exe" else "python")
+  code <- paste("import sys, json, dpselect; from pathlib import Path;",
+                "found = dpselect.Analysis.from_json(Path(sys.argv[1]).read_text(encoding='utf-8'));",
+                "print(json.dumps(found.tidy() if found.coefficients is not None else []))")
+  out <- system2(python, c("-c", shQuote(code), shQuote(json)), stdout = TRUE)
+  rows <- fromJSON(paste(out, collapse = "\n"), simplifyVector = FALSE)
+  names <- unique(unlist(lapply(rows, names)))
+  columns <- lapply(names, function(name) {
+    unlist(lapply(rows, function(row) if (is.null(row[[name]])) NA else row[[name]]))
+  })
+  as.data.frame(setNames(columns, names), stringsAsFactors = FALSE)
+}

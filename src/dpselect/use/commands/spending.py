@@ -1,0 +1,175 @@
+"""What `select` and `analyze` do: state, check, ask, spend and show; the same way for both.
+
+It stands apart from the commands themselves, so that their help needs none of these imports.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dpselect.errors import BudgetExceeded, DataError, LedgerError, NotConfirmed, StudyError
+from dpselect.gather.rows import has_rows_again
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.use.commands.answers import show_report, show_selection
+from dpselect.use.order import Order, order_analysis, order_selection
+from dpselect.use.sealed import Released
+from dpselect.use.shell.confirm import confirm
+from dpselect.use.shell.files import WAITS, report_files, require_apart, require_writable, write_release, write_report
+from dpselect.use.shell.ledgers import LedgerOptions, not_enough
+from dpselect.use.shell.options import parse_split
+from dpselect.use.shell.sources import Rows
+from dpselect.use.shell.stating import Settings, Stated
+from dpselect.use.shell.terminal import show_answer, tell
+from dpselect.use.spend import Deliver, resume, spend
+
+RESUMED = (
+    "An earlier run paid for this and was stopped: it is handed over now, and nothing was spent. Run again for another."
+)
+NOTHING_SPENT = "Nothing was spent."
+
+
+def run_select(
+    places: tuple[str, ...], *, output: str | None, as_json: bool, quiet: bool, yes: bool, **options: Any
+) -> None:
+    """`dpselect select`."""
+    with _Run() as run:
+        run.state(places, options, [] if output is None else [Path(output)])
+        settings = Settings(**options)
+        run.order = order_selection(run.stated.study, settings.choice, settings.budget, source=run.rows.source)
+
+        def deliver(released: Released) -> None:
+            selection = released.selection
+            assert selection is not None
+            write_release([(path, selection.to_json() + "\n") for path in run.files])
+            otherwise = (
+                f"It is in {output}." if output else WAITS
+            )  # what is only shown has not arrived before it is seen
+            show_answer(lambda: show_selection(selection, as_json, quiet), otherwise)
+
+        run.spend(deliver, yes=yes, quiet=quiet)
+
+
+def run_analyze(
+    places: tuple[str, ...],
+    *,
+    split: str | None,
+    level: float,
+    family: Any,
+    title: str,
+    output: str,
+    board: str | None,
+    as_json: bool,
+    quiet: bool,
+    yes: bool,
+    **options: Any,
+) -> None:
+    """`dpselect analyze`."""
+    page = Path(output)
+    with _Run() as run:
+        if page.suffix not in (".html", ".htm"):
+            raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+        run.state(places, options, report_files(page, board))
+        settings = Settings(**options)
+        run.order = order_analysis(
+            run.stated.study,
+            settings.choice,
+            settings.budget,
+            source=run.rows.source,
+            split=parse_split(split),
+            level=level,
+            family=family,
+            rows_again=has_rows_again(run.rows.table(run.stated.study)),
+            title=title,
+        )
+        arrived: list[AnalysisRecord] = []
+
+        def deliver(released: Released) -> None:
+            write_report(released.analysis, page, board)
+            arrived.append(released.analysis)
+
+        resumed = run.spend(deliver, yes=yes, quiet=quiet)
+        analysis = arrived[-1]
+        show_answer(lambda: show_report(analysis, page, as_json, quiet), f"It is in {page}.")
+        if resumed:
+            tell(RESUMED)
+
+
+class _Run:
+    """One run of a command that spends; a refusal says whether anything was spent."""
+
+    stated: Stated
+    ledger: LedgerOptions
+    rows: Rows
+    order: Order
+    files: list[Path]
+
+    def __init__(self) -> None:
+        self._before: int | None = None
+
+    def state(self, places: tuple[str, ...], options: dict[str, Any], files: list[Path]) -> None:
+        """What is asked, of which rows, charged to which ledger and written where; the options about these are taken out."""
+        self.files = files
+        self.stated = Stated.from_options(places, options)
+        self.ledger = LedgerOptions.from_options(self.stated.data, options)
+        self.rows = Rows.from_options(self.stated.data, options)
+        self._before = self.ledger.entries()
+        require_writable(*files)
+        require_apart(files, [*self.stated.files, *self.ledger.files, *self.rows.files])
+
+    def spend(self, deliver: Deliver, *, yes: bool, quiet: bool) -> bool:
+        """Ask and spend, or hand over what an earlier run paid for; says whether it did the latter."""
+        order, study, rows = self.order, self.order.study, self.rows
+        account = self.ledger.account(order.budget, rows.label)
+        request = order.request(rows.address, self.ledger.place)
+        table = rows.table(study)
+        if isinstance(account.ledger, Ledger) and resume(account.ledger, table, deliver, request=request):
+            if order.estimating is None:
+                tell(RESUMED)
+            return True
+        counted: list[int | None] = [None]
+
+        def look() -> int | None:
+            counted[0] = rows.count(order)
+            return counted[0]
+
+        def ask() -> None:
+            confirm(
+                order,
+                self.ledger,
+                account,
+                yes=yes,
+                proposal=self.stated.proposal,
+                label=rows.label,
+                rows=counted[0],
+            )
+
+        try:
+            spend(
+                order,
+                table,
+                account,
+                request=request,
+                look=look,
+                confirm=ask,
+                deliver=deliver,
+                reading=lambda: rows.reading(study, quiet),
+            )
+        except BudgetExceeded:
+            raise BudgetExceeded(not_enough(account, order.budget)) from None
+        return False
+
+    def __enter__(self) -> _Run:
+        return self
+
+    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
+        """Say of a refusal that nothing was spent, where the ledger has no more entries than before."""
+        if not isinstance(problem, StudyError | DataError | LedgerError | BudgetExceeded | NotConfirmed):
+            return
+        text = " ".join(str(problem).split())
+        if NOTHING_SPENT in text or hasattr(problem, "__notes__"):
+            return
+        if self._before is None or self.ledger.entries() == self._before:
+            end = "" if text.endswith((".", "?", "!")) else "."
+            raise type(problem)(f"{text}{end} {NOTHING_SPENT}") from None

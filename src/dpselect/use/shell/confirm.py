@@ -1,0 +1,142 @@
+"""Public. What a person sees before something is spent, and the yes that it takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+
+import click
+
+from dpselect.assume.budget import Budget, plain
+from dpselect.assume.recipe import visible_share
+from dpselect.assume.source_form import SourceForm
+from dpselect.assume.variables import Binary, Categorical
+from dpselect.errors import NotConfirmed
+from dpselect.release.account import Account
+from dpselect.report.phrases import cost_text, share_text, strength, suspicion
+from dpselect.use.order import Order
+from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, Proposal
+from dpselect.use.shell.ledgers import LedgerOptions
+from dpselect.use.shell.terminal import on_terminal, pairs, tell
+
+LARGE_DELTA = Decimal("1e-5")
+"""Above this delta a word is said."""
+VISIBLE_SHARE = 0.9
+"""Of the variance: a variable that would have to explain more is not found."""
+
+
+def privacy_line(price: Budget) -> str:
+    """The cost of a run and what it means."""
+    return f"{cost_text(price.epsilon, price.delta)}: {strength(price.epsilon)}. {suspicion(price.epsilon)}"
+
+
+def expected(order: Order, rows: int | None) -> str:
+    """What would be found, where the number of rows is public and the method's own rule says it."""
+    if order.method is None or not order.method.rule.counts_rows:
+        return ""
+    share = visible_share(order.recipe(rows), math.inf)
+    if share is None:
+        return ""
+    if not share < VISIBLE_SHARE:
+        return "This table is small for its privacy level. Expect to find nothing."
+    return f"A variable that explains {share_text(share)} of the variance or more would be found with probability 80%."
+
+
+def confirm(
+    order: Order,
+    ledger: LedgerOptions,
+    account: Account,
+    *,
+    yes: bool,
+    proposal: Proposal | None,
+    label: str,
+    rows: int | None,
+) -> None:
+    """Say what would be done and what it costs, and ask for a yes. Without a terminal only `--yes` is one."""
+    price = order.budget
+    if price.delta > LARGE_DELTA:
+        tell(f"Delta {plain(price.delta)} is large: the promise fails with that probability. 1e-6 or less is usual.")
+    if yes:
+        require_stated(proposal, label)
+        if strength(price.epsilon) == "weak":
+            tell(_weak(price.epsilon))
+        return
+    if not on_terminal():
+        raise NotConfirmed(
+            f"Not confirmed: no terminal to ask. Add `--yes` to spend epsilon {plain(price.epsilon)}. Nothing was spent."
+        )
+    lines = [] if proposal is None else proposal_lines(proposal)
+    lines.append(("privacy", privacy_line(price)))
+    if words := expected(order, rows):
+        lines.append(("expect", words))
+    lines.append(("budget", ledger.afterwards(account, price)))
+    if proposal is not None and proposal.by_look:
+        tell(f"{label}: types as they look. Confirm them: they become part of the study and of the report.")
+    tell(pairs(lines))
+    if not _agreed(price.epsilon):
+        raise NotConfirmed("Not confirmed. Nothing was spent.")
+
+
+def _agreed(epsilon: Decimal) -> bool:
+    """A yes; of a weak promise the number itself, so that nobody spends it by habit."""
+    if strength(epsilon) != "weak":
+        return click.confirm(f"Spend epsilon {plain(epsilon)}?", err=True)
+    tell(_weak(epsilon))
+    typed = click.prompt(
+        f"Type {plain(epsilon)} to spend it anyway", default="", show_default=False, err=True, prompt_suffix=": "
+    )
+    return str(typed).strip() == plain(epsilon)
+
+
+def _weak(epsilon: Decimal) -> str:
+    said = suspicion(epsilon)
+    return f"Epsilon {plain(epsilon)} is weak: {said[0].lower()}{said[1:]}"
+
+
+def require_stated(proposal: Proposal | None, label: str) -> None:
+    """Refuse types that a file only looks like where nobody is asked: nothing that was guessed from rows may decide a release."""
+    if proposal is not None and proposal.by_look:
+        raise NotConfirmed(
+            f"Not confirmed: {label} does not say what its columns hold, and with `--yes` nobody confirms it. State it with "
+            "`--predictors age,school` (and `--categories sex=m,f`) or `--study FILE`. Nothing was spent."
+        )
+
+
+def proposal_lines(proposal: Proposal) -> list[tuple[str, str]]:
+    """Which columns would be considered, as what, and which not."""
+    study = proposal.study
+    categorical = [each for each in study.predictors if isinstance(each, Categorical | Binary)]
+    lines = [
+        ("response", _with_categories(study.response) if isinstance(study.response, Binary) else study.response.name)
+    ]
+    numbers = [each.name for each in study.predictors if each not in categorical]
+    if numbers:
+        lines.append(("considered", ", ".join(numbers) + (" (numbers)" if categorical else "")))
+    lines += [("" if numbers or k else "considered", _with_categories(each)) for k, each in enumerate(categorical)]
+    reasons: dict[str, list[str]] = {}
+    for name, why in proposal.left_out:
+        reasons.setdefault(why, []).append(name)
+    for k, (why, names) in enumerate(reasons.items()):
+        lines.append(("" if k else "left out", f"{', '.join(names)} ({_how_to_include(why, names)})"))
+    if study.source is not None:
+        lines.append(("read as", _form_words(study.source)))
+    return lines
+
+
+def _with_categories(variable: Binary | Categorical) -> str:
+    return f"{variable.name} (categories {', '.join(map(str, variable.categories))})"
+
+
+def _how_to_include(why: str, names: Sequence[str]) -> str:
+    if why == IS_TEXT:
+        return f"text: to include one, add --categories {names[0]}=..., with all its categories"
+    if why == LIKE_IDENTIFIER:
+        return f"{why}: to include one, name it in --predictors"
+    return why
+
+
+def _form_words(form: SourceForm) -> str:
+    mark = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}.get(form.delimiter, form.delimiter)
+    comma = "; for decimal commas add --decimal ," if form.delimiter == ";" and form.decimal == "." else ""
+    return f"text with the delimiter {mark}, encoding {form.encoding}, decimal {form.decimal!r}{comma}"

@@ -1,0 +1,242 @@
+"""A selection without a study file: what is proposed, who confirms it, and what must be stated where nobody can."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import dpselect
+from dpselect.assume.budget import NEIGHBORS
+from dpselect.assume.recipe import MECHANISMS, METHODS
+from dpselect.errors import LeftOutWarning, StudyError
+from dpselect.gather.sources.open import ColumnType
+from dpselect.release.families import FAMILIES
+from dpselect.use import command_line
+from dpselect.use.command_line import dpselect as program
+from dpselect.use.proposal import propose
+from dpselect.use.shell import options
+
+SELECT = ["select", "people.csv", "--response", "income", "--epsilon", "1"]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    age, school = rng.normal(40, 10, 2000), rng.normal(12, 3, 2000)
+    region = rng.choice(["north", "south"], 2000)
+    income = 3 * age + 5 * school + rng.normal(0, 10, 2000)
+    table = pa.table(
+        {
+            "person_id": np.arange(2000),
+            "income": income,
+            "age": age,
+            "school": school,
+            "region": region,
+            "member": rng.random(2000) < 0.5,
+        }
+    )
+    pa.csv.write_csv(table, "people.csv")
+    pq.write_table(table, "people.parquet")
+    return table
+
+
+def run(capsys, *arguments):
+    code = command_line.run(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def predictors(study):
+    return {each.name: type(each).__name__ for each in study.predictors}
+
+
+def test_a_person_confirms_what_a_text_file_looks_like_and_it_becomes_part_of_the_study(place, monkeypatch):
+    monkeypatch.setattr("dpselect.use.shell.confirm.on_terminal", lambda: True)
+    refused = CliRunner().invoke(program, SELECT, input="n\n", standalone_mode=False)
+    assert type(refused.exception).__name__ == "NotConfirmed"
+    for words in (
+        "types as they look",
+        "considered  age, school, member",
+        "person_id (looks like an identifier",
+        "region (text: to include one, add --categories region=",
+        "raise a 10% suspicion about a person to 23% at most",
+        "of the variance or more would be found with probability 80%",
+        "opens people.budget.db with a total of epsilon 1; 0 remains afterwards",
+    ):
+        assert words in refused.output, refused.output
+    accepted = CliRunner().invoke(program, [*SELECT, "-o", "found.json"], input="y\n", standalone_mode=False)
+    assert accepted.exit_code == 0
+    with open("found.json", encoding="utf-8") as file:
+        found = dpselect.Selection.from_json(file.read())
+    assert predictors(found.study) == dict.fromkeys(["age", "school", "member"], "Numeric")
+    assert found.directions == {"age": "up", "school": "up"}
+
+
+def test_nobody_confirms_a_text_file_without_a_terminal(place, capsys, tmp_path):
+    code, out, err = run(capsys, *SELECT, "--yes")
+    assert (
+        (code, out) == (2, "") and "does not say what its columns hold" in err and err.endswith("Nothing was spent.\n")
+    )
+    code, out, err = run(capsys, *SELECT)
+    assert code == 2 and "Add `--yes`" in err
+    assert not list(tmp_path.glob("*.db"))
+    code, out, err = run(capsys, *SELECT, "--yes", "--predictors", "age,school", "--categories", "region=north,south")
+    assert (code, err) == (0, "") and "income rises with age and school" in out
+
+
+def test_a_file_with_a_schema_states_its_types(place, capsys):
+    code, out, err = run(capsys, "select", "people.parquet", *SELECT[2:], "--yes", "--json")
+    assert (code, err) == (0, "")
+    study = dpselect.Selection.from_dict(json.loads(out)).study
+    assert predictors(study) == {"age": "Numeric", "school": "Numeric", "member": "Binary"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["--response", "incom"], "people.csv has no column 'incom'. Did you mean 'income'? Nothing was spent."),
+        (["--response", "Age_of_all"], "people.csv has no column 'Age_of_all'. It has 'person_id', 'income',"),
+        (["--response", "income", "--predictors", "age,scool"], "Did you mean 'school'?"),
+        (["--response", "income", "--predictors", "income"], "cannot be a predictor too"),
+        (["--response", "income", "--predictors", ","], "such as age,school"),
+        (["--response", "income", "--categories", "region"], "such as region=north,south"),
+        (["--response", "region"], "the response 'region' is text. State its two categories"),
+        (["--response", "region", "--categories", "region=a,b,c"], "State two, no first: region=no,yes."),
+    ],
+)
+def test_what_cannot_be_considered_is_refused_with_what_to_do(place, capsys, asked, says):
+    code, out, err = run(capsys, "select", "people.csv", "--epsilon", "1", *asked, "--yes")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err and err.endswith("Nothing was spent.\n")
+
+
+def test_a_study_file_and_what_stands_in_its_place_are_not_mixed(place, capsys):
+    code, _, err = run(capsys, *SELECT, "--study", "study.toml")
+    assert code == 2 and "states --response already" in err
+
+
+def test_a_weak_epsilon_has_to_be_typed(place, monkeypatch):
+    monkeypatch.setattr("dpselect.use.shell.confirm.on_terminal", lambda: True)
+    asked = [*SELECT[:-1], "12"]
+    for typed, spent in (("y\n", False), ("\n", False), ("12\n", True)):
+        done = CliRunner().invoke(program, asked, input=typed, standalone_mode=False)
+        assert "to over 99.9%" in done.output and "Type 12 to spend it anyway" in done.output
+        assert (done.exception is None) == spent
+
+
+def test_plan_and_check_need_no_study_file_either(place, capsys):
+    code, out, err = run(capsys, "plan", "people.csv", *SELECT[2:], "--rows", "2000", "--choice-only")
+    assert code == 0 and "considered  age, school, member" in err and out
+    code, out, _ = run(capsys, "check", "people.csv", *SELECT[2:], "--run", "select", "--json")
+    assert code == 0 and json.loads(out)["inclusion"]["age"] > 0.9
+
+
+def test_python_takes_a_formula_or_a_response(place):
+    frame = place.to_pandas()
+    with pytest.warns(LeftOutWarning, match=r"person_id \(looks like an identifier\), region \(text\)"):
+        found = dpselect.select(frame, "income ~ .", epsilon=1)
+    assert predictors(found.study) == {"age": "Numeric", "school": "Numeric", "member": "Binary"}
+    named = dpselect.select("people.csv", "income ~ age + school", epsilon=1)
+    assert predictors(named.study) == {"age": "Numeric", "school": "Numeric"}
+    stated = dpselect.select(
+        "people.csv", response="income", predictors=["age"], categories={"region": ["north", "south"]}, epsilon=1
+    )
+    assert predictors(stated.study) == {"age": "Numeric", "region": "Categorical"}
+    product = dpselect.select(frame, "income ~ age*C(region)", categories={"region": ["north", "south"]}, epsilon=1)
+    assert ("age", "region") in product.study.terms
+
+
+@pytest.mark.parametrize(
+    ("study", "more", "says"),
+    [
+        ("income ~ .", {}, "Name the predictors"),
+        ("income ~ agee", {}, "Did you mean 'age'?"),
+        (None, {}, "Give a study, a formula"),
+        ("income ~ age", {"response": "income"}, "one of them"),
+        (dpselect.Study(dpselect.Numeric("y"), [dpselect.Numeric("x")]), {"response": "y"}, "give it alone"),
+    ],
+)
+def test_python_refuses_what_nobody_states(place, study, more, says):
+    with pytest.raises(StudyError, match=says.replace("?", r"\?")):
+        dpselect.select("people.csv", study, epsilon=1, **more)
+
+
+def column(name, kind="number", **more):
+    return ColumnType(name, kind, kind, **more)
+
+
+def test_no_cell_decides_the_type_of_a_column_that_was_named():
+    """With named predictors the study is the same, whatever the first rows of a text file look like."""
+    found = []
+    for kind in ("number", "text", "date", "other", "boolean"):
+        columns = [column(name, kind, stated=False) for name in ("y", "x", "z")]
+        proposal = propose(columns, "y", predictors=["x"], categories={"z": ["a", "b"]})
+        assert not proposal.by_look
+        found.append(proposal.study)
+    assert len({study.hash for study in found}) == 1
+
+
+def test_objects_in_a_typed_frame_are_left_out_whatever_they_hold():
+    for kind in ("number", "text", "other"):
+        proposal = propose([column("y"), column("x"), column("z", kind, stated=False)], "y")
+        assert predictors(proposal.study) == {"x": "Numeric"} and proposal.left_out == (("z", "text"),)
+
+
+def test_a_file_dictionary_states_categories():
+    coded = column("sex", categories=((1, "male"), (2, "female")), label="Sex")
+    (sex,) = propose([column("y"), coded], "y").study.predictors
+    assert (sex.categories, sex.category_labels, sex.label) == ((1, 2), ("male", "female"), "Sex")
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "person_id", "ID", "caseId", "UUID", "patient id", "email", "Unnamed: 0", "rownames"]
+)
+def test_identifiers_are_known_by_their_names(name):
+    assert propose([column("y"), column("x"), column(name)], "y").left_out == ((name, "looks like an identifier"),)
+
+
+@pytest.mark.parametrize("name", ["idle", "wide", "paid", "bmi", "video", "price_index", "squid"])
+def test_words_that_only_contain_one_are_not(name):
+    assert not propose([column("y"), column(name)], "y").left_out
+
+
+def test_the_choices_of_the_options_are_those_of_the_package():
+    assert options.METHOD_CHOICES == tuple(METHODS)
+    assert options.MECHANISM_CHOICES == tuple(MECHANISMS)
+    assert set(options.FAMILY_CHOICES) == set(FAMILIES)
+    assert options.NEIGHBOR_CHOICES == NEIGHBORS
+
+
+def test_help_is_short_and_the_rest_is_under_advanced(capsys):
+    for name in ("select", "analyze", "check", "plan"):
+        _, out, _ = run(capsys, name, "--help")
+        assert "--mechanism" not in out and "--help-advanced" in out and out.count("\n") < 40
+        code, more, _ = run(capsys, name, "--help-advanced")
+        assert code == 0 and "--method" in more and "--show-code" in more
+
+
+def test_a_released_result_is_written_in_other_forms_at_no_cost(place, capsys, tmp_path):
+    asked = ["analyze", "people.csv", "--response", "income", "--predictors", "age,school", "--epsilon", "1", "--yes"]
+    code, out, err = run(capsys, *asked)
+    assert code == 0, err
+    assert "income rises with age and school." in out and "95% interval" in out  # effects, without any range
+    for source in ("report.json", "report.html"):
+        names = [f"{source}.{kind}" for kind in ("tex", "md", "csv", "svg", "docx")]
+        code, out, _ = run(capsys, "report", source, *(each for name in names for each in ("-o", name)))
+        assert code == 0 and out.endswith("Nothing was spent.\n")
+        assert all((tmp_path / name).stat().st_size > 50 for name in names)
+    assert run(capsys, "report", "report.json", "--board", "board.html")[0] == 0
+    for wrong in (
+        ["report.json"],
+        ["report.json", "-o", "board.html"],
+        ["report.json", "-o", "x.pdf"],
+        ["people.csv", "-o", "x.md"],
+    ):
+        code, _, err = run(capsys, "report", *wrong)
+        assert code == 2 and err.count("\n") == 1, wrong
+    assert len(dpselect.Ledger("people.budget.db").entries()) == 2
