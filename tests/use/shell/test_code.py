@@ -200,4 +200,9 @@ def test_only_public_names_are_printed(place, capsys, arguments):
 
 
 def test_every_command_that_does_something_with_a_study_has_its_python():
-    assert {each.split()[0] for each in EVERY} == set(command_line.COMMANDS) - {"demo", "studio", "completion"}
+    assert {each.split()[0] for each in EVERY} == set(command_line.COMMANDS) - {
+        "demo",
+        "studio",
+        "completion",
+        "registry",
+    }
