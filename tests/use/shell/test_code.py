@@ -180,6 +180,7 @@ EVERY = {
     "analyze": ["analyze", "people.csv", "--study", "study.toml", "--epsilon", "1", "--family", "binomial"],
     "budget": ["budget", "people.csv"],
     "resume": ["resume", "people.csv"],
+    "report": ["report", "report.json", "-o", "table.tex", "-o", "effects.svg"],
     "verify": ["verify", "report.html", "--ledger", "people.budget.db"],
     "sql": ["sql", "study.toml", "--dialect", "duckdb", "--table", "people"],
 }
@@ -199,4 +200,9 @@ def test_only_public_names_are_printed(place, capsys, arguments):
 
 
 def test_every_command_that_does_something_with_a_study_has_its_python():
-    assert {each.split()[0] for each in EVERY} == set(command_line.COMMANDS) - {"demo", "studio", "completion"}
+    assert {each.split()[0] for each in EVERY} == set(command_line.COMMANDS) - {
+        "demo",
+        "studio",
+        "completion",
+        "registry",
+    }
