@@ -36,7 +36,7 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
         said.append(
             (
                 f"The {table.level} interval allows for two sources of error:",
-                "chance in the sample, and the noise added for privacy. Intervals made this way contain the true value in at least "
+                "chance in the sample, and the noise added for privacy. Intervals made this way contain the true value in about "
                 f"{table.level} of studies.",
             )
         )

@@ -22,6 +22,7 @@ COMMANDS = {
     "plan": "Estimate what a run would find, without reading the data.",
     "check": "Check the data and preview the result (confidential; spends nothing).",
     "init": "Write a study file: names and types; the ranges are yours to state.",
+    "report": "Write a released result as HTML, Word, LaTeX, Markdown, CSV or SVG.",
     "verify": "Verify a report independently.",
     "budget": "Show or open the privacy budget of a data set.",
     "resume": "Hand over what was paid for and did not arrive.",

@@ -104,7 +104,7 @@ def test_analyze_writes_the_report_that_verifies(place, capsys):
     _, names = run(capsys, "analyze", "study.toml", "people.csv", "--delimiter", ";", *options)
     assert names["analysis"].coefficients.level == 0.9
     out, _ = run(capsys, "verify", "page.html", "--ledger", "people.budget.db")
-    assert "no:" not in out and out.count("yes:") > 5
+    assert "FAILED" not in out and out.count("OK ") > 5
     out, _ = run(capsys, "budget", "people.csv")
     assert out.count("\n") == 3
     assert json.loads(Path("page.json").read_text(encoding="utf-8"))["title"] == "Why?"
@@ -120,7 +120,7 @@ def test_what_reads_no_rows_or_shows_them_to_the_custodian(place, capsys):
     run(capsys, "init", "people.csv", "--delimiter", ";", "--response", "income", "-o", "new.toml")
     assert 'name = "age"' in Path("new.toml").read_text(encoding="utf-8")
     out, names = run(capsys, "check", "study.toml", "people.csv", "--delimiter", ";", "--epsilon", "1")
-    assert "not for release" in out and names["checked"].preview.inclusion[0] > 0.5
+    assert "do not publish" in out and names["checked"].preview.inclusion[0] > 0.5
     out, names = run(capsys, "plan", "study.toml", "--rows", "500", "--epsilon", "1")
     assert names["plan"].verdict in out
     out, _ = run(capsys, "sql", "study.toml", "--dialect", "duckdb", "--table", "people", "--boolean", "region")

@@ -108,9 +108,13 @@ def no_rounds(source: Any, plan: RoundsDraws) -> Rounds:
     """Nothing is drawn together with the charge: each round reads the rows, and is kept before the next one uses it."""
     study = plan.study
     kept = source if isinstance(source, KeptRows) else gather(source, study, kept_between_rounds(study))
-    public = study.neighbors == "replace-one" and study.person is None
-    begun = Rounds(rows=kept.count if public else study.rows, mu=plan.mu, asks=())
-    return _ended(begun, plan)
+    rows = kept.count if counts_are_public(study) else study.expected_rows
+    return _ended(Rounds(rows=rows, mu=plan.mu, asks=()), plan)
+
+
+def counts_are_public(study: Study) -> bool:
+    """Whether the rows that count may be counted: not those of persons, and weighed rows count as the population over the limit."""
+    return study.neighbors == "replace-one" and study.person is None and study.weights is None
 
 
 def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> Rounds:
@@ -196,6 +200,7 @@ def solve_rounds(
         "residual_deviation": found.residual_deviation,
         "r_squared": found.r_squared,
         "rows": found.rows,
+        "scales": found.scales,
     }
 
 

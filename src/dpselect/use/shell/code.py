@@ -170,6 +170,18 @@ def _verify(options: Options) -> list[str]:
     return [_call("verified = dpselect.verify", repr(options["report"]), ledger=ledger), "print(verified)"]
 
 
+def _report(options: Options) -> list[str]:
+    report = Path(options["report"]).with_suffix(".json")
+    calls = {".html": "to_html", ".docx": "to_docx", ".md": "to_markdown", ".tex": "to_latex", ".csv": "to_csv"}
+    written = [f"analysis.{calls.get(Path(each).suffix, 'plot')}({each!r})" for each in options["outputs"]]
+    lines = [
+        "from pathlib import Path",
+        "",
+        f"analysis = dpselect.Analysis.from_json(Path({str(report)!r}).read_text())",
+    ]
+    return [*lines, *(written or ["print(analysis)"])]
+
+
 def _resume(options: Options) -> list[str]:
     path = options["ledger"] or ledger_place(options["place"])
     return [
@@ -201,6 +213,7 @@ _CODES: dict[str, Callable[[Options], list[str]]] = {
     "analyze": _analyze,
     "budget": _budget,
     "resume": _resume,
+    "report": _report,
     "verify": _verify,
     "sql": _sql,
 }

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.errors import BudgetExceeded, DpselectError
+from dpselect.report.page import drawings
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import stated
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
@@ -151,6 +152,7 @@ def show_report(request: Request) -> Response:
         request,
         "report",
         facts=facts,
+        drawn=drawings(facts.table),
         number=number,
         files=[path.name for path in report_files(session.study_file, number)],
         command=same_command(order),
