@@ -50,8 +50,8 @@ BOUNDS = {
 """At most so often; what is to be done is done at least once, and what has the bound 0 never."""
 
 NOT_YET = {
-    ("analyze", "modules run"): "88: of 116 in 0.2.0",
-    ("analyze", "estimate planned"): "3: for the price, when the model is chosen, and to read the drawn release back",
+    ("analyze", "modules run"): "93: of 116 in 0.2.0, though the rounds of an estimate, new since, run 12 of their own",
+    ("analyze", "estimate planned"): "4: for the price, when the model is chosen, and to read the drawn release back",
 }
 """The bounds that do not hold so far, with the count and why. One that is reached fails here until its line is deleted."""
 

@@ -28,7 +28,11 @@ ROLES = {
     "analysis planned": ["use/*:order_analysis"],
     "recipe made": ["assume/*:make_recipe"],
     "estimate planned": ["release/*:plan_estimate", "release/linear.py:plan_moments", "release/rounds/*:plan_rounds"],
-    "equations solved": ["release/*:coefficients_from", "release/linear.py:solve_moments", "release/rounds/*:solve_rounds"],
+    "equations solved": [
+        "release/*:coefficients_from",
+        "release/linear.py:solve_moments",
+        "release/rounds/*:solve_rounds",
+    ],
     "source opened": ["gather/*:open_stream"],
     "ledger opened": ["release/*:Ledger.__init__"],
     "charges": ["release/*:Ledger.charge", "release/*:Ledger.commit"],
