@@ -124,10 +124,12 @@ def require_told(name, walk):
 def require_forward(walk):
     """Whoever conducts (use/) asks a private stage for nothing more once the next was asked."""
     stages = [crossing.split("/")[0] for crossing in walk["crossings"]]
-    private = [stage for stage in stages if stage in ("gather", "minimize", "penalize")]
+    last = max(place for place, stage in enumerate(stages) if stage == "penalize")
+    private = [stage for stage in stages[: last + 1] if stage in ("gather", "minimize", "penalize")]
     assert {"gather", "minimize", "penalize"} == set(private)
     assert private == sorted(private)
-    last = max(place for place, stage in enumerate(stages) if stage == "penalize")
+    # The rounds of an estimate ask the rows again, and nothing else of what is private.
+    assert not {"minimize", "penalize"} & set(stages[last + 1 :])
     assert "release" in stages[last:]
 
 
