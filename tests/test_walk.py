@@ -50,8 +50,8 @@ BOUNDS = {
 """At most so often; what is to be done is done at least once, and what has the bound 0 never."""
 
 NOT_YET = {
-    ("analyze", "modules run"): "88: of 116 in 0.2.0",
-    ("analyze", "estimate planned"): "3: for the price, when the model is chosen, and to read the drawn release back",
+    ("analyze", "modules run"): "93: of 116 in 0.2.0, though the rounds of an estimate, new since, run 12 of their own",
+    ("analyze", "estimate planned"): "4: for the price, when the model is chosen, and to read the drawn release back",
 }
 """The bounds that do not hold so far, with the count and why. One that is reached fails here until its line is deleted."""
 
@@ -124,10 +124,12 @@ def require_told(name, walk):
 def require_forward(walk):
     """Whoever conducts (use/) asks a private stage for nothing more once the next was asked."""
     stages = [crossing.split("/")[0] for crossing in walk["crossings"]]
-    private = [stage for stage in stages if stage in ("gather", "minimize", "penalize")]
+    last = max(place for place, stage in enumerate(stages) if stage == "penalize")
+    private = [stage for stage in stages[: last + 1] if stage in ("gather", "minimize", "penalize")]
     assert {"gather", "minimize", "penalize"} == set(private)
     assert private == sorted(private)
-    last = max(place for place, stage in enumerate(stages) if stage == "penalize")
+    # The rounds of an estimate ask the rows again, and nothing else of what is private.
+    assert not {"minimize", "penalize"} & set(stages[last + 1 :])
     assert "release" in stages[last:]
 
 

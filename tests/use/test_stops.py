@@ -43,9 +43,8 @@ PLACES = {
     "drawing the estimate": ("dpselect.use.spend.draw_estimate", 0, []),
     "opening the ledger": ("dpselect.release.account.NewLedger.open", 0, []),
     "committing": ("dpselect.release.ledger.ledger.Ledger.commit", 0, []),
-    "reading for a round": ("dpselect.release.rounds.drawing._read", 2, []),
-    "drawing the noise of a round": ("dpselect.randomize.rounds_noise.invoke", 2, []),
-    "keeping a round": ("dpselect.release.ledger.ledger.Ledger.keep", 2, []),
+    "adding up for a round": ("dpselect.release.rounds.drawing._read", 0, []),
+    "drawing the noise of a round": ("dpselect.randomize.rounds_noise.invoke", 0, []),
     "solving": ("dpselect.release.rounds.drawing.terms_of", 2, []),
     "moving a file to its place": ("dpselect.use.shell.files._placed", 2, []),
     "making the page": ("dpselect.use.shell.files.report_page", 2, []),
@@ -56,6 +55,20 @@ PLACES = {
     ),
     "showing the answer": ("dpselect.use.commands.spending.show_report", 2, ["report.html", "report.json"]),
 }
+
+
+# The same where the rows do not fit in memory: each round reads them again, after the commit, and is kept.
+ROUNDS = {
+    "reading for a round": "dpselect.release.rounds.drawing._read",
+    "drawing the noise of a round": "dpselect.randomize.rounds_noise.invoke",
+    "keeping a round": "dpselect.release.ledger.ledger.Ledger.keep",
+}
+
+
+@pytest.mark.parametrize("where", ROUNDS.values(), ids=ROUNDS)
+def test_rounds_that_read_rows_again_go_on_from_the_ledger(where, monkeypatch, capsys):
+    monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)
+    test_one_line_and_the_ledger_has_what_was_paid_for(where, 2, [], monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(("where", "charges", "files"), PLACES.values(), ids=PLACES)
@@ -150,6 +163,7 @@ upper = 1
 
 def test_rounds_that_were_stopped_are_gone_on_with_from_the_last_one_that_was_kept(monkeypatch, capsys):
     """A round that is paid for once is drawn once, as far as anybody can see."""
+    monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)  # the rows do not fit in memory
     from dpselect.release.rounds import drawing
 
     Path("study.toml").write_text(ODDS)

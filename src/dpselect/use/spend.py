@@ -56,6 +56,7 @@ def spend(
         with reading() as progress:
             gathered = _gathered(order, recipe, source, progress)
         problems: list[Exception] = []
+        kept = gathered.beside if isinstance(gathered.beside, KeptRows) and gathered.beside.whole else None
 
         def draw() -> Sealed:
             recipe = gathered.recipe
@@ -63,6 +64,9 @@ def spend(
             estimate = None
             try:
                 estimate = _drawn_estimate(order, selection, gathered.beside)
+                if estimate is not None and kept is not None:
+                    # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
+                    estimate = finish_drawing(kept, estimate, lambda rounds: None)
             except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
                 problems.append(problem)
             return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
@@ -78,13 +82,14 @@ def spend(
             else:
                 problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
             raise problems[0]
-        kept = gathered.beside
-        again = kept if isinstance(kept, KeptRows) and kept.whole else source
-        return hand_over(committed, again, deliver)
+        return hand_over(committed, source, deliver)
 
 
 def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Released:
-    """Finish what is committed, and deliver it. What is drawn in rounds is kept round by round, before the next one uses it."""
+    """Finish what is committed, and deliver it.
+
+    Where rows are too many to be held in memory, each round reads them anew, and is kept before the next one uses it.
+    """
     sealed = committed.release
     if sealed.estimate is not None:
         done = finish_drawing(source, sealed.estimate, lambda rounds: committed.keep(replace(sealed, estimate=rounds)))
