@@ -78,9 +78,7 @@ def spend(
             else:
                 problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
             raise problems[0]
-        kept = gathered.beside
-        again = kept if isinstance(kept, KeptRows) and kept.whole else source
-        return hand_over(committed, again, deliver)
+        return hand_over(committed, gathered.again, deliver)
 
 
 def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Released:
@@ -111,6 +109,7 @@ class _Gathered:
     recipe: Recipe | None
     scores: Any
     beside: Any
+    again: Any
 
     def __repr__(self) -> str:
         return "_Gathered(values=<private>)"
@@ -125,10 +124,17 @@ def _gathered(order: Order, recipe: Recipe | None, source: Any, progress: Tellin
     if method is None:
         # Moments that were gathered before are taken as they are.
         asks_moments = beside is None or isinstance(beside, MomentSummary)
-        return _Gathered(None, None, gather(source, study, None if asks_moments else beside, progress))
+        found = gather(source, study, None if asks_moments else beside, progress)
+        return _Gathered(None, None, found, _rows_again(found, source))
     sums, found = method.gather(source, study, recipe, beside, progress)
+    again = _rows_again(found, source)
     recipe = order.recipe(study.public_rows(sums.n)) if recipe is None else recipe
-    return _Gathered(recipe, method.scores(sums, recipe), found)
+    return _Gathered(recipe, method.scores(sums, recipe), found, again)
+
+
+def _rows_again(found: Any, source: Any) -> Any:
+    """Where rounds read the rows: in memory if they are all there, else at their source."""
+    return found if isinstance(found, KeptRows) and found.whole else source
 
 
 def _drawn_estimate(order: Order, selection: Selection | None, gathered: Any) -> Drawn | None:

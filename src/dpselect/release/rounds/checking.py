@@ -49,7 +49,7 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
         plan = planned_rounds(drawn)
         priced = drawn.guarantee == plan.guarantee and math.isclose(rounds.mu, plan.mu, rel_tol=PRICE_TOLERANCE)
         wanted = list(_asks(replace(rounds, mu=plan.mu), plan))
-    except (DpselectError, ValueError, ArithmeticError) as problem:
+    except (DpselectError, LookupError, ValueError, ArithmeticError) as problem:
         yield Check(what, False, f"it cannot be computed ({type(problem).__name__})")
         return
     in_turn = rounds.done and len(wanted) == len(rounds.asks) and all(map(_is_asked, wanted, rounds.asks))
