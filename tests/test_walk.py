@@ -33,7 +33,7 @@ BOUNDS = {
         "source opened": 2,  # once for the count and once for the rows
         "file opened to be read": 4,  # a pass may look at the head first
         "ledger opened": 1,
-        "durable transactions": 1,
+        "durable transactions": 8,  # the commit, and each round before the next one follows from it
     },
     "select": {
         "design columns derived for one study": 1,
@@ -45,7 +45,7 @@ BOUNDS = {
     "check": {"source opened": 2, "file opened to be read": 4, "SQLite connections": 0, "charges": 0},
     "plan": {"source opened": 0, "file opened to be read": 0, "SQLite connections": 0},
     "verify": {"equations solved": 1, "file opened to be read": 0, "durable transactions": 0},
-    "studio": {"analysis planned": 1, "equations solved": 1, "source opened": 2, "durable transactions": 1},
+    "studio": {"analysis planned": 1, "equations solved": 1, "source opened": 2, "durable transactions": 8},
 }
 """At most so often; what is to be done is done at least once, and what has the bound 0 never."""
 

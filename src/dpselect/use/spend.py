@@ -56,7 +56,6 @@ def spend(
         with reading() as progress:
             gathered = _gathered(order, recipe, source, progress)
         problems: list[Exception] = []
-        kept = gathered.beside if isinstance(gathered.beside, KeptRows) and gathered.beside.whole else None
 
         def draw() -> Sealed:
             recipe = gathered.recipe
@@ -64,9 +63,9 @@ def spend(
             estimate = None
             try:
                 estimate = _drawn_estimate(order, selection, gathered.beside)
-                if estimate is not None and kept is not None:
+                if estimate is not None and isinstance(gathered.again, KeptRows):
                     # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
-                    estimate = finish_drawing(kept, estimate, lambda rounds: None)
+                    estimate = finish_drawing(gathered.again, estimate, lambda rounds: None)
             except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
                 problems.append(problem)
             return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
@@ -82,7 +81,7 @@ def spend(
             else:
                 problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
             raise problems[0]
-        return hand_over(committed, source, deliver)
+        return hand_over(committed, gathered.again, deliver)
 
 
 def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Released:
@@ -116,6 +115,7 @@ class _Gathered:
     recipe: Recipe | None
     scores: Any
     beside: Any
+    again: Any
 
     def __repr__(self) -> str:
         return "_Gathered(values=<private>)"
@@ -130,10 +130,17 @@ def _gathered(order: Order, recipe: Recipe | None, source: Any, progress: Tellin
     if method is None:
         # Moments that were gathered before are taken as they are.
         asks_moments = beside is None or isinstance(beside, MomentSummary)
-        return _Gathered(None, None, gather(source, study, None if asks_moments else beside, progress))
+        found = gather(source, study, None if asks_moments else beside, progress)
+        return _Gathered(None, None, found, _rows_again(found, source))
     sums, found = method.gather(source, study, recipe, beside, progress)
+    again = _rows_again(found, source)
     recipe = order.recipe(study.public_rows(sums.n)) if recipe is None else recipe
-    return _Gathered(recipe, method.scores(sums, recipe), found)
+    return _Gathered(recipe, method.scores(sums, recipe), found, again)
+
+
+def _rows_again(found: Any, source: Any) -> Any:
+    """Where rounds read the rows: in memory if they are all there, else at their source."""
+    return found if isinstance(found, KeptRows) and found.whole else source
 
 
 def _drawn_estimate(order: Order, selection: Selection | None, gathered: Any) -> Drawn | None:

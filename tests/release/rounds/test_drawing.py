@@ -128,6 +128,7 @@ class TinyPath:
                 rows=plan.rows,
                 nu=1.0,
                 predictive=(),
+                scales={},
                 radius=1.0,
                 clip_bound=sum(found),
                 scales={},

@@ -77,7 +77,7 @@ EDITS = {
     "no delta": (("guarantee", "delta"), lambda value: "0", "noise"),
     "another model": (("columns",), lambda value: [0, 1, 3], "belong"),
     "a round less": (("released", "asks"), lambda value: value[:-1], "asks what"),
-    "an answer less": (("released", "asks", -1), lambda value: value[:-1], "asks what"),
+    "an answer less": (("released", "asks", -1), lambda value: value[:-1], "asks what|noise"),
     "a sum less": ((*LAST, "draw", "values"), lambda value: value[1:], "as many noisy sums"),
     "a choice that is denied": (("selected",), lambda value: False, "selected"),
 }
