@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-repeat coverage mutants kills check walk house fuzz runs bench field paper clean
+.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-newer test-repeat coverage mutants kills check walk house fuzz runs bench field paper clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -78,6 +78,9 @@ test-lowest: $(LOWEST)/.installed ## readers, exits and commands with the lowest
 
 test-elsewhere: $(STAMP) ## SIGINT ignored, a path with spaces, an account without rights, another locale
 	tools/elsewhere $(BIN)/python
+
+test-newer:      ## the fast tests on the Python of Debian trixie, 3.13, if debootstrap can get it
+	tools/newer
 
 test-repeat: $(STAMP) ## the fast tests ten times in a row, each with other noise, while the machine is busy; no flake
 	@nice $(BIN)/python -c 'import os; shell = os.getppid(); exec("while os.getppid() == shell: pass")' & for turn in 1 2 3 4 5 6 7 8 9 10; do \

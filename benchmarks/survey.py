@@ -4,7 +4,8 @@ python -m benchmarks.survey              made-up samples, and CPS 2024 where its
 python -m benchmarks.survey --samples 2  fewer samples
 
 Informative: the chance to be in the sample depends on the response and on a variable that is idle in the population, which makes it
-strong in the sample. Weights are inverse chances, 5 and 50. CPS: the public file of wage earners, with four idle columns added.
+strong in the sample. Weights are inverse chances, 5 and 50. CPS: the public file of wage earners, with four idle columns added; and
+its weighted coefficients by rounds, against weighted least squares and its sandwich on all rows.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import pandas as pd
 
 import dpselect
 from benchmarks.timing import table
+from dpselect.gather.rows import gather
+from dpselect.release.rounds.drawing import draw_round, found_by, kept_between_rounds, no_rounds, plan_rounds
 
 POPULATIONS = (60_000, 250_000)
 PRICES = ("1", "0.35")
@@ -89,6 +92,57 @@ def cps(path):
     )
 
 
+RANGES = {"educ_years": (0, 22), "experience": (0, 60), "experience_sq": (0, 3600), "female": (0, 1)}
+RELEASES = 60
+
+
+def cps_coefficients(path):
+    """How often intervals hold the weighted coefficients of all rows, and how long they are beside the weighted sandwich's."""
+    if not path.exists():
+        return
+    with gzip.open(path) as file:
+        frame = pd.read_csv(file)
+    weight = frame.A_FNLWGT.to_numpy(float)
+    stated = {
+        "weights": "A_FNLWGT",
+        "weight_limit": float(np.quantile(weight, 0.995)),
+        "population": float(weight.sum()),
+    }
+    predictors = [dpselect.Numeric(name, *limits) for name, limits in RANGES.items()]
+    study = dpselect.Study(dpselect.Numeric("log_wage", 4, 16), predictors, **stated)
+    design = np.column_stack([np.ones(len(frame)), *(frame[name].clip(*limits) for name, limits in RANGES.items())])
+    known, errors = weighted_fit(
+        design, frame.log_wage.clip(4, 16).to_numpy(), np.minimum(weight / study.weight_limit, 1)
+    )
+    columns = tuple(range(len(study.columns)))
+    rows = gather(frame, study, kept_between_rounds(study))
+    held, lengths = [], []
+    for _ in range(RELEASES):
+        plan = plan_rounds("gaussian", study, columns, epsilon="0.65", delta="1e-6")
+        drawn = no_rounds(rows, plan)
+        while not drawn.done:
+            drawn = draw_round(rows, study, plan, drawn)
+        found = found_by("gaussian", drawn, study, columns).findings
+        low, high = (np.array([getattr(each, end) for each in found]) for end in ("lower", "upper"))
+        held.append((low <= known) & (known <= high))
+        lengths.append((high - low) / (2 * 1.96 * errors))
+    lines = zip(["intercept", *RANGES], np.mean(held, axis=0), np.median(lengths, axis=0), strict=True)
+    table(
+        f"CPS 2024, weighted coefficients at epsilon 0.65: {RELEASES} releases, {np.mean(held):.3f} of intervals hold",
+        ["column", "held", "length over the weighted sandwich's"],
+        [[name, f"{share:.3f}", f"{length:.2f}"] for name, share, length in lines],
+    )
+
+
+def weighted_fit(design, response, share):
+    """Weighted least squares, and its standard errors by the sandwich."""
+    hessian = (design.T * share) @ design
+    known = np.linalg.solve(hessian, (design.T * share) @ response)
+    gradient = design * (share * (response - design @ known))[:, None]
+    inverse = np.linalg.inv(hessian)
+    return known, np.sqrt(np.diag(inverse @ gradient.T @ gradient @ inverse))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=8)
@@ -97,3 +151,4 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     made_up(asked.samples)
     cps(asked.cps)
+    cps_coefficients(asked.cps)

@@ -15,23 +15,28 @@ from datetime import UTC, datetime
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-from benchmarks.field import estimates, kendall, libraries, page, selection, tables
+from benchmarks.field import estimates, kendall, libraries, page, selection, short, tables
 
 CPS_EPSILONS = (1.0, 3.0, 10.0)
 
 
-def real(full: bool) -> dict[str, str]:
-    results = selection.on_real_tables(100 if full else 10)
+Found = tuple[dict[str, str], list[short.Duel]]
+"""Blocks of the page by name, and rows of its first table."""
+
+
+def real(full: bool) -> Found:
+    results = selection.on_real_tables(50 if full else 4)
     agreed = selection.leaps_agrees(results)
     said = (
         "R's leaps is not installed here, so the exhaustive search stands for it."
         if agreed is None
         else f"R's leaps finds the same model as the exhaustive search on {agreed[0]} of {agreed[1]} tables."
     )
-    return {"real": f"{page.real(results)}\n\n{said}", "tables": page.by_table(results)}
+    blocks = {"real": f"{page.real(results)}\n\n{said}", "tables": page.by_table(results)}
+    return blocks, short.of_selection(results)
 
 
-def wide(full: bool) -> dict[str, str]:
+def wide(full: bool) -> Found:
     narrow = [(100, n) for n in ((2000, 2500, 3000, 4000, 5000) if full else (2000, 3000, 4000))]
     found = selection.against_top_r(narrow, 10 if full else 2, 60)
     broad = [(p, n) for p in (1000, 10_000) for n in ((3000, 4000, 5000, 6000) if full else (4000,))]
@@ -40,31 +45,34 @@ def wide(full: bool) -> dict[str, str]:
         walks = selection.against_walk((1.0, 3.0, 5.0, 10.0), tables=5, steps=100_000, limit=120)
     else:
         walks = selection.against_walk((1.0, 10.0), tables=1, steps=30_000, limit=15)
-    return {"wide": page.wide(found), "walk": page.walk(walks)}
+    return {"wide": page.wide(found), "walk": page.walk(walks)}, short.of_wide(found)
 
 
-def ties(full: bool) -> dict[str, str]:
+def ties(full: bool) -> Found:
     sizes = (100, 1000, 10_000, 100_000)
-    return {"ties": page.ties({n: kendall.move_with_ties(n) for n in sizes})}
+    return {"ties": page.ties({n: kendall.move_with_ties(n) for n in sizes})}, []
 
 
-def readme(full: bool) -> dict[str, str]:
-    return {"readme": page.readme(estimates.in_binagg_setting((500, 2000, 10_000), 60 if full else 8))}
+def readme(full: bool) -> Found:
+    lines = estimates.in_binagg_setting((500, 2000, 10_000), 60 if full else 8)
+    return {"readme": page.readme(lines)}, short.of_lines(lines, "BinAgg's setting")
 
 
-def wages(full: bool) -> dict[str, str]:
+def wages(full: bool) -> Found:
     table = tables.wages()
     if table is None:
         print("CPS wages: left out, its file is not beside the project.")
-        return {}
+        return {}, []
     draws = 40 if full else 4
     lines = estimates.on_table(table, CPS_EPSILONS, draws)
     published = {epsilon: estimates.noisy_ols_as_published(table, epsilon, 20) for epsilon in (10.0, 100.0)}
-    return {"wages": page.wages(lines, estimates.length_by_slope(table, CPS_EPSILONS, draws), published)}
+    lengths = estimates.length_by_slope(table, CPS_EPSILONS, draws)
+    return {"wages": page.wages(lines, lengths, published)}, short.of_lines(lines, "CPS wages")
 
 
-def models(full: bool) -> dict[str, str]:
-    return {"models": page.models(estimates.on_real_tables(20 if full else 3))}
+def models(full: bool) -> Found:
+    lines = estimates.on_real_tables(20 if full else 3)
+    return {"models": page.models(lines)}, short.of_lines(lines, "BIC's models of the real tables")
 
 
 PARTS = {each.__name__: each for each in (real, ties, wide, readme, wages, models)}
@@ -89,15 +97,17 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, help="these parts alone")
     parser.add_argument("--dry", action="store_true", help="print, and leave the page as it is")
     asked = parser.parse_args()
-    began, blocks = time.process_time(), {}
+    began, blocks, duels = time.process_time(), {}, []
     for part in asked.only or PARTS:
-        found = PARTS[part](asked.full)
+        found, more = PARTS[part](asked.full)
         blocks |= found
+        duels += more
         for name, body in found.items():
             print(f"\n{name}\n\n{body}", flush=True)
+    print(f"\nshort\n\n{page.short(duels)}")
     if not asked.only:
         children = os.times().children_user + os.times().children_system
-        blocks["how"] = how(asked.full, time.process_time() - began + children)
+        blocks |= {"short": page.short(duels), "how": how(asked.full, time.process_time() - began + children)}
         print(f"\n{blocks['how']}")
     if not asked.dry:
         page.write(blocks)

@@ -5,7 +5,8 @@ AISTATS 2026, arXiv:2510.16974, Algorithms 1 and 2; its code, Shuronglin/BinAgg,
 tree, counts, sums of x, sums of y.
 Each of d columns' sums gets noise as if it were the only one, as in the package: that costs sqrt(d) times the mu it is counted
 as, and is kinder to it. The package divides the correction for that noise by the number of cells in the coefficients but not
-in their errors; here it is whole in both, which makes its intervals hold more often.
+in their errors; here it is whole in both, which makes its intervals hold more often. Both were tried in
+its README's setting: whole is as near or nearer from 2,000 rows on, and farther at 500 (median 0.52 against 0.37 at epsilon 1).
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,11 @@
 """dpselect through its public functions, as a user calls it: nothing here knows how it works."""
 
 import multiprocessing
+import resource
 import time
 import warnings
 from dataclasses import dataclass
+from multiprocessing.queues import SimpleQueue
 
 import numpy as np
 import pandas as pd
@@ -58,7 +60,8 @@ def coefficients(source: pd.DataFrame, study: dpselect.Study, epsilon: float) ->
     return Coefficients(of("estimate", np.nan), of("conf_low", -np.inf), of("conf_high", np.inf))
 
 
-def _wide(x: np.ndarray, y: np.ndarray, epsilon: float, answers) -> None:
+def _wide(x: np.ndarray, y: np.ndarray, epsilon: float, seconds: int, answers: SimpleQueue) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     names = [f"c{place}" for place in range(x.shape[1])]
     began = time.process_time()
     try:
@@ -70,19 +73,14 @@ def _wide(x: np.ndarray, y: np.ndarray, epsilon: float, answers) -> None:
         answers.put((chosen, time.process_time() - began))
 
 
-def select_wide(x: np.ndarray, y: np.ndarray, epsilon: float, seconds: float) -> tuple[tuple[int, ...], float] | str:
+def select_wide(x: np.ndarray, y: np.ndarray, epsilon: float, seconds: int) -> tuple[tuple[int, ...], float] | str:
     """(selected places, processor seconds) without limits on any variable, or why there is none.
 
-    In a process of its own, which is ended after `seconds`.
+    In a process of its own, which the operating system ends after `seconds` of processor time.
     """
     context = multiprocessing.get_context("fork")
-    answers = context.Queue()
-    child = context.Process(target=_wide, args=(x, y, epsilon, answers))
+    answers = context.SimpleQueue()
+    child = context.Process(target=_wide, args=(x, y, epsilon, seconds, answers))
     child.start()
-    try:
-        return answers.get(timeout=seconds)
-    except Exception:
-        return f"not done in {seconds:.0f} s"
-    finally:
-        child.kill()
-        child.join()
+    child.join()
+    return f"not done in {seconds} s" if answers.empty() else answers.get()

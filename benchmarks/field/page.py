@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.field import selection
 from benchmarks.field.estimates import Line
 from benchmarks.field.selection import Result, Wide
+from benchmarks.field.short import Duel
 
 PAGE = Path(__file__).parents[2] / "docs" / "COMPARISONS.md"
 AHEAD = 0.02
@@ -43,6 +44,26 @@ def share(value: float) -> str:
     return "none" if np.isnan(value) else f"{value:.2f}"
 
 
+def short(duels: list[Duel]) -> str:
+    """One row a duel."""
+    rows = []
+    for duel in duels:
+        shown = share if duel.more_is_better else ratio
+        quotient = duel.rival / duel.ours if duel.ours else np.inf
+        times = f"{quotient:.2f}" if quotient < 10 else f"{quotient:.0f}" if np.isfinite(quotient) else "none"
+        rows.append(
+            [
+                duel.setting,
+                f"{duel.measure} ({'more' if duel.more_is_better else 'less'} is better)",
+                shown(duel.ours),
+                f"{shown(duel.rival)}, {duel.who}",
+                times,
+                duel.ahead.partition(",")[0],
+            ]
+        )
+    return grid(["setting", "measure", "dpselect", "best private rival", "rival over dpselect", "ahead"], rows)
+
+
 def real(results: list[Result]) -> str:
     """Means over tables."""
     names = list(dict.fromkeys(name for _, name in results[0].by))
@@ -54,24 +75,21 @@ def real(results: list[Result]) -> str:
             cells += [f"{np.mean([getattr(one, key) for one in each]):.2f}" for key in ("kept", "f1", "contrast")]
         rows.append(cells)
     heads = [f"{key}, ε = {epsilon:g}" for epsilon in selection.EPSILONS for key in ("kept", "F1", "contrast")]
-    return grid(["", *heads], rows)
+    return grid(["method", *heads], rows)
 
 
 def by_table(results: list[Result]) -> str:
     """Kept and contrast, and where a private rival is ahead."""
     shown = (selection.OURS, selection.KNOWN, selection.FIVE)
-    heads = [f"{label}, ε = {e:g}" for e in selection.EPSILONS for label in ("dpselect", "Kendall, told", "Kendall, 5")]
-    rows = []
-    for result in results:
-        table = result.table
-        cells = [table.name, f"{table.n:,}", f"{result.size} of {table.x.shape[1]}"]
-        cells += [
-            f"{one.kept:.2f} / {one.contrast:.2f}"
-            for epsilon in selection.EPSILONS
-            for one in (result.by[epsilon, name] for name in shown)
-        ]
-        rows.append(cells)
-    lines = [grid(["table", "rows", "in BIC's model", *heads], rows), ""]
+    lines = []
+    for epsilon in selection.EPSILONS:
+        rows = []
+        for result in results:
+            each = [result.by[epsilon, name] for name in shown]
+            cells = [result.table.name, f"{result.table.n:,}", f"{result.size} of {result.table.x.shape[1]}"]
+            rows.append([*cells, *(f"{one.kept:.2f} / {one.contrast:.2f}" for one in each)])
+        heads = ["table", "rows", "in BIC's model", *(name.partition(", block")[0] for name in shown)]
+        lines += [f"ε = {epsilon:g}:", "", grid(heads, rows), ""]
     rivals = (selection.KNOWN, selection.FIVE, selection.MOMENTS, selection.LEI)
     for epsilon in selection.EPSILONS:
         ahead = [
@@ -118,7 +136,7 @@ def walk(found: list[Wide]) -> str:
 def ties(moves: dict[int, float]) -> str:
     heads = ["rows", *(f"{n:,}" for n in moves)]
     claimed = ["sensitivity claimed", *("1.5" for _ in moves)]
-    return grid(heads, [claimed, ["measured", *(f"{move:,.0f}" for move in moves.values())]])
+    return grid(heads, [claimed, ["moved by one row", *(f"{move:,.0f}" for move in moves.values())]])
 
 
 def _settings(lines: list[Line]) -> list[tuple[str, float]]:
@@ -132,14 +150,15 @@ def _of(lines: list[Line], setting: str, epsilon: float) -> dict[str, Line]:
 def readme(lines: list[Line]) -> str:
     """BinAgg's setting: errors of all, and coverage of those with intervals."""
     names = list(dict.fromkeys(line.method for line in lines))
-    covered = [name for name in names if any(line.method == name and not np.isnan(line.holds) for line in lines)]
     rows = []
     for setting, epsilon in _settings(lines):
         each = _of(lines, setting, epsilon)
-        cells = [setting, f"{epsilon:.2g}", *(ratio(each[name].error) for name in names)]
-        rows.append([*cells, *(share(each[name].holds) for name in covered)])
-    heads = ["rows", "ε", *(f"{name}: error" for name in names), *(f"{name}: coverage" for name in covered)]
-    return grid(heads, rows)
+        cells = [
+            ratio(line.error) + ("" if np.isnan(line.holds) else f" / {line.holds:.2f}")
+            for line in (each[name] for name in names)
+        ]
+        rows.append([setting, f"{epsilon:.2g}", *cells])
+    return grid(["rows", "ε", *names], rows)
 
 
 def wages(lines: list[Line], lengths: dict[float, np.ndarray], published: dict[float, float]) -> str:

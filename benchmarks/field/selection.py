@@ -12,7 +12,7 @@ FEW = 5
 """The number of columns that DPKendall is told where nobody knows it."""
 OURS, KNOWN, FIVE, MOMENTS, LEI, RANDOM, BIC = (
     "**dpselect**, block votes",
-    "DPKendall, told BIC's number of columns",
+    "DPKendall, told BIC's size",
     f"DPKendall, told {FEW}",
     "noise-aware BIC on noisy moments",
     "PCLS of Lei et al., as dpselect runs it",

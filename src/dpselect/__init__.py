@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpselect.use.init import init
     from dpselect.use.paper import pcls, pcpl
     from dpselect.use.plan import plan
+    from dpselect.use.registry import registry
     from dpselect.use.select import select
     from dpselect.use.selectors.selectors import PCLSSelector, PCPLSelector, PrivateSelector
     from dpselect.use.verify import verify
@@ -61,6 +62,7 @@ _HOMES = {
     "pcls": "use.paper",
     "pcpl": "use.paper",
     "plan": "use.plan",
+    "registry": "use.registry",
     "save_moments": "gather.saved",
     "select": "use.select",
     "verify": "use.verify",
@@ -101,6 +103,7 @@ __all__ = [
     "pcls",
     "pcpl",
     "plan",
+    "registry",
     "rehearse",
     "save_moments",
     "select",

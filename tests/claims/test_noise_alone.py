@@ -30,6 +30,8 @@ def _draws_look_at_nothing(monkeypatch):
         monkeypatch.setattr(module, "invoke", blind)
     # Votes on sets of terms are drawn by levels, from digits of the system's: here always the model without a term.
     monkeypatch.setattr("dpselect.release.select.draw_candidate", lambda margins, epsilon, mechanism: ())
+    # Edge votes likewise: always the model with the first variable, in its own direction.
+    monkeypatch.setattr("dpselect.release.select.draw_edge_candidate", lambda *asked: (0b11, {1: 1}))
 
 
 def table(rows, seed, binary):
@@ -45,10 +47,15 @@ def table(rows, seed, binary):
 
 def public(rows, seed, neighbors, *, person=False, **asked):
     """All that an analysis shows."""
-    binary = asked.pop("binary", False)
+    binary, bounds = asked.pop("binary", False), asked.pop("bounds", True)
+    response = dpselect.Numeric("y", -3, 3) if bounds else dpselect.Numeric("y")
     study = dpselect.Study(
-        dpselect.Binary("y", [0, 1]) if binary else dpselect.Numeric("y", -3, 3),
-        [dpselect.Numeric("a", -1, 1), dpselect.Numeric("b", -5, 5), dpselect.Categorical("c", ["u", "v", "w"])],
+        dpselect.Binary("y", [0, 1]) if binary else response,
+        [
+            dpselect.Numeric("a", -1, 1) if bounds else dpselect.Numeric("a"),
+            dpselect.Numeric("b", -5, 5),
+            dpselect.Categorical("c", ["u", "v", "w"]),
+        ],
         intercept="always",
         neighbors=neighbors,
         rows=None if neighbors == "replace-one" else 350,
@@ -71,6 +78,7 @@ WAYS = {
     "votes, gaussian noise": {"delta": 1e-6},
     "votes, differences of chances": {"binary": True, "mechanism": "exponential"},
     "votes, odds": {"binary": True, "family": "binomial", "delta": 1e-6},
+    "votes, no bounds": {"delta": 1e-6, "bounds": False},
     "pcls": {"method": "pcls"},
 }
 

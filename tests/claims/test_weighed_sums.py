@@ -106,7 +106,8 @@ def test_no_record_of_any_weight_moves_an_answer_farther(name, neighbors):
     others = made[1::2] if neighbors == "replace-one" else [(0,) * len(made[0])] * PAIRS
     squares = [moved(query, base, one, two) for one, two in zip(made[0::2], others, strict=True)]
     assert len(squares) == PAIRS and max(squares) <= limit**2
-    assert max(squares) >= 0.6 * limit**2  # and some pair comes close, though few have both weights at the limit
+    # And some pair comes close; few have both weights at the limit and vectors that are orthogonal, as a Gram would need.
+    assert max(squares) >= (0.45 if name == "gram" else 0.6) * limit**2
 
 
 def table_of(rows, seed=4):

@@ -7,10 +7,11 @@ import pytest
 
 from benchmarks.field import page, tables
 from benchmarks.field.__main__ import PARTS
-from benchmarks.field.estimates import Line, least_squares
+from benchmarks.field.estimates import OURS, Line, least_squares
 from benchmarks.field.selection import Wide
+from benchmarks.field.short import Duel, of_lines
 
-NAMES = {"how", "real", "tables", "ties", "wide", "walk", "readme", "wages", "models"}
+NAMES = {"short", "how", "real", "tables", "ties", "wide", "walk", "readme", "wages", "models"}
 
 
 def test_every_block_of_the_page_is_written_by_the_command():
@@ -43,6 +44,21 @@ def test_a_table_says_why_ours_has_no_answer_and_counts_who_is_nearest():
         Line(each, 1.0, who, error, np.nan, np.nan) for each in "ab" for who, error in (("us", 2.0), ("them", 1.0))
     ]
     assert "| 1 | them | 1.0 | none | none | 2 (a, b) |" in page.models(lines)
+
+
+def test_who_is_ahead_is_said_by_the_numbers_whichever_way_is_better():
+    assert Duel("", "", 0.5, 0.6, "them", True).ahead == "them"
+    assert Duel("", "", 0.5, 0.6, "them", False).ahead == "**dpselect**"
+    assert Duel("", "", 1.0, 1.01, "them", False).ahead == "even"
+    assert Duel("", "", np.nan, 0.6, "them", True).ahead == "them"
+    assert Duel("", "", np.inf, 3.0, "them", False).ahead == "them"
+    shown = page.short(
+        [Duel("here", "contrast", 0.5, 0.6, "them", True), Duel("here", "distance", 0.0, 0.6, "us", False)]
+    )
+    assert "| here | contrast (more is better) | 0.50 | 0.60, them | 1.20 | them |" in shown
+    lines = [Line(each, 1.0, who, error, np.nan, 2.0) for each in "ab" for who, error in ((OURS, 2.0), ("them", 1.0))]
+    first, second = of_lines(lines, "somewhere")
+    assert (first.ours, first.rival, first.ahead) == (2.0, 1.0, "them") and second.ahead == "even"
 
 
 def test_real_tables_are_whole_and_within_their_stated_limits():

@@ -118,8 +118,8 @@ def test_too_many_columns_and_unknown_dialects_are_refused():
     many = Study(Numeric("y", 0, 1), [Numeric(f"x{i}", 0, 1) for i in range(60)])
     with pytest.raises(DataError, match="too many for one query"):
         aggregate_query(many, "t", "postgres")
-    with pytest.raises(DataError, match="'oracle'; it must be one of 'duckdb', 'postgres', 'spark'"):
-        aggregate_query(PLAIN, "t", "oracle")
+    with pytest.raises(DataError, match="'mysql'; it must be one of 'duckdb', 'postgres', 'spark', 'tsql', 'oracle'"):
+        aggregate_query(PLAIN, "t", "mysql")
 
 
 @pytest.mark.parametrize(
@@ -236,3 +236,62 @@ def test_names_and_levels_are_never_taken_for_sql_in_postgresql(postgres, confor
             assert moments_from_answer(answer, a_study).integers() == gather(table, a_study).integers()
             connection.execute("DROP TABLE nasty")
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+PERSONS = {"person": "p p", "max_rows_per_person": 3}
+
+
+@pytest.mark.parametrize("dialect", ["tsql", "oracle"])
+@pytest.mark.parametrize(
+    "stated", [{"missing": "midpoint"}, {"missing": "zero-row"}, {"missing": "zero-row", **PERSONS}]
+)
+def test_sql_server_and_oracle_are_parsed_and_mean_the_same(dialect, stated):
+    """No server of either runs here: a parser of their SQL takes the query, and DuckDB runs what it makes of it."""
+    sqlglot = pytest.importorskip("sqlglot", reason="No sqlglot: pip install sqlglot.")
+    study = a_study(**stated)
+    who, letters = ["ann", "ann ", "bob", "Ann", "17"], ["u'", "\\v", None, "\\v ", "U'"]
+    listed = [
+        {
+            "y y": 1.5 * i % 11,
+            'a"': (-1) ** i * 1e12 * i / 7,
+            "k": [1, 2, 3, None][i % 4],
+            "c": letters[i % 5],
+            "p p": who[i % 5],
+        }
+        for i in range(60)
+    ]
+    kinds = TYPES | {"p p": pa.string()}
+    table = pa.table({name: pa.array([row[name] for row in listed], kind) for name, kind in kinds.items()})
+    query = aggregate_query(study, "t", dialect)
+    *before, statement = [each for each in sqlglot.parse(query, read=dialect) if each is not None]
+    assert len(before) == (2 if dialect == "oracle" else 0) and isinstance(statement, sqlglot.exp.Select)
+    assert [each.alias for each in statement.expressions] == answer_names(study)
+    for collation in list(
+        statement.find_all(sqlglot.exp.Collate)
+    ):  # DuckDB has none of that name, and compares by bytes
+        collation.replace(collation.this)
+    for added in list(statement.find_all(sqlglot.exp.Add)):  # and joins text by ||
+        if isinstance(added.expression, sqlglot.exp.National):
+            added.replace(sqlglot.exp.DPipe(this=added.this, expression=added.expression))
+    with closing(duckdb.connect()) as connection:
+        connection.register("t", table)
+        found = connection.execute(statement.sql(dialect="duckdb"))
+        answer = dict(zip([column[0] for column in found.description], found.fetchone(), strict=True))
+    assert moments_from_answer(answer, study).integers() == gather(table, study).integers()
+
+
+def test_oracle_takes_fewer_columns_than_others():
+    wide = Study(Numeric("y", 0, 1), [Numeric(f"x{j}", 0, 1) for j in range(46)])
+    assert aggregate_query(wide, "t", "tsql") and aggregate_query(wide, "t", "postgres")
+    with pytest.raises(DataError, match="too many for one query"):
+        aggregate_query(wide, "t", "oracle")
+
+
+def test_a_name_is_quoted_as_sql_server_and_oracle_do():
+    study = Study(Numeric("y]y", 0, 1), [Numeric('a"', 0, 1)])
+    assert "[y]]y]" in aggregate_query(study, "dbo.t", "tsql") and "FROM [dbo].[t] AS source" in aggregate_query(
+        study, "dbo.t", "tsql"
+    )
+    assert '"a"""' in aggregate_query(study, "T", "oracle") and 'FROM "T" source' in aggregate_query(
+        study, "T", "oracle"
+    )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpselect.gather import block_numpy
-from dpselect.gather.block_numpy import BINNED_CUBES, LOWEST, SLICES, WHOLE_CUBES, count_numbers
-from dpselect.gather.block_sums import BinnedSums, BlockSums, WholeSums
+from dpselect.gather.block_numpy import BINNED_CUBES, LOWEST, SLICES, WHOLE_CUBES
+from dpselect.gather.block_sums import BinnedSums, BlockSums, WholeSums, count_numbers
 from dpselect.minimize import votes as module
 from dpselect.minimize.votes import _lanes, block_votes, count_votes
 from dpselect.minimize.votes_numpy import _centred, _mean_of_idle, _square

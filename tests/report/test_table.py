@@ -1,7 +1,5 @@
 """The one table of results: every case of direction, estimate and interval, and the same cells wherever it is shown."""
 
-import math
-
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -12,7 +10,7 @@ from dpselect.release.drawn import Term
 from dpselect.report.facts import facts_of
 from dpselect.report.page import report_page
 from dpselect.report.phrases import plain
-from dpselect.report.table import estimate_table, spreads_of, table_of
+from dpselect.report.table import estimate_table, table_of
 from dpselect.report.terminal import analysis_lines
 
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
@@ -118,9 +116,8 @@ def test_the_effect_to_quote_is_the_clearest_that_has_words(analysis):
     assert facts_of(made(analysis, terms=nameless)).quote == ()
 
 
-def test_deviations_that_were_released_make_effects_comparable(analysis, monkeypatch):
-    monkeypatch.setattr("dpselect.report.table.spreads_of", lambda estimate: {"age": 18.0, "income": 40.0, "bare": 0.3})
-    table = table_of(made(analysis))
+def test_deviations_that_were_released_make_effects_comparable(analysis):
+    table = table_of(made(analysis, scales={"age": 18.0, "income": 40.0, "bare": 0.3}))
     assert table.compared
     rows = {row.term: row for row in table.rows}
     assert rows["age"].note == "for 36 years (2 SD)" and rows["income"].note == "for $80,000 (2 SD)"
@@ -130,22 +127,9 @@ def test_deviations_that_were_released_make_effects_comparable(analysis, monkeyp
     assert len(decimals) == 1
 
 
-def test_an_estimate_may_offer_its_scales(analysis):
-    class Offering:
-        scales = {"age": 18.0, "income": 0.0, "bare": math.nan}  # noqa: RUF012
-
-    assert spreads_of(Offering()) == {"age": 18.0}
-
-
-def test_deviations_follow_from_noisy_moments_where_noise_leaves_them_known():
-    rng = np.random.default_rng(1)
-    age = np.clip(rng.normal(50, 18, 20_000), 0, 100)
-    rows = {"age": age, "days": np.clip(age / 4 + rng.normal(0, 3, 20_000), 0, 60)}
-    study = Study(STUDY.response, [Numeric("age", 0, 100)])
-    many = dpselect.estimate(rows, ["age"], study=study, epsilon=3)
-    assert spreads_of(many)["age"] == pytest.approx(age.std(), rel=0.05)
-    few = dpselect.estimate({name: cells[:40] for name, cells in rows.items()}, ["age"], study=study, epsilon="0.05")
-    assert spreads_of(few) == {}
+def test_some_deviations_are_not_enough(analysis):
+    table = table_of(made(analysis, scales={"age": 18.0}))
+    assert not table.compared and all("2 SD" not in row.note for row in table.rows)
 
 
 def test_ratios_are_ratios_and_one_is_no_effect(analysis):
@@ -155,12 +139,12 @@ def test_ratios_are_ratios_and_one_is_no_effect(analysis):
         ratios, words = True, dpselect.release.families.Words(one="odds ratio", many="odds ratios", quantity="odds")
 
     estimate = made(analysis).coefficients
-    names = ("terms", "study", "directions", "level", "selected", "released", "rows")
+    names = ("terms", "study", "directions", "level", "selected", "scales")
     shown = type("Shown", (), {name: getattr(estimate, name) for name in names} | {"kind": Odds})()
     table = estimate_table(shown, DIRECTIONS)
     rows = {row.term: row for row in table.rows}
-    assert (rows["age"].effect, rows["age"].per) == (f"{TIMES} 1.37", "per 10 years")
-    assert rows["age"].interval == "1.27 to 1.47"
+    assert (rows["age"].effect, rows["age"].per) == (f"{TIMES} 1.032", "per year")
+    assert rows["age"].interval == "1.024 to 1.040"
     assert rows["bare"].hidden and table.measure == "odds ratio"
 
 

@@ -355,7 +355,7 @@ def test_sites_pool_their_moments_without_sharing_rows(place, capsys):
 
 
 def test_analyze_writes_a_report_that_verifies(place, capsys):
-    asked = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--delta", "1e-6", "-o", "income.html"]
+    asked = ["analyze", "study.toml", "people.csv", "--epsilon", "3", "--delta", "1e-6", "-o", "income.html"]
     code, out, err = run(capsys, *asked, "--title", "Income & age")
     assert code == 0 and err.startswith("Epsilon 4 is weak")
     assert "95% interval" in out
@@ -369,7 +369,7 @@ def test_analyze_writes_a_report_that_verifies(place, capsys):
     assert "Estimated effects" in page
     assert json.loads((place / "income.json").read_text())["coefficients"]["level"] == 0.95
     code, out, _ = run(capsys, "budget", "people.csv", "--json")
-    assert json.loads(out)["spent"]["epsilon"] == "4"
+    assert json.loads(out)["spent"]["epsilon"] == "3"
 
 
 def test_analyze_in_json_and_in_one_line(place, capsys):
@@ -521,6 +521,31 @@ def ill(tmp_path, monkeypatch):
     (tmp_path / "people.csv").write_text("\n".join(["ill,age", *rows]) + "\n")
     (tmp_path / "study.toml").write_text(ODDS)
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("response", "asked", "family", "words"),
+    [
+        ('kind = "binary"\ncategories = ["no", "yes"]', [], "binomial", "Odds ratio"),
+        ('kind = "binary"\ncategories = ["no", "yes"]', ["--family", "gaussian"], "gaussian", "Coefficient"),
+        ('kind = "count"', [], "poisson", "Rate ratio"),
+    ],
+)
+def test_the_family_follows_from_the_response_unless_it_is_named(ill, capsys, response, asked, family, words):
+    """No bounds are stated, from the study to the report."""
+    study = ODDS.replace('kind = "binary"\ncategories = ["no", "yes"]', response).replace(
+        "lower = 18\nupper = 90\n", ""
+    )
+    (ill / "study.toml").write_text(study)
+    if family == "poisson":
+        text = (ill / "people.csv").read_text()
+        (ill / "people.csv").write_text(text.replace("yes,", "2,").replace("no,", "1,"))
+    code, _, err = run(capsys, *ASK_ODDS[:6], "--delta", "1e-6", *asked)
+    assert code == 0, err
+    values = json.loads((ill / "report.json").read_text())["coefficients"]
+    assert values["family"] == family and values["released"]["kind"] == "rounds" and values["released"]["done"]
+    assert words in (ill / "report.html").read_text()
+    assert run(capsys, "verify", "report.html", "--ledger", "people.budget.db")[0] == 0
 
 
 ASK_ODDS = ["analyze", "study.toml", "people.csv", "--epsilon", "4", "--yes", "--family", "binomial"]

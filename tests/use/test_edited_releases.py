@@ -119,7 +119,7 @@ def test_columns_that_would_fill_the_memory_are_refused(released, place, junk):
 def test_what_is_no_number_of_json_is_refused(released, number):
     text = released["coefficients"].to_json()
     values = json.loads(text)
-    values["released"]["values"][0] = "HERE"
+    values["released"]["asks"][0][0]["draw"]["values"][0] = "HERE"
     with pytest.raises(DataError, match="not the JSON text"):
         dpselect.Estimate.from_json(json.dumps(values).replace('"HERE"', number))
 

@@ -74,7 +74,7 @@ def test_votes_need_no_bounds_to_be_rehearsed(table):
     seen = rehearsal.preview(rehearsal.rehearse(table, rows=900))
     assert seen.inclusion[0] > 0.9
     assert (seen.share, seen.best) == (None, None)
-    assert "dealings" in seen.how
+    assert "random splits" in seen.how
 
 
 def test_many_columns_are_rehearsed_by_levels():

@@ -40,10 +40,13 @@ PLACES = {
     "reading the rows": ("dpselect.use.methods.gather", 0, []),
     "scoring": ("dpselect.use.methods.penalize", 0, []),
     "drawing the choice": ("dpselect.use.spend.draw_selection", 0, []),
-    "drawing the noise": ("dpselect.release.linear.noisy_moments", 0, []),
+    "drawing the estimate": ("dpselect.use.spend.draw_estimate", 0, []),
     "opening the ledger": ("dpselect.release.account.NewLedger.open", 0, []),
     "committing": ("dpselect.release.ledger.ledger.Ledger.commit", 0, []),
-    "solving": ("dpselect.release.linear.fit", 2, []),
+    "reading for a round": ("dpselect.release.rounds.drawing._read", 2, []),
+    "drawing the noise of a round": ("dpselect.randomize.rounds_noise.invoke", 2, []),
+    "keeping a round": ("dpselect.release.ledger.ledger.Ledger.keep", 2, []),
+    "solving": ("dpselect.release.rounds.drawing.terms_of", 2, []),
     "moving a file to its place": ("dpselect.use.shell.files._placed", 2, []),
     "making the page": ("dpselect.use.shell.files.report_page", 2, []),
     "noting that it was delivered": (
@@ -114,7 +117,7 @@ def signalled(number, module, name, *asked):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_after_the_commit_leaves_the_release_to_the_next_call(number):
-    code, err = signalled(number, "dpselect.release.linear", "fit", *ASKED)
+    code, err = signalled(number, "dpselect.release.rounds.drawing", "terms_of", *ASKED)
     assert (code, err.count("\n")) == (1, 1), err
     assert err.startswith("Stopped. Nothing is lost")
     assert len(Ledger("rows.budget.db").entries()) == 2
@@ -147,28 +150,28 @@ upper = 1
 
 def test_rounds_that_were_stopped_are_gone_on_with_from_the_last_one_that_was_kept(monkeypatch, capsys):
     """A round that is paid for once is drawn once, as far as anybody can see."""
-    from dpselect.release.odds import OddsPlan, all_rounds
+    from dpselect.release.rounds import drawing
 
     Path("study.toml").write_text(ODDS)
     Path("rows.csv").write_text("x,ill\n" + "".join(f"{i / 400},{int(i % 7 > 3)}\n" for i in range(400)))
     asked = [*ASKED[:3], "--epsilon", "2", "--delta", "1e-6", "--family", "binomial", "--yes", "-o", "report.html"]
-    real, drawn = OddsPlan.round_needed, []
+    real, drawn = drawing._read, []
 
-    def second_round_is_interrupted(plan, place, center):
-        drawn.append((place, center))
-        if len(drawn) == 2:
+    def third_round_is_interrupted(source, study, ask):
+        drawn.append(ask)
+        if len(drawn) == 3:
             raise KeyboardInterrupt
-        return real(plan, place, center)
+        return real(source, study, ask)
 
-    monkeypatch.setattr(OddsPlan, "round_needed", second_round_is_interrupted)
+    monkeypatch.setattr(drawing, "_read", third_round_is_interrupted)
     assert command_line.run(asked) == 1
     (waiting,) = Ledger("rows.budget.db").undelivered()
     kept = Sealed.from_json(waiting.text).estimate.released
-    assert len(kept.rounds) == 1 and kept.counts is not None and not all_rounds(kept)
+    assert len(kept.asks) == 2 and not kept.done
     assert command_line.run(["resume", "rows.budget.db"]) == 2
     assert "give its rows again" in capsys.readouterr().err
     assert command_line.run(["resume", "rows.csv"]) == 0
-    assert [place for place, _ in drawn] == [0, 1, 1, 2] and drawn[1] == drawn[2]
+    assert len(drawn) > 4 and drawn[2] == drawn[3] and drawn[1] != drawn[2]
     assert len(Ledger("rows.budget.db").entries()) == 2 and Ledger("rows.budget.db").undelivered() == ()
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
 

@@ -53,8 +53,7 @@ def test_a_release_verifies_and_says_how_many_rows_count(tmp_path):
     page = dpselect.Analysis(title="", made="", selection=found, coefficients=None).to_html(tmp_path / "report.html")
     assert dpselect.verify(page)
     text = page.read_text()
-    assert "Weights above 50 were moved to 50" in text
-    assert "about 1,200 rows are expected to count in each random split" in text
+    assert "w, limit 50; population 60,000; about 1,200 rows are expected to count in each random split" in text
 
 
 def test_a_plan_counts_the_rows_that_are_expected_to_count():
@@ -102,3 +101,29 @@ def test_a_cluster_is_dealt_together_and_the_ledger_knows_the_unit(tmp_path):
     assert ledger.entries()[0].unit == "person:who within psu"
     with pytest.raises(DataError, match="Arrays have no column of clusters 'psu'"):
         dpselect.select((frame[["x0", "x1", "x2", "x3"]].to_numpy(), frame.y.to_numpy()), study(**stated), epsilon=1)
+
+
+def bounded(**stated):
+    return dpselect.Study(dpselect.Numeric("y", -6, 6), [dpselect.Numeric(f"x{j}", -5, 5) for j in range(4)], **stated)
+
+
+def test_weighted_coefficients_are_the_populations(tmp_path):
+    """True slopes are .5 and -.4; without weights they would be far off, for the sample was drawn by the response."""
+    frame = informative(2)
+    found = dpselect.analyze(frame, bounded(**WEIGHTED), epsilon=4, delta=1e-6)
+    told = {each["term"]: each for each in found.coefficients.tidy()}
+    assert set(told) == {"intercept", "x0", "x2"} and found.coefficients.rows == 1_200
+    assert told["x0"]["conf_low"] < 0.5 < told["x0"]["conf_high"] and told["x0"]["conf_low"] > 0.3
+    assert told["x2"]["conf_low"] < -0.4 < told["x2"]["conf_high"] and told["x2"]["conf_high"] < -0.2
+    page = found.to_html(tmp_path / "report.html")
+    assert dpselect.verify(page) and "Weights above 50 were moved to 50" in page.read_text()
+    edited = page.read_text().replace('"rows": 1200,\n      "mu"', '"rows": 1100,\n      "mu"')
+    assert edited != page.read_text()
+    page.write_text(edited)
+    assert not dpselect.verify(page)
+
+
+def test_coefficients_of_clusters_are_refused_before_anything_is_read():
+    stated = {"cluster": "psu", "neighbors": "add-remove-one", "rows": 1000}
+    with pytest.raises(StudyError, match="Coefficients cannot use clusters"):
+        dpselect.analyze(informative(), bounded(**stated), epsilon=1, delta=1e-6)

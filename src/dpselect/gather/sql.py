@@ -25,7 +25,7 @@ from dpselect.gather.moments import Moments, checked, named_by_content, require_
 from dpselect.gather.persons import MULTIPLIER, PRIME
 from dpselect.gather.sources.databases import postgres_double
 
-DialectName = Literal["duckdb", "postgres", "spark"]
+DialectName = Literal["duckdb", "postgres", "spark", "tsql", "oracle"]
 
 
 def doubled(quote: str) -> Callable[[str], str]:
@@ -49,7 +49,10 @@ class Dialect:
     """Public. How an engine writes names, strings, casts and exact sums.
 
     `number` is the nearest double of a column of any numeric type, and refuses text; `text` is compared to the letter, whatever
-    collation the column has; `fence` keeps the planner from computing a subquery's columns again for each sum.
+    collation the column has, and `marked` closes it where blanks at an end would not count; `fence` keeps the planner from
+    computing a subquery's columns again for each sum. `called` stands before the name of a subquery, `whole` is a type of whole
+    numbers of 64 bits, `modulo` the rest of a division and `finite` whether a double is one; `blank` says whether a text holds
+    nothing but white space.
     """
 
     name: DialectName
@@ -62,6 +65,16 @@ class Dialect:
     fence: str
     before: str
     how_to_run: str
+    marked: str = ""
+    called: str = "AS "
+    whole: str = "BIGINT"
+    most_columns: int = 1600  # that an answer may have: PostgreSQL's limit, and the lowest but Oracle's
+    modulo: Callable[[str, int], str] = lambda number, by: f"({number} % {by})"
+    finite: Callable[[str, Callable[[float], str]], str] = lambda value, literal: (
+        # NaN is above infinity in all of these engines, so this leaves finite cells only.
+        f"{value} > {literal(float('-inf'))} AND {value} < {literal(float('inf'))}"
+    )
+    blank: Callable[[str], str] = lambda text: f"TRIM(BOTH {BLANKS} FROM {text}) = ''"
 
     def literal(self, value: float) -> str:
         """A double to the last bit, which no engine takes for a decimal."""
@@ -88,6 +101,17 @@ def _spark_number(column: str, refusal: str) -> str:
         f"CASE WHEN typeof({column}) = 'string' THEN CAST(raise_error({refusal}) AS DOUBLE) "
         f"ELSE CAST({column} AS DOUBLE) END"
     )
+
+
+BLANKS = "(' ' || CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13))"
+"""White space; a person of nothing else is missing."""
+
+
+def _tsql_blank(text: str) -> str:
+    bare = f"LEFT({text}, LEN({text}) - 1)"  # without the mark that closes it
+    for code in (9, 10, 11, 12, 13):
+        bare = f"REPLACE({bare}, CHAR({code}), '')"
+    return f"LEN({bare}) = 0"
 
 
 DIALECTS = {
@@ -128,7 +152,41 @@ DIALECTS = {
         before="",
         how_to_run='spark.sql(open("query.sql").read()).toPandas().to_csv("answer.csv", index=False)',
     ),
+    "tsql": Dialect(
+        name="tsql",
+        identifier=lambda name: "[" + name.replace("]", "]]") + "]",
+        string=lambda text: "N" + doubled("'")(text),
+        double="DOUBLE PRECISION",
+        number=lambda column, refusal: f"CAST({column} AS DOUBLE PRECISION)",
+        # SQL Server pads what it compares with blanks: a mark at the end makes them count.
+        text=lambda column: f"CAST({column} AS NVARCHAR(4000)) COLLATE Latin1_General_BIN2 + N'|'",
+        marked="|",
+        total=lambda product: f"SUM(CAST({product} AS DECIMAL(38, 0)))",
+        fence="",
+        before="",
+        how_to_run="Invoke-Sqlcmd -InputFile query.sql | Export-Csv answer.csv -NoTypeInformation",
+        finite=lambda value, literal: f"{value} IS NOT NULL",  # its doubles are all finite
+        blank=_tsql_blank,
+    ),
+    "oracle": Dialect(
+        name="oracle",
+        identifier=doubled('"'),
+        string=doubled("'"),
+        double="BINARY_DOUBLE",
+        number=lambda column, refusal: f"CAST({column} AS BINARY_DOUBLE)",
+        text=lambda column: f"CAST({column} AS VARCHAR2(4000))",
+        total=lambda product: f"SUM({product})",  # a NUMBER of 38 digits
+        fence="",
+        before="ALTER SESSION SET NLS_NUMERIC_CHARACTERS = '.,';\nALTER SESSION SET NLS_COMP = BINARY;\n",
+        how_to_run="in SQLcl: SET SQLFORMAT csv, SPOOL answer.csv, @query.sql, SPOOL OFF",
+        called="",
+        whole="NUMBER(19)",
+        most_columns=1000,
+        modulo=lambda number, by: f"MOD({number}, {by})",
+        blank=lambda text: f"LTRIM({text}, {BLANKS}) IS NULL",
+    ),
 }
+"""SQL Server and Oracle were parsed (tests/gather/test_sql.py) and never run by us."""
 
 
 def dialect_named(name: str) -> Dialect:
@@ -136,13 +194,6 @@ def dialect_named(name: str) -> Dialect:
     if name not in DIALECTS:
         raise DataError(f"The dialect is {name!r}; it must be one of {', '.join(map(repr, get_args(DialectName)))}.")
     return DIALECTS[name]
-
-
-MAX_ANSWER_COLUMNS = 1600
-"""PostgreSQL returns no more columns than this."""
-
-BLANKS = "(' ' || CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13))"
-"""White space, in every dialect; a person of nothing else is missing."""
 
 
 def aggregate_query(study: Study, table: str, dialect: str, *, booleans: Collection[str] = ()) -> str:
@@ -154,8 +205,8 @@ def aggregate_query(study: Study, table: str, dialect: str, *, booleans: Collect
         The study; every range must be stated.
     table : str
         A table's name (`schema.table`) or a query in parentheses.
-    dialect : {"duckdb", "postgres", "spark"}
-        Whose SQL to write.
+    dialect : {"duckdb", "postgres", "spark", "tsql", "oracle"}
+        Whose SQL to write; "tsql" (SQL Server) and "oracle" were parsed and never run by us.
     booleans : list of str, optional
         The columns of type boolean, which PostgreSQL does not take for numbers.
 
@@ -166,8 +217,10 @@ def aggregate_query(study: Study, table: str, dialect: str, *, booleans: Collect
     """
     study.require_bounds("The query")
     writer = _Writer(study, dialect_named(dialect), booleans)
-    answers = ",\n  ".join(f"{expression} AS {name}" for name, expression in writer.answers())
-    if len(answer_names(study)) > MAX_ANSWER_COLUMNS:
+    answers = ",\n  ".join(
+        f"{expression} AS {writer.dialect.identifier(name)}" for name, expression in writer.answers()
+    )
+    if len(answer_names(study)) > writer.dialect.most_columns:
         raise DataError(
             f"The study has {len(study.columns)} columns, too many for one query: gather from the table itself, or leave "
             "some out."
@@ -176,7 +229,7 @@ def aggregate_query(study: Study, table: str, dialect: str, *, booleans: Collect
         f"-- dpselect: exact sums for the study {study.hash[:12]}. PRIVATE: keep the answer as you keep the rows.\n"
         f"-- Run it unchanged: {writer.dialect.how_to_run}\n"
         f"{writer.dialect.before}"
-        f"SELECT\n  {answers}\nFROM ({writer.design(table)}) AS design;\n"
+        f"SELECT\n  {answers}\nFROM ({writer.design(table)}) {writer.dialect.called}design;\n"
     )
 
 
@@ -217,7 +270,7 @@ class _Writer:
         if self.study.person is not None:
             yield (
                 next(names),
-                f"SUM(CASE WHEN person IS NULL OR TRIM(BOTH {BLANKS} FROM person) = '' THEN 1 ELSE 0 END)",
+                f"SUM(CASE WHEN person IS NULL OR {self.dialect.blank('person')} THEN 1 ELSE 0 END)",
             )
         for i, j in product_places(self.study):
             yield next(names), self.dialect.total(f"c{i} * c{j}")
@@ -228,9 +281,8 @@ class _Writer:
         wanted.append(f"{self._kept(self._factor(Factor(self.study.response.name)))} AS c{len(wanted)}")
         if self.study.missing == "error":
             wanted += [f"CASE WHEN g{i} IS NULL THEN 1 ELSE 0 END AS m{i}" for i in range(len(self.variables))]
-        inner = (
-            f"SELECT {', '.join(wanted)}{self._person} FROM ({self._grid(table)}) AS grid {self.dialect.fence}".rstrip()
-        )
+        columns = ", ".join(wanted) + self._person
+        inner = f"SELECT {columns} FROM ({self._grid(table)}) {self.dialect.called}grid {self.dialect.fence}".rstrip()
         return inner if self.study.person is None else self._first_rows(inner)
 
     @property
@@ -240,26 +292,27 @@ class _Writer:
     def _first_rows(self, design: str) -> str:
         """The rows of each person that count, by the order of `persons`; rows without a person stay, to be refused."""
         columns = [f"c{i}" for i in range(len(self.study.columns) + 1)]
-        number = "CAST(0 AS BIGINT)"
+        number, modulo = f"CAST(0 AS {self.dialect.whole})", self.dialect.modulo
         for column in columns:
-            number = f"(({number} + {column} + {GRID}) % {PRIME} * {MULTIPLIER} % {PRIME})"
+            number = modulo(f"{modulo(f'({number} + {column} + {GRID})', PRIME)} * {MULTIPLIER}", PRIME)
         order = ", ".join([number, *columns])
         ranked = (
-            f"SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {order}) AS place FROM ({design}) AS listed"
+            f"SELECT listed.*, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {order}) AS place FROM ({design}) "
+            f"{self.dialect.called}listed"
         )
-        return f"SELECT * FROM ({ranked}) AS ranked WHERE place <= {self.study.rows_per_person} OR person IS NULL"
+        return f"SELECT * FROM ({ranked}) {self.dialect.called}ranked WHERE place <= {self.study.rows_per_person} OR person IS NULL"
 
     def _grid(self, table: str) -> str:
         """g: a number's place on the grid or a level's place among the levels, NULL where the cell is missing."""
         places = ", ".join(f"{self._place(v, f'v{i}')} AS g{i}" for i, v in enumerate(self.variables))
-        return f"SELECT {places}{self._person} FROM ({self._cells(table)}) AS cells {self.dialect.fence}".rstrip()
+        return f"SELECT {places}{self._person} FROM ({self._cells(table)}) {self.dialect.called}cells {self.dialect.fence}".rstrip()
 
     def _cells(self, table: str) -> str:
         values = ", ".join(f"{self._value(variable)} AS v{i}" for i, variable in enumerate(self.variables))
         if self.study.person is not None:
             # As text, letter by letter, whatever the column's type and collation: so every other source has it.
             values += f", {self.dialect.text('source.' + self.dialect.identifier(self.study.person))} AS person"
-        return f"SELECT {values} FROM {self.dialect.table(table)} AS source {self.dialect.fence}".rstrip()
+        return f"SELECT {values} FROM {self.dialect.table(table)} {self.dialect.called}source {self.dialect.fence}".rstrip()
 
     def _value(self, variable: Variable) -> str:
         column = "source." + self.dialect.identifier(variable.name)
@@ -274,7 +327,9 @@ class _Writer:
         if isinstance(variable, Numeric):
             return self._number_place(variable, value)
         levels = [
-            self.dialect.string(level) if isinstance(level, str) else self.dialect.literal(float(level))
+            self.dialect.string(level + self.dialect.marked)
+            if isinstance(level, str)
+            else self.dialect.literal(float(level))
             for level in variable.categories
         ]
         places = (-GRID, GRID) if isinstance(variable, Binary) else range(len(levels))
@@ -285,33 +340,33 @@ class _Writer:
         literal = self.dialect.literal
         lower, upper = variable.bounds
         middle, scale, half = literal(variable.middle), literal(variable.scale), literal(0.5)
-        # NaN is above infinity in all three engines, so the first test leaves finite cells only. Next to the middle the
-        # formula gives 0; saying so keeps PostgreSQL, which calls an underflow an error, from computing it.
+        # Next to the middle the formula gives 0; saying so keeps PostgreSQL, which calls an underflow an error, from computing it.
         tiny = variable.half_width / (4 * GRID)
         near = f"{value} - {middle} > {literal(-tiny)} AND {value} - {middle} < {literal(tiny)}"
-        formula = f"CAST(floor(({value} - {middle}) * {scale} + {half}) AS BIGINT)"
+        formula = f"CAST(floor(({value} - {middle}) * {scale} + {half}) AS {self.dialect.whole})"
         return (
-            f"CASE WHEN {value} > {literal(float('-inf'))} AND {value} < {literal(float('inf'))} THEN "
+            f"CASE WHEN {self.dialect.finite(value, literal)} THEN "
             f"CASE WHEN {value} >= {literal(upper)} THEN {GRID} WHEN {value} <= {literal(lower)} THEN {-GRID} "
             f"WHEN {near} THEN 0 ELSE {formula} END END"
         )
 
     def _column(self, column: Column) -> str:
         """A product of factors, rounded to the grid after each, as in `grid`."""
-        result = f"CAST({GRID} AS BIGINT)"
+        result = f"CAST({GRID} AS {self.dialect.whole})"
         for i, factor in enumerate(column.factors):
             value = self._factor(factor)
             exact = f"CAST({result} * {value} AS {self.dialect.double}) / {self.dialect.literal(float(GRID))}"
-            result = value if i == 0 else f"CAST(floor({exact} + {self.dialect.literal(0.5)}) AS BIGINT)"
+            result = value if i == 0 else f"CAST(floor({exact} + {self.dialect.literal(0.5)}) AS {self.dialect.whole})"
         return self._kept(result)
 
     def _factor(self, factor: Factor) -> str:
         place = self.place[factor.variable]
         if factor.level is None:
-            return f"COALESCE(CAST(g{place} AS BIGINT), 0)"
+            return f"COALESCE(CAST(g{place} AS {self.dialect.whole}), 0)"
         variable = self.variables[place]
         assert isinstance(variable, Categorical)
-        return f"CASE WHEN g{place} = {variable.categories.index(factor.level)} THEN CAST({GRID} AS BIGINT) ELSE 0 END"
+        one = f"CAST({GRID} AS {self.dialect.whole})"
+        return f"CASE WHEN g{place} = {variable.categories.index(factor.level)} THEN {one} ELSE 0 END"
 
     def _kept(self, value: str) -> str:
         """Zero in a row that misses a cell, if that is the policy."""

@@ -140,6 +140,7 @@ class Solved(TypedDict):
     """What a family computes from a release, as the fields of an estimate.
 
     `unadjusted` are slopes of a variable in a model by itself, for terms whose slopes in the whole model could not be estimated.
+    `scales` are the standard deviations of columns of numbers, in the user's units, where the release shows them.
     """
 
     terms: tuple[Term, ...]
@@ -147,6 +148,7 @@ class Solved(TypedDict):
     residual_deviation: Amount
     r_squared: Amount
     rows: float
+    scales: dict[str, float]
 
 
 def terms_of(names: Sequence[str], offsets: Sequence[float], findings: Sequence[Finding]) -> tuple[Term, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import field
 from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
@@ -33,7 +34,8 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
 
     A term without a value could not be estimated at this price; `unadjusted` has its slope in a model by itself, from the same
     release. `residual_deviation` and `r_squared` have an interval, or nothing. `rows` is noisy where their number is private. Terms
-    of a family of ratios are logarithms, and `effects` are the ratios.
+    of a family of ratios are logarithms, and `effects` are the ratios. `scales` are the standard deviations of columns of numbers,
+    where the release shows them: twice that is the step in which a report compares effects.
     """
 
     terms: tuple[Term, ...]
@@ -41,6 +43,7 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     residual_deviation: Amount
     r_squared: Amount
     rows: float
+    scales: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # What a text can get wrong although each of its parts is of the right type.

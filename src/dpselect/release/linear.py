@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +15,7 @@ from dpselect.assume.lemmas.moments import MomentLayout, NoiseKind, moment_layou
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
+from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, moment_noise
@@ -28,6 +30,9 @@ from dpselect.release.units import UserScale, user_scale
 
 PREDICTION_SHRINKAGE = 2.0
 """For predictions slopes are expected to be so many times smaller: less error on short tables, next to none on long ones."""
+
+MIN_SCALE_PRECISION = 4.0
+"""A noisy variance counts as known if it is so many times the deviation of its noise."""
 
 PRICE_TOLERANCE = 1e-6
 """Prices are computed to more digits than that."""
@@ -103,7 +108,27 @@ def solve_moments(
         "residual_deviation": deviation.times(study.r),
         "r_squared": share,
         "rows": float(noisy.known_rows or 0) if solved is None else solved.problem.rows,
+        "scales": {} if solved is None else moment_scales(noisy, study, solved.problem.rows),
     }
+
+
+def moment_scales(noisy: NoisyMoments, study: Study, rows: float) -> dict[str, float]:
+    """The standard deviation of each column that is a number by itself, in the user's units, where noise leaves it known."""
+    layout, entries, errors = noisy.layout, noisy.entries, noisy.deviations
+    place = {cell: k for k, cells in enumerate(layout.entries) for cell in cells}
+    halves = {each.name: each.half_width for each in study.predictors if isinstance(each, Numeric)}
+    constant, found = layout.constant, {}
+    for column, design in enumerate(layout.columns):
+        name = study.columns[design].name
+        if name not in halves or constant is None or not rows > 0:
+            continue
+        square, first = place[column, column], place[min(column, constant), max(column, constant)]
+        mean = entries[first] / rows
+        variance = entries[square] / rows - mean**2
+        error = math.hypot(errors[square], 2 * mean * errors[first]) / rows
+        if variance > MIN_SCALE_PRECISION * error:
+            found[name] = float(math.sqrt(variance) * halves[name])
+    return found
 
 
 def _terms(solved: Fit | None, scale: UserScale, level: float, considered: int | None) -> tuple[Term, ...]:

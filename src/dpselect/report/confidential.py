@@ -9,6 +9,7 @@ from dpselect.assume.budget import plain
 from dpselect.assume.study import Study
 from dpselect.rehearse.check.fit import TableFit, VariableFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
+from dpselect.rehearse.effects import EffectPreview
 from dpselect.report.drawing import LETTERS, curve_chart
 from dpselect.report.numbers import number, percent
 from dpselect.report.page import render
@@ -113,6 +114,24 @@ def model_rows(seen: Preview) -> list[list[str]]:
     return [[percent(chance), name] for chance, name in [*leading, *asked]]
 
 
+EFFECTS = (
+    "Effects to expect if the first model is selected: how often each would be told from zero, and the interval in the middle of "
+    "many, in the units of the coefficients (of ratios, their logarithms)."
+)
+
+
+def effect_rows(effects: Sequence[EffectPreview]) -> list[list[str]]:
+    """One row a coefficient: its name, the chance that it is told from zero, and the interval to expect."""
+    return [[each.name, percent(each.told), _interval(each)] for each in effects]
+
+
+def _interval(each: EffectPreview) -> str:
+    if each.lower is None and each.upper is None:
+        return "hidden by noise"
+    low, high = ("unbounded" if end is None else number(end, 3) for end in (each.lower, each.upper))
+    return f"{low} to {high}"
+
+
 def share_sentence(seen: Preview) -> str:
     """How much of what could be explained the choice is expected to explain."""
     if seen.best is None:
@@ -155,13 +174,14 @@ class PrivateFacts:
     asked: tuple[tuple[str, str], ...]
     variables: tuple[tuple[str, str, int, str], ...]
     directions: bool
+    effects: tuple[tuple[str, ...], ...]
     curves: tuple[CurveFact, ...]
 
     def __repr__(self) -> str:
         return "PrivateFacts(values=<private>)"
 
 
-def confidential_page(study: Study, fit: TableFit, seen: Preview | None) -> str:
+def confidential_page(study: Study, fit: TableFit, seen: Preview | None, effects: Sequence[EffectPreview] = ()) -> str:
     """The page as HTML."""
     facts = PrivateFacts(
         response=study.response.name,
@@ -175,9 +195,10 @@ def confidential_page(study: Study, fit: TableFit, seen: Preview | None) -> str:
         asked=() if seen is None else tuple((percent(c), model_names([model])[0]) for model, c in seen.asked),
         variables=() if seen is None else _variables(seen),
         directions=seen is not None and bool(seen.directions),
+        effects=tuple(map(tuple, effect_rows(effects))),
         curves=() if seen is None else tuple(_curve(curve, seen) for curve in seen.curves),
     )
-    return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS)
+    return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS, effects_caption=EFFECTS)
 
 
 def _models(seen: Preview) -> tuple[tuple[str, str, str], ...]:

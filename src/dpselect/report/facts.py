@@ -123,7 +123,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         for each in study.predictors
     )
     table = table_of(analysis)
-    share = visible_share(recipe, selection.range)
+    share = _found_share(selection)
     rows, rows_note = _rows(analysis)
     epsilon = plain_amount(cost.epsilon)
     headline = headline_of(analysis, table) or text(phrases.nothing_selected(rows, epsilon, share))
@@ -144,7 +144,11 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         cards=(
             *((("Rows", rows or "not public", rows_note),)),
             *_fit_card(estimate),
-            ("Variables selected", f"{len(selected)} of {len(predictors)}", _directions_note(selection, predictors)),
+            (
+                "Variables selected",
+                f"{len(selected)} of {len(predictors)}",
+                _directions_note(selection, predictors, bool(clear)),
+            ),
         ),
         strength=phrases.strength(cost.epsilon),
         suspicion=phrases.suspicion(cost.epsilon),
@@ -178,6 +182,14 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         release=analysis.to_json(),
         version=selection.version,
     )
+
+
+def _found_share(selection: Selection) -> float | None:
+    """The share of the variance that was enough to be found; None where it is not known, or an edited release states nonsense."""
+    try:
+        return visible_share(selection.recipe, selection.range)
+    except (ArithmeticError, ValueError):
+        return None
 
 
 def _variable(variable: Variable, *, selected: bool, direction: Direction | None = None) -> VariableFact:
@@ -225,6 +237,8 @@ def _rows(analysis: AnalysisRecord) -> tuple[str, str]:
     selection, estimate = analysis.selection, analysis.coefficients
     study = selection.study
     per = "" if study.max_rows_per_person is None else f"at most {study.max_rows_per_person:,} per person"
+    if study.weights is not None:
+        return f"about {study.expected_rows:,}", "expected to count"
     if study.neighbors == "replace-one" and selection.recipe.rows is not None:
         return f"{selection.recipe.rows:,}", per
     if estimate is not None and estimate.rows > 0:
@@ -233,13 +247,13 @@ def _rows(analysis: AnalysisRecord) -> tuple[str, str]:
     return (f"about {study.rows:,}", per or "as stated") if study.rows is not None else ("", per)
 
 
-def _directions_note(selection: Selection, predictors: tuple[VariableFact, ...]) -> str:
+def _directions_note(selection: Selection, predictors: tuple[VariableFact, ...], clear: bool) -> str:
     told = [way for way in selection.directions.values() if way is not None]
     count = sum(each.selected for each in predictors)
     if not count:
         return ""
     if not selection.recipe.directions or not told:
-        return "directions not part of the selection"
+        return "directions from the estimates" if clear else "directions not part of the selection"
     return "direction known" if count == 1 else "directions known"
 
 

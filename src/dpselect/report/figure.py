@@ -175,9 +175,11 @@ def _line(row: Row, table: Table, axis: Axis, top: float, places: tuple[float, .
     parts.append(
         element("svg", _bar(row, axis, table.adjusted), x=left, y=top, width=plot, height=height, overflow="visible")
     )
-    said = f"{row.effect} {row.per}" if row.per and not row.hidden else row.effect
     kind = "soft" if row.hidden else f"t-{row.direction or 'none'}"
-    return "".join([*parts, label(effect, middle + 5, said, kind), label(interval, middle + 5, row.interval, "")])
+    parts.append(label(effect, middle + (-2 if row.per else 5), row.effect, kind))
+    if row.per:
+        parts.append(label(effect, middle + 12, row.per, "soft"))
+    return "".join([*parts, label(interval, middle + 5, row.interval, "")])
 
 
 def _directions_figure(facts: Facts) -> str:

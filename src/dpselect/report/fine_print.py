@@ -36,7 +36,7 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
         said.append(
             (
                 f"The {table.level} interval allows for two sources of error:",
-                "chance in the sample, and the noise added for privacy. Intervals made this way contain the true value in at least "
+                "chance in the sample, and the noise added for privacy. Intervals made this way contain the true value in about "
                 f"{table.level} of studies.",
             )
         )
@@ -146,10 +146,10 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
             ("Radius", f"{number(study.radius)}: limit on the sum of |coefficients|, variables scaled to [{MINUS}1, 1]")
         )
     weights = "none"
-    if study.weights is not None and study.population is not None:
+    if study.weights is not None and study.population is not None and study.weight_limit is not None:
         weights = (
-            f"{study.weights}; population {number(study.population)}; about {study.expected_rows:,} rows are expected to count in "
-            "each random split"
+            f"{study.weights}, limit {number(study.weight_limit)}; population {number(study.population)}; about "
+            f"{study.expected_rows:,} rows are expected to count in each random split"
         )
     said += [
         ("Neighbors", neighbors[study.neighbors]),

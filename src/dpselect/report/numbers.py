@@ -9,9 +9,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 MINUS = "\N{MINUS SIGN}"
 MIN_EFFECT = 0.1
 """A unit is scaled by tens until the effect is at least this."""
+MIN_LOG_RATIO = 0.03
+"""The same for the logarithm of a ratio: 3% higher or lower."""
 MAX_DECIMALS = 7
 """A number that needs more of them is written with a power of ten."""
-_WIDE = Context(prec=60)
+_WIDE = Context(prec=800)  # a double has at most 767 digits, and an edited release may hold any of them
 _SUPERSCRIPTS = str.maketrans("-0123456789", "\N{SUPERSCRIPT MINUS}⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -20,7 +22,7 @@ def error_place(half: float) -> int:
 
     Two digits of the half length are shown if its first digit is 1 or 2, else one.
     """
-    power = math.floor(math.log10(half))
+    power = max(math.floor(math.log10(half)), -300)
     return power - 1 if half / 10.0**power < 3 else power
 
 
@@ -75,10 +77,10 @@ def interval_text(
     return f"{written(rounded(lower, place, ROUND_FLOOR))} to {written(rounded(upper, place, ROUND_CEILING))}"
 
 
-def unit_power(size: float, most: float | None) -> int:
-    """By how many tens a unit is scaled so that an effect of this size is at least MIN_EFFECT; a unit is at most `most`."""
+def unit_power(size: float, most: float | None, least: float = MIN_EFFECT) -> int:
+    """By how many tens a unit is scaled so that an effect of this size is at least `least`; a unit is at most `most`."""
     power = 0
-    while 0 < size * 10.0**power < MIN_EFFECT * (1 - 1e-9) and power < 12:
+    while 0 < size * 10.0**power < least * (1 - 1e-9) and power < 12:
         if most is not None and 10.0 ** (power + 1) > most:
             break
         power += 1

@@ -51,7 +51,7 @@ Curve = Sequence[tuple[float, float | None]]
 
 
 def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = None) -> Any:
-    """The same for votes: the share of R^2 that is kept, in the mean of the middle worlds.
+    """The same for votes: the share of R^2 that is kept, in the mean of the middle scenarios.
 
     `lengths` are the name of a slope, and how long its interval is over epsilon and over n; they get two panels below.
     """
@@ -62,7 +62,7 @@ def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = 
         figure = Figure(figsize=(8.4, 3.9 if lengths is None else 6.6), layout="constrained")
         panels = figure.subplots(1 if lengths is None else 2, 2, sharey="row", squeeze=False)
         left, right = panels[0]
-        kept, label = outlook.expected.kept, "mean of the middle worlds"
+        kept, label = outlook.expected.kept, "mean of the middle scenarios"
         _draw(left, outlook.by_epsilon, (outlook.epsilon, kept), None, 0.8, label)
         _draw(right, outlook.by_rows, (outlook.rows, kept), outlook.rows_needed, 0.8, label)
         left.set_xlabel(f"epsilon, at n = {outlook.rows:,}")
@@ -124,7 +124,7 @@ def _draw_lengths(panel: Any, curve: Curve, here: float) -> None:
     blind = [x for x, length in curve if length is None]
     if blind:
         panel.axvspan(curve[0][0] / 1.15, seen[0][0] if seen else curve[-1][0] * 1.15, color="#EEEEEE", zorder=0)
-        panel.text(0.03, 0.93, "not seen here", fontsize=8, color=INK, va="top", transform=panel.transAxes)
+        panel.text(0.03, 0.93, "hidden by noise", fontsize=8, color=INK, va="top", transform=panel.transAxes)
     panel.yaxis.set_major_formatter(lambda value, place: f"{value:,.10g}")
     panel.yaxis.set_minor_formatter(lambda value, place: "")
     panel.grid(color="#DDDDDD", lw=0.6)

@@ -8,18 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
 from msgspec.structs import replace
 
 from dpselect.assume.records import Public
 from dpselect.assume.variables import Binary
-from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import MAX_LOGARITHM, Direction
 from dpselect.release.estimate import Estimate
 from dpselect.release.tables import Effect, effects_of
 from dpselect.report.numbers import (
+    MIN_EFFECT,
+    MIN_LOG_RATIO,
     estimate_text,
     interval_place,
     interval_text,
@@ -43,8 +43,6 @@ ARROWS: dict[Direction | None, str] = {
     "down": "\N{BLACK DOWN-POINTING TRIANGLE}",
     None: "",
 }
-MIN_SPREAD_PRECISION = 4.0
-"""A noisy variance counts as known if it is so many times the deviation of its noise."""
 
 
 class Bar(Public, frozen=True, kw_only=True):
@@ -123,7 +121,7 @@ def estimate_table(estimate: Estimate, directions: Mapping[str, Direction | None
     """The table of an estimate."""
     told = estimate.directions or directions or {}
     effects = effects_of(estimate.terms, estimate.study, told)
-    spreads = spreads_of(estimate)
+    spreads = estimate.scales
     numeric = [each for each in effects if each.kind == "number"]
     compared = bool(numeric) and all(each.term in spreads for each in numeric)
     scale = 100.0 if isinstance(estimate.study.response, Binary) and not estimate.kind.ratios else 1.0
@@ -146,37 +144,6 @@ def estimate_table(estimate: Estimate, directions: Mapping[str, Direction | None
     )
 
 
-def spreads_of(estimate: Estimate) -> dict[str, float]:
-    """The standard deviation of each numeric column that was released, in the variable's units; missing where it is not known."""
-    offered: Any = getattr(estimate, "scales", None)
-    if offered is not None:
-        return {name: float(value) for name, value in dict(offered).items() if value and math.isfinite(value)}
-    return _moment_spreads(estimate) if isinstance(estimate.released, NoisyMoments) else {}
-
-
-def _moment_spreads(estimate: Estimate) -> dict[str, float]:
-    """The same from noisy sums of squares, where noise leaves them known."""
-    noisy = estimate.released
-    assert isinstance(noisy, NoisyMoments)
-    layout, entries, errors, rows = noisy.layout, noisy.entries, noisy.deviations, estimate.rows
-    place = {cell: k for k, cells in enumerate(layout.entries) for cell in cells}
-    halves = {each.name: each.half_width for each in estimate.study.predictors if not hasattr(each, "categories")}
-    found: dict[str, float] = {}
-    for column, design in enumerate(layout.columns):
-        name = estimate.study.columns[design].name
-        constant = layout.constant
-        if layout.kinds[column] != "number" or name not in halves or constant is None or not rows > 0:
-            continue
-        square = place[column, column]
-        first = place[min(column, constant), max(column, constant)]
-        mean = entries[first] / rows
-        variance = entries[square] / rows - mean**2
-        error = math.hypot(errors[square], 2 * mean * errors[first]) / rows
-        if variance > MIN_SPREAD_PRECISION * error:
-            found[name] = float(math.sqrt(variance) * halves[name])
-    return found
-
-
 def _measure(estimate: Estimate) -> str:
     """What the numbers of the table are, for its head."""
     words = estimate.kind.words
@@ -192,7 +159,7 @@ def _row(each: Effect, estimate: Estimate, scale: float, spread: float | None) -
     ends = [each.estimate, each.conf_low, each.conf_high, each.adjusted_low, each.adjusted_high]
     sizes = [abs(end) * scale for end in ends[:3] if end is not None]
     size = sizes[0] if each.estimate is not None else max(sizes, default=0.0)
-    power = unit_power(size, each.span) if number_like else 0
+    power = unit_power(size, each.span, MIN_LOG_RATIO if ratios else MIN_EFFECT) if number_like else 0
     value, low, high, wide_low, wide_high = (_times(end, scale * 10.0**power, ratios) for end in ends)
     step = 2 * spread if spread is not None else 10.0**power
     bar = [None if end is None else end * scale * step for end in ends]

@@ -109,6 +109,7 @@ def _solution_check(estimate: Estimate) -> Check:
     pairs = [(estimate.terms, again.terms), (estimate.unadjusted, again.unadjusted)]
     same = all(len(stated) == len(found) and all(map(_same_term, stated, found)) for stated, found in pairs)
     same = same and _same_amount(estimate.residual_deviation, again.residual_deviation)
+    same = same and _same_scales(estimate.scales, again.scales)
     same = same and _same_amount(estimate.r_squared, again.r_squared) and _close(estimate.rows, again.rows, 0.0)
     return Check(what, same, f"{len(estimate.terms)} terms")
 
@@ -121,6 +122,11 @@ def _same_term(stated: Term, found: Term) -> bool:
     close = all(_close(getattr(stated, part), getattr(found, part), room) for part in parts)
     same = _close(stated.privacy_share, found.privacy_share, SOLUTION_TOLERANCE)
     return close and same and stated.name == found.name
+
+
+def _same_scales(stated: dict[str, float], found: dict[str, float]) -> bool:
+    near = all(math.isclose(stated[name], found[name], rel_tol=SOLUTION_TOLERANCE) for name in stated if name in found)
+    return stated.keys() == found.keys() and near
 
 
 def _same_amount(stated: Amount, found: Amount) -> bool:

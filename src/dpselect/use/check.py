@@ -9,10 +9,12 @@ from decimal import Decimal
 from typing import Any, Literal, NamedTuple, get_args
 
 from dpselect.assume.budget import Budget, Price
-from dpselect.assume.candidates import candidates_for, mask_of, model_mask
+from dpselect.assume.candidates import candidates_for, columns_of, mask_of, model_mask
 from dpselect.assume.penalty import Penalty
+from dpselect.assume.queries import FamilyName, RoundsPlan
 from dpselect.assume.recipe import Choice, Mechanism, Method, Recipe, make_recipe, price_choice
 from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Category
 from dpselect.errors import DataError, StudyError
 from dpselect.gather.kept import KeptRows
@@ -21,6 +23,10 @@ from dpselect.gather.rows import Telling, engine_of, gather
 from dpselect.gather.summary import Both
 from dpselect.rehearse.check.fit import FitSummary, TableFit, near_twins
 from dpselect.rehearse.check.preview import Preview, Rehearsed, Step, preview
+from dpselect.rehearse.effects import REHEARSED_RELEASES, Again, EffectPreview, rehearse_effects
+from dpselect.release.families import family_for
+from dpselect.release.rounds.drawing import plan_rounds
+from dpselect.release.rounds.path import path
 from dpselect.report.confidential import FITS, WATERMARK, advice, confidential_page, price_sentence
 from dpselect.use.methods import METHODS, Look
 from dpselect.use.order import Competing, divided, public_count, require_study
@@ -28,13 +34,17 @@ from dpselect.use.proposal import study_for
 
 Run = Literal["analyze", "select"]
 RUNS: tuple[Run, ...] = get_args(Run)
+REHEARSED_CELLS, MIN_RELEASES = 5e6, 4
+"""Cells that are added up again for rehearsed releases, about, so that a check takes seconds; and releases at least."""
 Looks = Callable[[int], AbstractContextManager[Step]]
 """Told how many looks there will be, it gives what is called at each."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Checked:
-    """Private. How the rows fit the study (`fit`), and what a run would choose (`preview`), where one was rehearsed.
+    """Private. How the rows fit the study (`fit`), and what a run would select (`preview`), where one was rehearsed.
+
+    `effects` are what its coefficients would look like if the likeliest model were selected; none where no run would give any.
 
     It was computed from the rows without noise: it must not be published, and nothing in the study may be changed because of it,
     unless for reasons that have nothing to do with these rows.
@@ -43,6 +53,7 @@ class Checked:
     study: Study
     fit: TableFit
     preview: Preview | None
+    effects: tuple[EffectPreview, ...] = ()
 
     @property
     def stops(self) -> bool:
@@ -56,7 +67,7 @@ class Checked:
 
     def page(self) -> str:
         """The custodian's page, in HTML."""
-        return confidential_page(self.study, self.fit, self.preview)
+        return confidential_page(self.study, self.fit, self.preview, self.effects)
 
     def __str__(self) -> str:
         lines = [f"[{WATERMARK}]", *(self.advice or [FITS])]
@@ -143,8 +154,11 @@ def look_at(
     if rehearsal is None:
         return Checked(study, fit, None)
     rehearsed = rehearsal.rehearse(source, rows=rows, held=held)
-    with looks(1 + len(rehearsed.factors)) as step:
-        return Checked(study, fit, rehearsal.preview(rehearsed, step))
+    releases = rehearsal.releases(rows)
+    with looks(1 + len(rehearsed.factors) + releases) as step:
+        seen = rehearsal.preview(rehearsed, step)
+        effects = rehearsal.effects(source, seen, rows=rows, held=held, releases=releases, step=lambda: step("effects"))
+        return Checked(study, fit, seen, effects)
 
 
 class Held(NamedTuple):
@@ -207,8 +221,7 @@ class Rehearsal:
         return make_recipe(self._study, self._choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
 
     def _price(self, epsilon: Decimal) -> Budget:
-        whole = Budget(epsilon, self._budget.delta)
-        return divided(self._study, self._choice, whole, self._split)[0] if self._run == "analyze" else whole
+        return self._parts(epsilon)[0] if self._run == "analyze" else Budget(epsilon, self._budget.delta)
 
     def hold(self, source: Any, *, rows: int, progress: Telling | None = None) -> Held:
         """Read the rows once for all that the run's rehearsal adds up; `rows` is how many there are. Private."""
@@ -225,13 +238,58 @@ class Rehearsal:
         counted = self._method.rule.counts_rows or moments is None
         public = public_count(study, lambda: rows) if counted else study.public_rows(moments.n)  # type: ignore[union-attr]
 
-        def again(summary: Any) -> Any:
-            return kept.replay(summary) if kept is not None and kept.whole else gather(source, study, summary)
-
         return self._method.rehearse(
-            Look(again, lambda price: self.recipe(price, public), self._budget.epsilon, rows, moments, dealings)
+            Look(
+                _again(source, study, kept),
+                lambda price: self.recipe(price, public),
+                self._budget.epsilon,
+                rows,
+                moments,
+                dealings,
+            )
         )
 
     def preview(self, rehearsed: Rehearsed, step: Step = lambda name: None) -> Preview:
         """What the run would choose. Private."""
         return preview(rehearsed, self._budget.epsilon, asked=self._asked, step=step)
+
+    def releases(self, rows: int) -> int:
+        """How many releases of coefficients are rehearsed: fewer of a long table, none where the run gives no coefficients."""
+        if self._run != "analyze" or self._family() is None:
+            return 0
+        cells = rows * len(self._study.columns)
+        return max(MIN_RELEASES, min(REHEARSED_RELEASES, round(REHEARSED_CELLS / cells)))
+
+    def effects(
+        self, source: Any, seen: Preview, *, rows: int, held: Held, releases: int, step: Callable[[], None]
+    ) -> tuple[EffectPreview, ...]:
+        """What the coefficients of the likeliest model would look like. Private."""
+        family, study = self._family(), self._study
+        if family is None or not releases or not seen.models:
+            return ()
+        named = [name for name in seen.models[0] if name != INTERCEPT]
+        columns = set(columns_of(model_mask(study, named)))
+        if study.intercept == "always" or INTERCEPT in seen.models[0]:
+            columns.add(0)
+        price, model = self._parts(self._budget.epsilon)[1], tuple(sorted(columns))
+        draws = plan_rounds(family, study, model, epsilon=price.epsilon, delta=price.delta)
+        facts = {"study": study, "columns": model, "family": family, "considered": len(study.columns)}
+        plan = RoundsPlan(rows=float(study.rows or rows), mu=draws.mu, **facts)  # type: ignore[arg-type]
+        again: Again = _again(source, study, held.kept)
+        return rehearse_effects(lambda: path(plan), again, study, releases=releases, step=step)
+
+    def _family(self) -> FamilyName | None:
+        """The family that the run would estimate by rounds; None where it has no delta for them."""
+        if self._run != "analyze":
+            return None
+        price = self._parts(self._budget.epsilon)[1]
+        kind = family_for(self._study, None, delta=price.delta)
+        return kind.name if kind.reads_rows else None
+
+    def _parts(self, epsilon: Decimal) -> tuple[Budget, Budget]:
+        return divided(self._study, self._choice, Budget(epsilon, self._budget.delta), self._split)
+
+
+def _again(source: Any, study: Study, kept: KeptRows | None) -> Callable[[Any], Any]:
+    """What a summary of all rows comes to: from memory where they are kept, else by another reading of their source."""
+    return lambda summary: kept.replay(summary) if kept is not None and kept.whole else gather(source, study, summary)

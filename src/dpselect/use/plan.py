@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpselect.assume.budget import Budget, Price, exact_delta, exact_epsilon, split_for_votes
+from dpselect.assume.lemmas.rounds import query_sensitivity
+from dpselect.assume.queries import Answer, Noisy, Query, RoundsPlan
 from dpselect.assume.recipe import Choice, Method
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
-from dpselect.assume.variables import Numeric
+from dpselect.assume.variables import Binary, Count, Numeric
 from dpselect.errors import StudyError
+from dpselect.gather.grid import MAX_CHUNK_ROWS, Cells, Chunk
+from dpselect.gather.rounds import RoundSummary
 from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
+from dpselect.randomize.rounds_noise import Answered, Draw, least_spread, released_numbers, whole_mu
 from dpselect.rehearse.planning.outlook import STEPS, Outlook
 from dpselect.rehearse.planning.plan import Plan
-from dpselect.rehearse.planning.sums import likely_models, supposed_moments, supposed_products
+from dpselect.rehearse.planning.sums import likely_models, supposed_lines, supposed_moments, supposed_products
 from dpselect.rehearse.planning.supposed import three_digits
-from dpselect.rehearse.planning.worlds import Floats, layout_of, typical
+from dpselect.rehearse.planning.worlds import POOL, Floats, World, layout_of, typical
 from dpselect.release.equations.findings import Finding, findings, fit
 from dpselect.release.equations.problem import problem
+from dpselect.release.families import family_for
 from dpselect.release.linear import MomentPlan, plan_moments
+from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.path import replay
 from dpselect.release.units import beyond_range, user_scale
 from dpselect.use.methods import METHODS, Supposing
 from dpselect.use.order import require_study
@@ -156,6 +168,8 @@ class ExpectedIntervals:
         """Each slope's name and the length of its interval, as people read them."""
         response = study.response
         unit = f" of {response.name}" if isinstance(response, Numeric) else f" in the chance of {response.name}"
+        if self.delta > 0 and isinstance(response, Binary):
+            unit = f" in the log odds of {response.name}"
 
         def length_words(name: str, length: float | None, visible: float | None) -> str:
             if length is not None:
@@ -180,7 +194,7 @@ def two_digits(value: float) -> str:
 def expected_intervals(
     study: Study, *, rows: int, epsilon: float, delta: float = 0.0, r2: float | None = None
 ) -> ExpectedIntervals | None:
-    """What `analyze` with its defaults would show; None where a bound that an estimate needs is not stated.
+    """What `analyze` with its defaults would show; None where a bound is not stated, without which there is no unit.
 
     The intervals are those of a release whose noise happened to be zero: the law of the noise makes their length, not the draw.
     """
@@ -188,9 +202,11 @@ def expected_intervals(
         study.require_bounds("An estimate")
     except StudyError:
         return None
+    if isinstance(study.response, Count):
+        return None  # rates depend on how large counts are, which limits do not say
     world = typical(layout_of(study), r2)
     columns, others = _with_slopes(study, *likely_models(study, world))
-    here = _Supposed(study, columns, supposed_products(study, world), delta)
+    here = _Supposed(study, columns, world, delta)
     found = here.found(rows, epsilon)
     if others:
         idle = {study.columns[place].name for place in others if place not in columns}
@@ -217,7 +233,7 @@ def expected_intervals(
     return ExpectedIntervals(
         epsilon=here.price(rows, epsilon),
         delta=delta,
-        noise=here.plan(rows, epsilon).noise.scale.noise,
+        noise="gaussian" if here.by_rounds else here.plan(rows, epsilon).noise.scale.noise,
         supposed=world.words,
         terms=terms,
         shown=shown,
@@ -235,14 +251,19 @@ def _with_slopes(
     return columns, others
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Supposed:
     """Public. A study and what is supposed about its rows."""
 
     study: Study
     columns: tuple[int, ...]
-    products: Floats
+    world: World
     delta: float
+
+    @property
+    def by_rounds(self) -> bool:
+        """Whether `analyze` would estimate by rounds."""
+        return self.delta > 0
 
     def price(self, rows: int, epsilon: float) -> float:
         """What of epsilon `analyze` leaves for the estimate by default."""
@@ -250,14 +271,18 @@ class _Supposed:
         return float(Budget(str(epsilon), 0).split(*split)[1].epsilon)
 
     def plan(self, rows: int, epsilon: float) -> MomentPlan:
-        """All about the estimate of the terms with an effect."""
+        """All about the estimate of the terms with an effect, from moments."""
         price = str(self.price(rows, epsilon))
         return plan_moments(self.study, self.columns, epsilon=price, delta=str(self.delta))
 
     def found(self, rows: int, epsilon: float, only: set[str] | None = None) -> dict[str, Finding]:
         """What would be found of each coefficient, or of some, in the user's units."""
+        if self.by_rounds:
+            found = self._rounds(rows, epsilon)
+            named = zip(found.names, found.findings, strict=True)
+            return {name: each for name, each in named if only is None or name in only}
         plan, columns = self.plan(rows, epsilon), self.columns
-        sums = supposed_moments(self.study, self.products, rows)
+        sums = supposed_moments(self.study, supposed_products(self.study, self.world), rows)
         noisy = NoisyMoments(
             layout=plan.layout,
             noise=plan.noise,
@@ -268,3 +293,41 @@ class _Supposed:
         kept = [k for k, name in enumerate(scale.names) if scale.matrix[k].any() and (only is None or name in only)]
         made = findings(fit(problem(noisy, columns)), scale.matrix[kept], level=0.95)
         return {scale.names[k]: each for k, each in zip(kept, made, strict=True)}
+
+    def _rounds(self, rows: int, epsilon: float) -> Found:
+        """The path of rounds, answered from the supposed rows as if there were so many of them."""
+        mu = whole_mu(self.price(rows, epsilon), self.delta)
+        kind = family_for(self.study, None, delta=str(self.delta))
+        plan = RoundsPlan(study=self.study, columns=self.columns, family=kind.name, rows=rows, mu=mu)
+        answers: list[Answer] = []
+        while not isinstance(ask := replay(plan, answers), Found):
+            summary = RoundSummary(self.study, [query for query, _ in ask])
+            for start in range(0, POOL, MAX_CHUNK_ROWS):
+                own = self._lines[:, start : start + MAX_CHUNK_ROWS]
+                summary.add(Chunk({}, own.shape[1], _Lines(own)))
+            sums = zip(ask, summary.result(), strict=True)
+            answers.append(tuple(self._expected(query, own, mu, rows) for (query, mu), own in sums))
+        return ask
+
+    @cached_property
+    def _lines(self) -> Floats:
+        return supposed_lines(self.study, self.world)
+
+    def _expected(self, query: Query, sums: tuple[int, ...], mu: float, rows: int) -> Noisy:
+        """An answer whose noise happens to be zero, and has the law that it would have."""
+        many = tuple(round(each * rows / POOL) for each in sums)
+        sensitivity = query_sensitivity(query, self.study)
+        spread, rho = least_spread(sensitivity, mu)
+        return Answered(query, Draw(tuple(released_numbers(query, many)), spread, sensitivity, rho)).noisy()
+
+
+class _Lines:
+    """Public. Supposed rows in the place of a design."""
+
+    def __init__(self, lines: Floats) -> None:
+        self._lines, self.order = lines, np.arange(len(lines))
+        self.left_out: NDArray[np.bool_] | None = None
+
+    def chunk(self, cells: Cells, start: int, stop: int) -> Floats:
+        """The rows as they are."""
+        return self._lines[:, start:stop]

@@ -118,7 +118,7 @@ def test_cells_are_ratios_and_bars_their_logarithms(document):
     odds = document.coefficients
     age = next(row for row in table_of(document).effects if row.term == "age")
     assert float(age.effect.split()[1]) == pytest.approx(np.exp(10**age.power * odds["age"].value), rel=0.02)
-    assert age.per == "per 10 units" and age.bar.value == pytest.approx(10 * odds["age"].value)
+    assert age.bar.value == pytest.approx(2 * odds.scales["age"] * odds["age"].value)  # per two standard deviations
     assert age.bar.adjusted_lower <= age.bar.lower < age.bar.upper <= age.bar.adjusted_upper
 
 

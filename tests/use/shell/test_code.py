@@ -84,6 +84,14 @@ def test_unusual_options_are_kept(place, capsys):
     assert str(dpselect.Ledger("mine.db").epsilon) == "3"
 
 
+def test_stated_structure_is_kept(place, capsys):
+    """The best one besides age, which is in every model; and then exactly one of both."""
+    _, names = run(capsys, *SELECT, "--at-least", "1", "--always", "age", "--total-epsilon", "5")
+    assert {"age", "region[south]"} < set(names["selection"].variables)
+    _, names = run(capsys, *SELECT, "--one-of", "age, region")
+    assert len(set(names["selection"].variables) & {"age", "region[south]"}) == 1
+
+
 def test_analyze_writes_the_report_that_verifies(place, capsys):
     options = [
         "--epsilon",
@@ -172,6 +180,7 @@ EVERY = {
     "analyze": ["analyze", "people.csv", "--study", "study.toml", "--epsilon", "1", "--family", "binomial"],
     "budget": ["budget", "people.csv"],
     "resume": ["resume", "people.csv"],
+    "report": ["report", "report.json", "-o", "table.md"],
     "verify": ["verify", "report.html", "--ledger", "people.budget.db"],
     "sql": ["sql", "study.toml", "--dialect", "duckdb", "--table", "people"],
 }
@@ -191,4 +200,9 @@ def test_only_public_names_are_printed(place, capsys, arguments):
 
 
 def test_every_command_that_does_something_with_a_study_has_its_python():
-    assert {each.split()[0] for each in EVERY} == set(command_line.COMMANDS) - {"demo", "studio", "completion"}
+    assert {each.split()[0] for each in EVERY} == set(command_line.COMMANDS) - {
+        "demo",
+        "studio",
+        "completion",
+        "registry",
+    }

@@ -79,6 +79,8 @@ def numeric_array(values: Any, what: str, *, tolerant: bool = False) -> NDArray[
     something else is taken cell by cell, for that type would change the others or refuse them.
     """
     masked = isinstance(values, np.ma.MaskedArray)
+    if hasattr(values, "tocsr"):
+        raise DataError(f"{what} are a sparse matrix: give an ordinary one, values.toarray().")
     array = _as_array(values)
     if tolerant and isinstance(values, list | tuple) and (array is None or array.dtype.kind not in "biufO"):
         array = _as_array(values, dtype=object)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary, Categorical, Numeric, Variable
+from dpselect.assume.variables import Binary, Categorical, Numeric, Variable, shown
 from dpselect.errors import DataError
 from dpselect.gather.grid import Cells, needed_names
 from dpselect.gather.intact import as_bytes, is_utf8
@@ -39,10 +40,7 @@ def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) 
     """Refuse missing, doubled and mistyped columns by the schema alone, before a row is looked at; all needed, or those named."""
     needed = needed_names(study) if names is None else names
     for name in needed:
-        found = schema.names.count(name)
-        if found != 1:
-            reason = "is not in the table" if found == 0 else "is in the table more than once"
-            raise DataError(f"The column {name!r} {reason}: correct the assumptions or the table.")
+        require_named(name, schema.names)
     for variable in (*study.predictors, study.response):
         if variable.name in needed:
             _check_type(schema.field(variable.name).type, variable)
@@ -53,6 +51,21 @@ def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) 
             _check_unit(schema.field(name).type, name, called)
 
 
+def require_named(name: str, names: Sequence[str]) -> None:
+    """Refuse a table that lacks a column, or has it twice; a column whose name looks like it is told.
+
+    Others are not listed: where a file has no line of names, what stands there are the cells of a person.
+    """
+    count = names.count(name)
+    if count == 1:
+        return
+    by_look = {each.strip().casefold(): each for each in reversed(names)}
+    close = get_close_matches(name.strip().casefold(), by_look, n=1, cutoff=0.7)
+    there = f"; there is {shown(by_look[close[0]])}" if close else ""
+    reason = f"is not in the table{there}" if count == 0 else "is in the table more than once"
+    raise DataError(f"The column {name!r} {reason}: correct the study or the table.")
+
+
 def _check_unit(kind: Any, name: str, called: str) -> None:
     import pyarrow as pa
 
@@ -60,7 +73,8 @@ def _check_unit(kind: Any, name: str, called: str) -> None:
         kind = kind.value_type
     if not (is_text(kind) or pa.types.is_integer(kind)):
         raise DataError(
-            f"The column of {called} {name!r} has the type {kind}: store {called} as whole numbers or as text."
+            f"The column of {called} {name!r} has the type {kind}: store {called} as whole numbers or as text. (pandas turns whole "
+            "numbers into decimal ones where a cell is missing: every row needs one.)"
         )
 
 

@@ -10,7 +10,7 @@ import narwhals as nw
 
 from dpselect.errors import DataError
 from dpselect.gather.intact import require_whole
-from dpselect.gather.sources.arrow import is_number, is_text
+from dpselect.gather.sources.arrow import is_number, is_text, require_named
 from dpselect.gather.sources.stream import BATCH_ROWS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text_numbers import number_in
 
@@ -32,6 +32,8 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
         ) from None
     except nw.exceptions.DuplicateError:
         raise DataError("A column name is in the table more than once: rename one of them.") from None
+    for name in kinds:
+        require_named(name, frame.columns)
     names = [name for name in frame.columns if name in kinds or not kinds]
     table = _arrow(frame.select(names).to_arrow)
     guesses = {name for name in names if _is_a_guess(frame.get_column(name))}
@@ -57,7 +59,7 @@ def guessed_names(source: Any) -> frozenset[str]:
 
 
 def _is_untyped(values: Any) -> bool:
-    return isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUS"
+    return isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUSc"
 
 
 def _arrow(convert: Callable[[], Any]) -> Any:
@@ -69,10 +71,12 @@ def _arrow(convert: Callable[[], Any]) -> Any:
 
 
 def _is_a_guess(series: nw.Series[Any]) -> bool:
-    """Whether a column's type says no more than was found in its cells: objects, pandas' strings, and categories of both."""
+    """Whether a column's type says no more than its cells: objects, pandas' strings, categories, complex numbers."""
     if not nw.dependencies.is_pandas_like_series(series.to_native()):
         # Arrow itself has no objects, and damaged types of which no more than that should be asked.
         return nw.dependencies.is_polars_series(series.to_native()) and series.dtype == nw.Object()
+    if getattr(series.to_native().dtype, "kind", "") == "c":  # one complex number makes pandas call all others so
+        return True
     categories = getattr(series.to_native().dtype, "categories", None)
     kind = series.dtype if categories is None else nw.from_native(categories.to_series(), series_only=True).dtype
     return kind in (nw.Object(), nw.String())
@@ -102,6 +106,8 @@ def _table_of(columns: Mapping[Any, Any], kinds: Kinds) -> Any:
     """A dictionary of lists or arrays; the types of lists are guesses from their cells."""
     import pyarrow as pa
 
+    for name in kinds:
+        require_named(name, [str(key) for key in columns])
     found = {}
     for key, values in columns.items():
         name = str(key)

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpselect.errors import DataError
 from dpselect.gather.intact import Watch, as_text, is_utf8
-from dpselect.gather.sources.source import Csv
+from dpselect.gather.sources.source import COMPRESSIONS, Csv
 from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text_bytes import check_encoding, sound_bytes
 from dpselect.gather.sources.text_numbers import numbers_of
@@ -128,9 +128,10 @@ def _guessed(file: str, form: Csv) -> list[Any]:
     """The fields by the first block; or one sentence, with what the file looks like instead."""
     import pyarrow as pa
 
+    packed = ", or its compression may be damaged or cut short" if file.endswith(COMPRESSIONS) else ""
     try:
         with one_sentence(
-            f"{file!r} cannot be read as CSV {_said(form)}: it may be empty, something else, or have rows of unequal length"
+            f"{file!r} cannot be read as CSV {_said(form)}: it may be empty, something else, or have rows of unequal length{packed}"
         ):
             with _open(file, form, {}, None) as reader:
                 # Names are decoded here, where one that is not text is one sentence too.

@@ -86,6 +86,8 @@ def number_in(cell: Any) -> float:
         return number_of(cell.decode("utf-8", "replace"))
     if isinstance(cell, np.timedelta64):  # an integer, as NumPy has it, and a length of time
         return math.nan
+    if isinstance(cell, complex | np.complexfloating):  # one such cell makes NumPy call all others so
+        cell = cell.real if cell.imag == 0 else math.nan
     if not isinstance(cell, int | float | np.bool_ | np.integer | np.floating | Decimal | Fraction):
         return math.nan
     try:

@@ -20,6 +20,25 @@ def supposed_products(study: Study, world: World) -> Floats:
 
     Nothing is read and nothing is drawn: only the world's own rows are used.
     """
+    table, spread = _explained(study, world)
+    products = table.T @ table / POOL
+    products[-1, -1] += spread**2 * (1 - world.r2)
+    return np.asarray(products)
+
+
+def supposed_lines(study: Study, world: World) -> Floats:
+    """The same rows one by one, with what is not explained: a line a column, the response last, on the grid of bounds."""
+    table, spread = _explained(study, world)
+    rng = np.random.default_rng(POOL)
+    if isinstance(study.response, Binary):
+        table[:, -1] = np.where(rng.random(POOL) < (1 + table[:, -1]) / 2, 1.0, -1.0)
+    else:
+        table[:, -1] += spread * math.sqrt(1 - world.r2) * rng.standard_normal(POOL)
+    return np.ascontiguousarray(np.clip(np.floor(table.T * GRID + 0.5), -GRID, GRID))
+
+
+def _explained(study: Study, world: World) -> tuple[Floats, float]:
+    """The columns of a world's rows as the program scales them, what they explain of the response last, and its spread."""
     units = [columns_of(unit) for unit in vote_units(candidates_for(study, None))]
     design, signal = np.ones((POOL, len(study.columns))), np.zeros(POOL)
     start = 0
@@ -29,13 +48,9 @@ def supposed_products(study: Study, world: World) -> Floats:
         if study.columns[unit[0]].factors:
             design[:, list(unit)], each = _scaled(own, study, [study.columns[place] for place in unit])
             signal += weight * each
-    left = 1 - world.r2
     signal *= math.sqrt(world.r2 / max(float(signal.var()), 1e-12))
     spread = 1.0 if isinstance(study.response, Binary) else 2 / SPREADS
-    table = np.column_stack([design, spread * (signal - signal.mean())])
-    products = table.T @ table / POOL
-    products[-1, -1] += spread**2 * left
-    return np.asarray(products)
+    return np.column_stack([design, spread * (signal - signal.mean())]), spread
 
 
 def supposed_moments(study: Study, products: Floats, rows: int) -> Moments:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 3
-SCHEMA = """
+POSTGRES_VERSION = 3
+POSTGRES_SCHEMA = """
 CREATE TABLE {schema}.version (number integer NOT NULL);
 INSERT INTO {schema}.version VALUES ({version});
 CREATE TABLE {schema}.entries (number bigint PRIMARY KEY, body text NOT NULL, hash text NOT NULL);
@@ -124,7 +124,7 @@ could stop the ledger for all; escaped letters are of no interest there, and not
 commits a release is the only account, besides the owner of the tables, that may change it or mark it as handed over.
 """
 
-_SENTENCES = {
+_POSTGRES_SENTENCES = {
     "DiskFull": "cannot grow, because the server's disk is full: make room",
     "InsufficientPrivilege": "may not be used by this account: ask the server's owner for the rights",
     "ReadOnlySqlTransaction": "cannot be written to, because the server only reads: use its primary",
@@ -175,7 +175,9 @@ class PostgresStore:
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self.schema])
             if self._version(connection) is None:
                 connection.execute(f"CREATE SCHEMA {self.schema}")
-                connection.execute(SCHEMA.replace("{schema}", self.schema).replace("{version}", str(SCHEMA_VERSION)))
+                connection.execute(
+                    POSTGRES_SCHEMA.replace("{schema}", self.schema).replace("{version}", str(POSTGRES_VERSION))
+                )
                 _insert(connection, [opening], None)
 
         self._patiently(work)
@@ -290,11 +292,11 @@ class PostgresStore:
         version = self._version(connection)
         if version is None:
             raise NoLedgerYet(f"There is no ledger at {self._address!r}; state epsilon to create one.")
-        require_version(self.name, version, SCHEMA_VERSION)
+        require_version(self.name, version, POSTGRES_VERSION)
 
     def _sentence(self, problem: Exception) -> LedgerError:
         kinds = [kind.__name__ for kind in type(problem).__mro__]
-        known = next((_SENTENCES[kind] for kind in kinds if kind in _SENTENCES), None)
+        known = next((_POSTGRES_SENTENCES[kind] for kind in kinds if kind in _POSTGRES_SENTENCES), None)
         return LedgerError(
             f"{self.name} {known or f'cannot be used ({kinds[0]}): check the server'}; nothing was released."
         )

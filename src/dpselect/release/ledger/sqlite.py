@@ -26,8 +26,8 @@ from dpselect.release.ledger.store import SEALED, Addition, Patience, require_ve
 T = TypeVar("T")
 
 APPLICATION = 0x64707331  # "dps1": marks the file as a ledger
-SCHEMA_VERSION = 2
-SCHEMA = (
+SQLITE_VERSION = 2
+SQLITE_SCHEMA = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
     "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, hash TEXT NOT NULL)",
     "CREATE TABLE outbox (id TEXT PRIMARY KEY NOT NULL, entry INTEGER NOT NULL, time TEXT NOT NULL, request TEXT NOT NULL, "
@@ -69,7 +69,7 @@ MAX_SIBLINGS = 200
 """No more files than this are looked at in search of a second ledger for one data set."""
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_SENTENCES = {
+_SQLITE_SENTENCES = {
     sqlite3.SQLITE_READONLY: "cannot be written to: make the file and its folder writable",
     sqlite3.SQLITE_PERM: "cannot be written to: make the file and its folder writable",
     sqlite3.SQLITE_FULL: "cannot grow, because the disk is full: make room",
@@ -114,10 +114,10 @@ class SqliteStore:
 
         def work(connection: sqlite3.Connection) -> None:
             if _is_empty(connection):
-                for statement in SCHEMA:
+                for statement in SQLITE_SCHEMA:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                connection.execute(f"PRAGMA user_version = {SQLITE_VERSION}")
                 _insert(connection, [opening], None)
             else:
                 self._require_ledger(connection)
@@ -303,10 +303,10 @@ class SqliteStore:
         )
         if application != APPLICATION:
             raise LedgerError(f"{self.name} is a database of another program; give another path.")
-        require_version(self.name, version, SCHEMA_VERSION)
+        require_version(self.name, version, SQLITE_VERSION)
 
     def _sentence(self, code: int) -> LedgerError:
-        what = _SENTENCES.get(code, f"cannot be used (SQLite error {code}): check the file")
+        what = _SQLITE_SENTENCES.get(code, f"cannot be used (SQLite error {code}): check the file")
         return LedgerError(f"{self.name} {what}; nothing was released.")
 
 

@@ -18,7 +18,7 @@ from dpselect.errors import DpselectError
 from dpselect.randomize.rounds_noise import Answered, Rounds, least_spread
 from dpselect.release.checks import Check
 from dpselect.release.drawn import Drawn
-from dpselect.release.rounds.drawing import RoundsDraws, plan_rounds, require_within, what_follows
+from dpselect.release.rounds.drawing import RoundsDraws, counts_are_public, plan_rounds, require_within, what_follows
 from dpselect.release.rounds.found import Found
 
 QUERY_TOLERANCE = 1e-4
@@ -39,8 +39,9 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     rounds = drawn.released
     assert isinstance(rounds, Rounds)
     what, asked = "noise scale matches the cost", f"{len(rounds.asks)} rounds"
-    public = drawn.study.neighbors == "replace-one" and drawn.study.person is None
-    same = not public or recipe.study.rows is not None or rounds.rows == recipe.rows
+    same = not counts_are_public(drawn.study) or recipe.study.rows is not None or rounds.rows == recipe.rows
+    if drawn.study.weights is not None:  # the sum of shares that was stated, however many rows there are
+        same = rounds.rows == drawn.study.expected_rows
     yield Check("the coefficients are of as many rows as the selection", same, f"{rounds.rows or 'private'}")
     try:
         sizes = all(len(each.draw.values) == answer_size(each.query, drawn.study) for each in rounds.draws)

@@ -71,6 +71,11 @@ def plan_rounds(
             "An estimate needs max_rows_per_person, because its noise grows with the rows of a person: state it, or choose by "
             "votes, which need none."
         )
+    if study.cluster not in (None, study.person):
+        raise StudyError(
+            "Coefficients cannot use clusters, whose rows are alike: their intervals would be too short. Leave cluster out, or "
+            "select variables only."
+        )
     exact = exact_epsilon(epsilon), exact_delta(delta)
     mu = whole_mu(float_below(exact[0]), float_below(exact[1]))
     guarantee = Guarantee(epsilon=exact[0], delta=exact[1], neighbors=study.neighbors)
@@ -108,9 +113,13 @@ def no_rounds(source: Any, plan: RoundsDraws) -> Rounds:
     """Nothing is drawn together with the charge: each round reads the rows, and is kept before the next one uses it."""
     study = plan.study
     kept = source if isinstance(source, KeptRows) else gather(source, study, kept_between_rounds(study))
-    public = study.neighbors == "replace-one" and study.person is None
-    begun = Rounds(rows=kept.count if public else study.rows, mu=plan.mu, asks=())
-    return _ended(begun, plan)
+    rows = kept.count if counts_are_public(study) else study.expected_rows
+    return _ended(Rounds(rows=rows, mu=plan.mu, asks=()), plan)
+
+
+def counts_are_public(study: Study) -> bool:
+    """Whether the rows that count may be counted: not those of persons, and weighed rows count as the population over the limit."""
+    return study.neighbors == "replace-one" and study.person is None and study.weights is None
 
 
 def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> Rounds:
@@ -196,6 +205,7 @@ def solve_rounds(
         "residual_deviation": found.residual_deviation,
         "r_squared": found.r_squared,
         "rows": found.rows,
+        "scales": found.scales,
     }
 
 

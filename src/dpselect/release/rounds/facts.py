@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from dpselect.assume.queries import ColumnKind, FamilyName, RoundsPlan, column_kinds
@@ -86,10 +87,15 @@ class Facts:
         histograms = kinds.count("number") + (self.response != "yes or no")
         return math.sqrt(two * (histograms + categories) + counts)
 
+    @property
+    def has_residuals(self) -> bool:
+        """Whether residuals have one deviation that can be said: that of a linear model with a constant, where rows count alike."""
+        return self.gaussian and self.intercept and not self.weighted
+
     @cached_property
     def shares(self) -> Shares:
         """Of the price."""
-        return _shares(self.nu)
+        return _shares(self.nu, curved=not self.gaussian, residuals=self.has_residuals)
 
     def look_share(self, turn: int) -> float:
         """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it."""
@@ -98,8 +104,11 @@ class Facts:
 
     @property
     def row_length(self) -> float:
-        """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen."""
-        return _between(1.5, 0.03 * self.nu, 16.0)
+        """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen.
+
+        Where the link is curved few rows have most of the weight, and shortening them would cost more than their noise.
+        """
+        return _between(1.5, (0.03 if self.gaussian else 0.045) * self.nu, 16.0)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -119,16 +128,19 @@ class Shares:
     coarse: float
     radii: float
     sandwich: float
+    residuals: float
     last: float
 
 
-def _shares(nu: float) -> Shares:
+def _shares(nu: float, *, curved: bool, residuals: bool) -> Shares:
     wide = math.sqrt(SANDWICH_NU / nu)
     grams = _between(0.15, (12 / nu) ** 2, 0.40)
     first = _between(0.03, 0.05 * wide, 0.10)
     radii = 0.03
+    squares = 0.02 if residuals else 0.0
     sandwich = 0.05 if nu > SANDWICH_NU else 0.0
-    coarse = _between(0.12, 0.12 * wide, 0.30) * (1 - first - grams - radii - sandwich)
+    # Two coarse steps where the link is curved, and what is left for the last one must be short.
+    coarse = _between(0.12, 0.12 * wide, 0.30) * (1.75 if curved else 1.0) * (1 - first - grams - radii - sandwich)
     return Shares(
         first=first,
         start_gram=0.4 * grams,
@@ -136,7 +148,8 @@ def _shares(nu: float) -> Shares:
         coarse=coarse,
         radii=radii,
         sandwich=sandwich,
-        last=1 - first - grams - coarse - radii - sandwich,
+        residuals=squares,
+        last=1 - first - grams - coarse - radii - sandwich - squares,
     )
 
 
@@ -199,3 +212,32 @@ def _column(place: int, column: Column, kind: ColumnKind, variables: dict[str, V
         zero=-first.middle * unit if centered and not isinstance(first, Categorical) else 0.0,
         open=opened,
     )
+
+
+EXPECTED_LENGTHS = (
+    (3.0, 17.0),
+    (8.0, 6.1),
+    (16.0, 4.0),
+    (28.0, 2.9),
+    (55.0, 2.4),
+    (100.0, 2.0),
+    (200.0, 1.75),
+    (1000.0, 1.5),
+)
+"""By nu: the median length of an interval over that without privacy, as measured (docs/RESULTS_ROUNDS.md)."""
+
+
+def expected_length(plan: RoundsPlan) -> float:
+    """How many times as long as without privacy intervals will be, from public facts alone; of rare yes they are longer.
+
+    Where a share p says yes, nu counts 2 sqrt(p (1 - p)) times.
+    """
+    nu = facts_of(plan).nu
+    points = [(math.log(at), math.log(length)) for at, length in EXPECTED_LENGTHS]
+    where = math.log(max(nu, 1e-9))
+    if where <= points[0][0]:
+        return EXPECTED_LENGTHS[0][1]
+    for (low, first), (high, second) in pairwise(points):
+        if where <= high:
+            return math.exp(first + (second - first) * (where - low) / (high - low))
+    return EXPECTED_LENGTHS[-1][1]

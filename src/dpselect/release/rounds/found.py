@@ -11,8 +11,9 @@ from dpselect.release.equations.findings import Amount, Finding
 class Found:
     """Public. What the rounds have found, in the user's units: a finding for each name, of ratios for their logarithm.
 
-    `predictive` are the coefficients to predict with. `radius` is that of the last clip in units of a usual gradient, and
-    `clip_bound` what it may have cut off, in deviations of the noise: what the report says about tails.
+    `predictive` are the coefficients to predict with, `scales` the standard deviations of columns of numbers. `radius` is that of
+    the last clip in units of a usual gradient, and `clip_bound` what it may have cut off, in deviations of the noise: what the
+    report says about tails.
     """
 
     names: tuple[str, ...]
@@ -24,3 +25,4 @@ class Found:
     predictive: tuple[float, ...]
     radius: float
     clip_bound: float
+    scales: dict[str, float]

@@ -7,7 +7,7 @@ surely seen count only as far as they are seen together.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,8 @@ CLOSE_REACH = 2.0
 
 FAR_OCTAVES = 12
 """Beyond them, on either side."""
+FEW_ROWS = 0.03
+"""A share of the rows that may lie away from where the others crowd."""
 OCTAVES_IN_A_ROW = 5
 """That rows which are not seen octave by octave are looked for in."""
 SEEN_BLOCK = 4.2
@@ -68,20 +70,43 @@ def _bins(rows_a_noise: float) -> int:
     return int(2 ** min(max(math.floor(math.log2(max(rows_a_noise / 4, 1))), 3), 7))
 
 
-def read_histogram(
-    noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float, far_bins: int = 0
-) -> Spread:
-    """Center, deviation and the distance beyond which `far_rows` rows lie, in deviations.
+def read_limited(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:
+    """The first look at a number with limits.
 
-    Of `far_bins` at either end, which lie octaves apart, each counts only if it is surely seen.
+    Once it is resolved, or its rows crowd at a limit and more than a few may lie elsewhere, all bins count as they are: noise far
+    out makes the scale longer, which costs less than a tail that is cut off.
     """
+    bins = len(noisy)
+    counts = likely_counts(noisy, rows, noise)
+    narrow = _spread(counts, edges, far_rows)
+    fullest = int(np.argmax(noisy))
+    near = np.abs(np.arange(bins) - fullest) <= 1
+    beyond = rows - float(noisy[near].sum()) + 2 * noise * math.sqrt(near.sum())
+    crowded = fullest in (0, bins - 1) and beyond > FEW_ROWS * rows
+    if narrow.resolved or crowded:
+        return replace(_spread(on_simplex(noisy, rows), edges, far_rows), resolved=True)
+    return narrow
+
+
+def read_closer(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:
+    """A closer look: fine bins as they are, of the octaves beyond them only those that are surely seen."""
+    counts = np.where(noisy > SEEN_FAR * noise, noisy, 0.0)
+    fine = slice(FAR_OCTAVES, len(noisy) - FAR_OCTAVES)
+    counts[fine] = 0.0
+    counts[fine] = likely_counts(noisy[fine], max(rows - float(counts.sum()), 0.3 * rows), noise)
+    return _spread(counts, edges, far_rows)
+
+
+def read_counts(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:
+    """The look at a response of counts, which are told apart one by one."""
+    return replace(_spread(likely_counts(noisy, rows, noise), edges, far_rows), resolved=True)
+
+
+def _spread(counts: Floats, edges: Floats, far_rows: float) -> Spread:
+    """Center, deviation and the distance beyond which `far_rows` rows lie, in deviations."""
     # The outer bins have no end: they count as if they were as wide as their neighbours.
     widths = np.concatenate([[edges[1] - edges[0]], np.diff(edges), [edges[-1] - edges[-2]]])
     middles = np.concatenate([[edges[0]], edges]) + widths * np.append(-0.5, np.full(len(edges), 0.5))
-    counts = np.where(noisy > SEEN_FAR * noise, noisy, 0.0)
-    inner = slice(far_bins, len(noisy) - far_bins)
-    counts[inner] = 0.0
-    counts[inner] = _likely_counts(noisy[inner], max(rows - float(counts.sum()), 0.3 * rows), noise)
     chances = counts / counts.sum()
     center = float(chances @ middles)
     within = float(chances @ widths**2) / 12
@@ -119,7 +144,7 @@ def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:
     return Spread(center, math.sqrt(variance), 3.0, False)
 
 
-def _likely_counts(noisy: Floats, rows: float, noise: float) -> Floats:
+def likely_counts(noisy: Floats, rows: float, noise: float) -> Floats:
     """The nearest counts that there can be, in the shortest window that has all rows but as many as noise could hide.
 
     It starts with the bins that are surely seen. A side is doubled as long as what lies beyond it, known from the total as well, is

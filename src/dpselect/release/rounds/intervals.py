@@ -10,11 +10,12 @@ import numpy as np
 
 from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.equations.findings import HIDDEN, Finding, scheffe
-from dpselect.release.rounds.facts import Facts
+from dpselect.release.rounds.facts import MIN_NU, Facts
 from dpselect.release.rounds.found import Found
 from dpselect.release.rounds.radii import Clip
 from dpselect.release.rounds.scales import Scales
 from dpselect.release.rounds.steps import Standpoint
+from dpselect.release.rounds.unexplained import unexplained
 
 CLIP_SHARE = 0.5
 """Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient."""
@@ -27,19 +28,28 @@ WEIGHTED_DOUBT = 1.0
 MIN_WEIGHTED_VARIANCE = 0.02
 """Of the homoscedastic variance: what weights may leave of it at least, where most rows count little."""
 
+SEEN_INFORMATION = 3.0
+"""Deviations of the Hessian's noise from which a coefficient's information is seen."""
+MAX_RAISED = 0.5
+"""Of a coefficient's information: the share that may be what a drowned eigenvalue was raised by."""
+
 UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, None)
 """A coefficient that this price cannot show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """Public. The last round: the Newton step, the deviation of its gradient's noise, the clip, and the sandwich if asked for."""
+    """Public. The last round: the Newton step, the deviation of its gradient's noise, and the clip.
+
+    The sandwich and the residuals' sum of squares are there if they were asked for.
+    """
 
     step: Floats
     noise: float
     clip: Clip
     unit: float
     sandwich: Noisy | None
+    squares: Noisy | None
 
 
 def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
@@ -51,22 +61,34 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     privacy = _root(reach, _privacy(facts, here, last)) * (1 + 2 / facts.nu)
     sampling = _root(reach, _sampling(facts, here, last))
     bias = CLIP_SHARE * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
-    known = _known(facts, scales)
+    known = _known(facts, scales, here, reach)
     findings = tuple(
         _finding(facts, *numbers) if shown else UNKNOWN
         for shown, *numbers in zip(known, values, privacy, sampling, bias, strict=True)
     )
+    deviation, share = HIDDEN, HIDDEN
+    if last.squares is not None:
+        covariance = here.matrix @ here.inverse @ _privacy(facts, here, last) @ here.inverse @ here.matrix.T
+        deviation, share = unexplained(facts, scales, here, last.squares, end, covariance)
     return Found(
         names=facts.names,
         findings=findings,
-        residual_deviation=HIDDEN,
-        r_squared=HIDDEN,
+        residual_deviation=deviation,
+        r_squared=share,
         rows=facts.rows,
         nu=facts.nu,
         predictive=tuple(values.tolist()),
         radius=last.clip.radius,
         clip_bound=last.clip.excess * last.unit / max(last.noise, 1e-300),
+        scales=_user_deviations(facts, scales),
     )
+
+
+def _user_deviations(facts: Facts, scales: Scales) -> dict[str, float]:
+    """The standard deviations of the columns of numbers in the user's units, as the first look has them."""
+    kept = [facts.columns[place] for place in np.flatnonzero(scales.kept)]
+    pairs = zip(kept, scales.deviations, strict=True)
+    return {each.name: float(abs(deviation / each.unit)) for each, deviation in pairs if each.kind == "number"}
 
 
 def nothing_found(facts: Facts) -> Found:
@@ -82,12 +104,16 @@ def nothing_found(facts: Facts) -> Found:
         predictive=(0.0,) * len(names),
         radius=0.0,
         clip_bound=0.0,
+        scales={},
     )
 
 
 def _privacy(facts: Facts, here: Standpoint, last: Last) -> Floats:
     """The covariance of what privacy makes of the last gradient: its noise, the Hessian's times the step, what was raised."""
-    raised = (here.hessian - here.exact) @ last.step + STEP_DOUBT * here.hessian @ last.step
+    doubt = STEP_DOUBT
+    if not facts.gaussian:  # the weights of rows change along a step by about as much as their linear predictors do
+        doubt += min(0.25 * float(np.linalg.norm(last.step)) / math.sqrt(here.weight), 1.0)
+    raised = (here.hessian - here.exact) @ last.step + doubt * here.hessian @ last.step
     noise = last.noise**2 * np.eye(len(last.step))
     return np.asarray(noise + here.hessian_noise(last.step) + np.outer(raised, raised))
 
@@ -147,10 +173,23 @@ def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: 
     )
 
 
-def _known(facts: Facts, scales: Scales) -> list[bool]:
-    """Which of the user's coefficients are shown: not those of levels that were too rare to be seen."""
-    names = facts.names
-    return [True] * (len(names) - len(facts.columns)) + [bool(kept) for kept in scales.kept]
+def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> list[bool]:
+    """Which of the user's coefficients are shown, by public values alone, each by itself.
+
+    Not those of levels that were too rare to be seen; nor any whose information, 1/(a'H^-1 a), does not stand three deviations
+    above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because others are.
+    """
+    constants = len(facts.names) - len(facts.columns)
+    kept = [True] * constants + [bool(kept) for kept in scales.kept]
+    if facts.family == "binomial" and facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU:
+        return [False] * len(kept)
+    known = []
+    for seen, direction in zip(kept, reach, strict=True):
+        information = float(direction @ here.hessian @ direction)
+        noise = math.sqrt(max(float(direction @ here.hessian_noise(direction) @ direction), 0.0))
+        raised = float(direction @ (here.hessian - here.exact) @ direction)
+        known.append(seen and information >= SEEN_INFORMATION * noise and raised <= MAX_RAISED * information)
+    return known
 
 
 def user_transform(facts: Facts, scales: Scales) -> tuple[Floats, Floats]:

@@ -45,7 +45,7 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
         return nothing_found(facts)
     here = yield from start(facts, scales)
     # A curved link is looked at twice, at a point near the end: its Hessian depends on where it is taken.
-    for part in (1.0,) if facts.gaussian else (0.5, 0.5):
+    for part in (1.0,) if facts.gaussian else (0.35, 0.65):
         here = yield from coarse_step(facts, scales, here, part)
     clip = yield from _look_at_lengths(facts, scales, here)
     last = yield from _last_step(facts, scales, here, clip)
@@ -116,9 +116,16 @@ def _last_step(facts: Facts, scales: Scales, here: Standpoint, clip: Clip) -> Ge
         "center": center_of(here.center),
         "radius": clip.radius * _unit(here),
     }
+    shares = facts.shares
     ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(_last_share(facts, scales))),)
-    if facts.shares.sandwich > 0:
-        ask = (*ask, (Sandwich(**place), facts.mu * math.sqrt(facts.shares.sandwich)))
+    if shares.sandwich > 0:
+        ask = (*ask, (Sandwich(**place), facts.mu * math.sqrt(shares.sandwich)))
+    if (
+        shares.residuals > 0
+    ):  # of the constant alone a gradient is the residual, and the sandwich the sum of their squares
+        constant = rows_of(np.eye(len(here.center))[:, :1])
+        alone = place | {"matrix": constant, "radius": max(scales.tail, 3.0)}
+        ask = (*ask, (Sandwich(**alone), facts.mu * math.sqrt(shares.residuals)))
     replies = yield ask
     step = here.inverse @ replies[0].sums
     return Last(
@@ -126,5 +133,6 @@ def _last_step(facts: Facts, scales: Scales, here: Standpoint, clip: Clip) -> Ge
         noise=replies[0].deviation,
         clip=clip,
         unit=_unit(here),
-        sandwich=replies[1] if len(replies) > 1 else None,
+        sandwich=replies[1] if shares.sandwich > 0 else None,
+        squares=replies[-1] if shares.residuals > 0 else None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,14 @@ from dpselect.assume.variables import GRID
 from dpselect.release.rounds.facts import Facts
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
-    FAR_OCTAVES,
     OPEN_EDGES,
     Spread,
     closer_edges,
     limited_edges,
     locate,
-    read_histogram,
+    read_closer,
+    read_counts,
+    read_limited,
 )
 
 SURE = 3.0
@@ -137,10 +138,9 @@ def _first_edges(facts: Facts) -> dict[int, Floats]:
 def _read(facts: Facts, noisy: Floats, edges: Floats, noise: float, turn: int) -> Spread:
     if edges is OPEN_EDGES:
         return locate(noisy, edges, facts.rows, noise)
+    read = read_counts if edges is COUNT_EDGES else read_limited if turn == 0 else read_closer
     far_rows = 3 / (facts.row_mu * math.sqrt(facts.shares.coarse))
-    spread = read_histogram(noisy, edges, facts.rows, noise, far_rows, FAR_OCTAVES if turn > 0 else 0)
-    # Counts are looked at one by one from the beginning.
-    return replace(spread, resolved=True) if edges is COUNT_EDGES else spread
+    return read(noisy, edges, facts.rows, noise, far_rows)
 
 
 def _histograms(facts: Facts, listed: list[int], edges: dict[int, Floats]) -> Histograms:
@@ -179,7 +179,9 @@ def _scales(
         }
     spreads, response = [found[place] for place in range(len(facts.columns))], found[RESPONSE_PLACE]
     gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
-    numbers = [counts.get(place, math.inf) for place in range(len(facts.columns))]
+    # A number that no look resolves (nearly all rows share a value) is left out as a rare level is.
+    resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
+    numbers = [counts.get(place, resolved[place]) for place in range(len(facts.columns))]
     kept = np.array(numbers) > max(math.sqrt(facts.width) / gram_mu, SURE * noise)
     units = np.array([abs(column.unit) for column in facts.columns])[kept]
     dummy = np.array([column.kind != "number" for column in facts.columns], dtype=bool)[kept]

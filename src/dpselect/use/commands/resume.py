@@ -36,7 +36,7 @@ Example:
 def command(place: str, ledger: str | None, output: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Hand over the releases that were paid for and did not arrive, because a run was stopped. Nothing is charged.
 
-    Each becomes a report. A run of odds ratios that was stopped between its rounds needs DATA to go on.
+    Each becomes a report. A run that was stopped between the rounds of its coefficients needs DATA to go on.
     """
     chosen = LedgerOptions(ledger or ledger_place(place))
     rows = None if chosen.path == place else Rows.from_options(place, options)

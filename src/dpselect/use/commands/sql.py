@@ -21,7 +21,10 @@ Example:
 @click.argument("places", nargs=-1, metavar="STUDY")
 @click.option("--study", metavar="FILE", default=None, help="The study file.")
 @click.option(
-    "--dialect", type=click.Choice(["duckdb", "postgres", "spark"]), required=True, help="Whose SQL to write."
+    "--dialect",
+    type=click.Choice(["duckdb", "postgres", "spark", "tsql", "oracle"]),
+    required=True,
+    help="Whose SQL to write.",
 )
 @click.option("--table", required=True, metavar="NAME", help="The table, or a query in parentheses.")
 @click.option(

@@ -12,7 +12,7 @@ import click
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.use.shell.ledgers import LedgerOptions, ledger_place
-from dpselect.use.shell.options import study_and_data
+from dpselect.use.shell.options import group_of, study_and_data
 from dpselect.use.shell.sources import csv_form, label, ledger_beside, source_of
 from dpselect.use.shell.stating import Stated
 
@@ -82,8 +82,11 @@ def _ledger(options: Options) -> str:
 def _choice(options: Options) -> dict[str, str | None]:
     """What decides the choice, where it is not the usual."""
     stated = {name: repr(options[name]) for name in ("method", "mechanism") if options[name] != _USUAL[name]}
-    if options["max_size"] is not None:
-        stated["candidates"] = f"dpselect.Subsets(max_size={options['max_size']})"
+    groups = tuple(group_of(each) for each in options.get("one_of") or ())
+    limits = {"max_size": options["max_size"], "at_least": options.get("at_least") or None}
+    limits |= {"always": tuple(options.get("always") or ()) or None, "one_of": groups or None}
+    if named := ", ".join(f"{name}={value!r}" for name, value in limits.items() if value is not None):
+        stated["candidates"] = f"dpselect.Subsets({named})"
     if options["penalty"] is not None:
         stated["penalty"] = _number(options["penalty"]) or ""
     return {"epsilon": _number(options["epsilon"]), "delta": _number(options["delta"]), **stated}
@@ -188,6 +191,18 @@ def _verify(options: Options) -> list[str]:
     return [_call("verified = dpselect.verify", repr(options["report"]), ledger=ledger), "print(verified)"]
 
 
+def _report(options: Options) -> list[str]:
+    report = Path(options["report"]).with_suffix(".json")
+    calls = {".html": "to_html", ".docx": "to_docx", ".md": "to_markdown", ".tex": "to_latex", ".csv": "to_csv"}
+    written = [f"analysis.{calls.get(Path(each).suffix, 'plot')}({each!r})" for each in options["outputs"]]
+    lines = [
+        "from pathlib import Path",
+        "",
+        f"analysis = dpselect.Analysis.from_json(Path({str(report)!r}).read_text())",
+    ]
+    return [*lines, *(written or ["print(analysis)"])]
+
+
 def _resume(options: Options) -> list[str]:
     path = options["ledger"] or ledger_place(options["place"])
     return [
@@ -219,6 +234,7 @@ _CODES: dict[str, Callable[[Options], list[str]]] = {
     "analyze": _analyze,
     "budget": _budget,
     "resume": _resume,
+    "report": _report,
     "verify": _verify,
     "sql": _sql,
 }

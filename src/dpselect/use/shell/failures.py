@@ -130,7 +130,9 @@ def _system(problem: Any) -> Failure:
 
 
 def _out_of_memory(problem: Any) -> Failure:
-    return Failure(OTHER, "The memory does not suffice: name fewer predictors or set --max-size.")
+    return Failure(
+        OTHER, "The memory does not suffice: end other programs, name fewer predictors, or use a machine that has more."
+    )
 
 
 def _unforeseen(problem: BaseException) -> Failure:

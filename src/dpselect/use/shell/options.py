@@ -144,6 +144,24 @@ MODEL: Decorator[Any] = together(
         default=None,
         help="At most K columns besides those always in.",
     ),
+    advanced(
+        "--at-least",
+        section="Model",
+        type=click.IntRange(min=0),
+        metavar="K",
+        default=0,
+        help="The best K variables whether they pass the threshold or not, and more if they do.",
+    ),
+    advanced(
+        "--always", section="Model", metavar="NAME", multiple=True, help="A variable of every model; may be repeated."
+    ),
+    advanced(
+        "--one-of",
+        section="Model",
+        metavar="A,B",
+        multiple=True,
+        help="Variables of which exactly one is selected; may be repeated.",
+    ),
 )
 """What decides which model is selected, its cost apart."""
 
@@ -178,7 +196,7 @@ MOMENTS = advanced(
     default=None,
     help="Instead of DATA: the answer to the query of `dpselect sql`, as CSV.",
 )
-SPLIT = advanced(
+SHARES = advanced(
     "--split",
     section="Privacy",
     metavar="A:B",
@@ -230,6 +248,11 @@ def parse_split(text: str | None) -> tuple[str, str] | None:
     if not mark:
         raise StudyError(f"split is {text!r}; it must be two shares with a colon between them, such as 35:65.")
     return first, second
+
+
+def group_of(text: str) -> tuple[str, ...]:
+    """The names in a group such as "income, wealth"."""
+    return tuple(name.strip() for name in text.split(","))
 
 
 def penalty_of(text: str | None) -> float | str | None:

@@ -18,6 +18,7 @@ from dpselect.use.proposal import Proposal, propose
 from dpselect.use.shell.options import (
     SETTING_NAMES,
     categories_in,
+    group_of,
     names_in,
     penalty_of,
     stated_options,
@@ -86,11 +87,16 @@ class Settings:
     mechanism: Mechanism
     penalty: str | None
     max_size: int | None
+    at_least: int = 0
+    always: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
 
     @property
     def choice(self) -> Choice:
         """All but the cost."""
-        return Choice(self.method, self.mechanism, Subsets(max_size=self.max_size), penalty_of(self.penalty))
+        groups = tuple(group_of(each) for each in self.one_of)
+        models = Subsets(max_size=self.max_size, always=self.always, at_least=self.at_least, one_of=groups)
+        return Choice(self.method, self.mechanism, models, penalty_of(self.penalty))
 
     @property
     def budget(self) -> Budget:

@@ -133,4 +133,4 @@ def templates() -> Environment:
 
 @cache
 def _style() -> str:
-    return "\n".join(templates().get_template(name).render() for name in ("style.css", "studio.css"))
+    return "\n".join(templates().get_template(name).render() for name in ("style.css", "effects.css", "studio.css"))

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dpselect.errors import BudgetExceeded, DpselectError
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.report.exports import export_bytes
-from dpselect.report.table import plain_cells
+from dpselect.report.page import drawings
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import stated
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
@@ -152,17 +152,15 @@ def show_report(request: Request) -> Response:
     """What was released, and how to do the same without the studio."""
     session, number = session_of(request), request.path_params["number"]
     facts = report_facts(session.study_file, number)
-    head, cells = plain_cells(facts.table) if facts.table is not None and facts.table.effects else ([], [])
     recent = session.order if session.order and session.order.number == number else None
     order = recent or past_report(session.study_file, number, session.source)
     return answer(
         request,
         "report",
         facts=facts,
+        drawn=drawings(facts.table),
         number=number,
         files=[path.name for path in report_files(session.study_file, number)],
-        head=head,
-        cells=cells,
         downloads=DOWNLOADS,
         command=same_command(order),
         python=same_python(order),
