@@ -32,6 +32,7 @@ GROUPS = {
         "verify": "Verify a report independently.",
         "budget": "Show or open the privacy budget of a data set.",
         "resume": "Hand over a result that was paid for and did not arrive.",
+        "registry": "Write an entry for the Differential Privacy Deployments Registry.",
     },
     "Other": {
         "studio": "Do the same in your browser.",

@@ -34,7 +34,7 @@ except ImportError as missing:
     raise ImportError("The selectors need scikit-learn: install dpselect[sklearn].") from missing
 
 
-NOTHING = "nothing"
+EMPTY_COLUMN = "nothing"
 """The name of the column of zeros that stands for an empty choice."""
 
 
@@ -109,7 +109,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The chosen columns; a single "nothing" where there are none."""
         names: NDArray[np.object_] = super().get_feature_names_out(input_features)
-        return names if len(names) else np.array([NOTHING], dtype=object)
+        return names if len(names) else np.array([EMPTY_COLUMN], dtype=object)
 
     def _checked(self, X: Any, y: Any, *, numeric: bool = True) -> tuple[Any, Any]:
         checked: tuple[Any, Any] = quoting_nothing(
