@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker
+from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker, others
 from dpselect.assume.queries import (
     MAX_ETA,
     Answer,
@@ -216,10 +216,15 @@ def _weight(family: str, eta: np.ndarray) -> np.ndarray:
     return mean * (1 - mean) if family == "binomial" else mean if family == "poisson" else np.ones_like(eta)
 
 
-def release(table: Table, mu: float, rng: np.random.Generator, level: float = 0.95) -> Any:
+def release(table: Table, mu: float, rng: np.random.Generator, considered: int | None = None) -> Any:
     """One estimate."""
     plan = RoundsPlan(
-        study=table.study, columns=table.columns, family=table.family, rows=len(table.response), mu=mu, level=level
+        study=table.study,
+        columns=table.columns,
+        family=table.family,
+        rows=len(table.response),
+        mu=mu,
+        considered=considered,
     )
     walk, answers = path(plan), Answers(table, rng)
     try:
@@ -469,6 +474,19 @@ def main() -> None:
                 return whole.cut(asked.rows or len(whole.response), rng)
 
             scores.append(score(make, mu, asked.releases, asked.seed, True, truth if asked.rows else None))
+            print(scores[-1].line(), flush=True)
+    if asked.suite == "others":
+        for name, study, frame in others():
+            if asked.only and asked.only not in name:
+                continue
+            whole = table_of(
+                name, wider(study, asked.wider, asked.open) if asked.wider != 1 or asked.open else study, frame
+            )
+
+            def same(rng: np.random.Generator, whole: Table = whole) -> Table:
+                return whole.cut(asked.rows or len(whole.response), rng)
+
+            scores.append(score(same, mu, asked.releases, asked.seed, True))
             print(scores[-1].line(), flush=True)
     made = {"made": (MADE, ""), "odds": (ODDS, "binomial"), "counts": (COUNTS, "poisson")}
     if asked.suite in made:

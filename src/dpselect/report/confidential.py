@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
 from dpselect.assume.study import Study
-from dpselect.rehearse.check.fit import TableFit, VariableFit
+from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.rehearse.effects import EffectPreview
 from dpselect.report.drawing import LETTERS, curve_chart
@@ -17,6 +17,8 @@ from dpselect.report.page import render
 WATERMARK = "Confidential: do not publish"
 OFTEN = 0.05
 """A share of values outside the range, or missing, above which the study deserves a second look."""
+WEIGHTS_APART = 0.2
+"""A share of the stated population by which the sum of weights may be off: blocks of a survey are that much smaller or larger."""
 FITS = "The data fit the study."
 
 
@@ -37,7 +39,10 @@ def fit_rows(fit: TableFit) -> list[list[str]]:
 def advice(fit: TableFit, missing: str) -> list[str]:
     """What the custodian should look at, one sentence each; none only if nothing is remarkable."""
     sentences = [sentence for each in fit.variables for sentence in _remarks(each, fit.rows, missing)]
-    if missing == "error" and any(each.missing for each in fit.variables):
+    if fit.weights is not None:
+        sentences += _weight_remarks(fit.weights, fit.rows, missing)
+    unusable = fit.weights is not None and fit.weights.unusable
+    if missing == "error" and (unusable or any(each.missing for each in fit.variables)):
         sentences.append("A run would stop at the first such cell and spend nothing, so there is no preview.")
     response = fit.variables[0].name
     for one, other in fit.twins:
@@ -75,6 +80,21 @@ def _remarks(each: VariableFit, rows: int, missing: str) -> Iterator[str]:
         )
     if each.constant and rows > 1 and each.missing < rows:
         yield f"'{each.name}' is the same in every row after values were moved to the nearest limit. Check the unit."
+
+
+def _weight_remarks(weights: WeightFit, rows: int, missing: str) -> Iterator[str]:
+    if weights.unusable and missing == "error":
+        yield (
+            f"'{weights.name}' has weights that are missing, negative or infinite. Clean them, or set missing to 'midpoint' or "
+            "'zero-row': such rows then count for nothing."
+        )
+    if weights.above > OFTEN * rows:
+        yield f"Many weights are above the limit. Check weight_limit: it should be near the largest weight of '{weights.name}'."
+    if not abs(weights.total / weights.population - 1) <= WEIGHTS_APART:
+        yield (
+            f"The weights add up to about {number(weights.total)}, and the study states a population of "
+            f"{number(weights.population)}. Check both in the survey's documentation."
+        )
 
 
 def _quoted(levels: tuple[str, ...]) -> str:

@@ -45,6 +45,10 @@ ARROWS: dict[Direction | None, str] = {
 }
 
 
+MAX_SPREAD = 1e150
+"""Of a standard deviation that can be: an edited release may state any."""
+
+
 class Bar(Public, frozen=True, kw_only=True):
     """An effect in the figure, on the scale that all of them share; of ratios their logarithms. `text` stands beside it."""
 
@@ -121,7 +125,7 @@ def estimate_table(estimate: Estimate, directions: Mapping[str, Direction | None
     """The table of an estimate."""
     told = estimate.directions or directions or {}
     effects = effects_of(estimate.terms, estimate.study, told)
-    spreads = estimate.scales
+    spreads = {name: size for name, size in estimate.scales.items() if 0 < size < MAX_SPREAD}
     numeric = [each for each in effects if each.kind == "number"]
     compared = bool(numeric) and all(each.term in spreads for each in numeric)
     scale = 100.0 if isinstance(estimate.study.response, Binary) and not estimate.kind.ratios else 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dpselect.assume.budget import Budget, Price
+from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice, Mechanism, Method
@@ -16,7 +16,6 @@ from dpselect.release.account import LedgerPlace, account_of
 from dpselect.use.analysis import Analysis
 from dpselect.use.order import Competing, order_analysis
 from dpselect.use.proposal import study_for
-from dpselect.use.shell.options import DEFAULT_DELTA
 from dpselect.use.spend import spend
 
 

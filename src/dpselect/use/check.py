@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, get_args
 
-from dpselect.assume.budget import Budget, Price
+from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price
 from dpselect.assume.candidates import candidates_for, columns_of, mask_of, model_mask
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.queries import FamilyName, RoundsPlan
@@ -58,7 +58,9 @@ class Checked:
     @property
     def stops(self) -> bool:
         """Whether a run would stop at a cell that is missing or of an unstated category."""
-        return self.study.missing == "error" and any(each.missing for each in self.fit.variables)
+        weights = self.fit.weights
+        unusable = weights is not None and weights.unusable > 0
+        return self.study.missing == "error" and (unusable or any(each.missing for each in self.fit.variables))
 
     @property
     def advice(self) -> list[str]:
@@ -82,7 +84,7 @@ def check(
     study: Study | str | None = None,
     *,
     epsilon: Price | None = None,
-    delta: Price = 0,
+    delta: Price | None = None,
     response: str | None = None,
     predictors: Iterable[str] | None = None,
     categories: Mapping[str, Sequence[Category]] | None = None,
@@ -105,7 +107,7 @@ def check(
     epsilon : number or str, optional
         The privacy cost of the run to preview; without it only the fit is checked.
     delta : number or str, optional
-        The delta of that run.
+        The delta of that run; left out, that of `analyze` or `select` by default.
     response, predictors, categories : optional
         In place of a study, as in `select`.
     run : {"analyze", "select"}, optional
@@ -129,8 +131,14 @@ def check(
     rehearsal = None
     if epsilon is not None:
         choice = Choice(method, mechanism, candidates, penalty)
-        rehearsal = Rehearsal(study, choice, Budget(epsilon, delta), split, run, models)
+        rehearsal = Rehearsal(study, choice, budget_of(epsilon, delta, run), split, run, models)
     return look_at(source, study, rehearsal)
+
+
+def budget_of(epsilon: Price, delta: Price | None, run: str) -> Budget:
+    """The privacy cost of a run, its default delta as the run itself has it."""
+    usual = DEFAULT_DELTA if run == "analyze" else 0
+    return Budget(epsilon, usual if delta is None else delta)
 
 
 def look_at(

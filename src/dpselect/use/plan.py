@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.budget import Budget, Price, exact_delta, exact_epsilon, split_for_votes
+from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price, exact_delta, exact_epsilon, split_for_votes
 from dpselect.assume.lemmas.rounds import query_sensitivity
 from dpselect.assume.queries import Answer, Noisy, Query, RoundsPlan
 from dpselect.assume.recipe import Choice, Method
@@ -103,7 +103,7 @@ def plan(
     epsilon : number or str
         The privacy cost of the run.
     delta : number or str, optional
-        The delta of the run.
+        The delta of the run; left out, 1e-6 as in `analyze`.
     method : {"votes", "pcls", "pcpl"}, optional
         How variables are selected.
     r2 : float, optional
@@ -137,7 +137,7 @@ def plan(
     found = METHODS[Choice(method).method].plan(study, rows, price, supposed, progress)
     if not isinstance(found, Outlook) or choice_only or study.is_sample:
         return Planned(study, found, None)
-    slack = float(exact_delta(delta or 0))
+    slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
     return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2))
 
 

@@ -40,12 +40,30 @@ class VariableFit:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class WeightFit:
+    """Private. How many weights are above the limit and how many are unusable, and what all add up to once they were limited."""
+
+    name: str
+    above: int
+    unusable: int
+    total: float
+    population: float
+
+    def __repr__(self) -> str:
+        return f"WeightFit(name={self.name!r}, values=<private>)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TableFit:
-    """Private. The number of rows, the fit of each variable, the response first, and pairs of columns that are nearly the same."""
+    """Private. The number of rows, the fit of each variable, the response first, and pairs of columns that are nearly the same.
+
+    `weights` are those of a survey, None where none are stated.
+    """
 
     rows: int
     variables: tuple[VariableFit, ...]
     twins: tuple[tuple[str, str], ...] = ()
+    weights: WeightFit | None = None
 
     def __repr__(self) -> str:
         return "TableFit(values=<private>)"
@@ -58,6 +76,8 @@ class FitSummary(Summary[TableFit]):
         self._study = study
         self._tallies = [_Tally(variable) for variable in (study.response, *study.predictors)]
         self._rows = 0
+        self._weights = np.zeros(3)
+        """Above the limit, unusable, and the sum of all others with the limit."""
 
     def __repr__(self) -> str:
         return "FitSummary(values=<private>)"
@@ -71,24 +91,31 @@ class FitSummary(Summary[TableFit]):
         self._rows += chunk.count
         for tally in self._tallies:
             tally.add(chunk.cells[tally.variable.name])
+        if self._study.weights is not None and self._study.weight_limit is not None:
+            weights, limit = chunk.cells[self._study.weights], self._study.weight_limit
+            usable = weights[np.isfinite(weights) & (weights >= 0)]
+            inside = np.minimum(usable, limit)
+            self._weights += [(usable > limit).sum(), len(weights) - len(usable), inside.sum()]
 
     def merge(self, other: FitSummary) -> FitSummary:
         """The counts of the rows of both."""
         self._rows += other._rows
+        self._weights += other._weights
         for mine, others in zip(self._tallies, other._tallies, strict=True):
             mine.merge(others)
         return self
 
     def to_bytes(self) -> Iterator[bytes]:
         """All counts as one text."""
-        yield json.dumps([self._rows, [tally.state() for tally in self._tallies]]).encode()
+        yield json.dumps([self._rows, self._weights.tolist(), [tally.state() for tally in self._tallies]]).encode()
 
     def from_bytes(self, pieces: Iterable[bytes]) -> FitSummary:
         """The counts of all workers."""
         whole = self.empty()
         for piece in pieces:
-            rows, states = json.loads(piece)
+            rows, weights, states = json.loads(piece)
             whole._rows += rows
+            whole._weights += weights
             for mine, state in zip(whole._tallies, states, strict=True):
                 mine.merge(_Tally(mine.variable, *state))
         return whole
@@ -96,11 +123,15 @@ class FitSummary(Summary[TableFit]):
     @property
     def max_bytes(self) -> int:
         """Of the counts as text: three a variable, its ends, and one a category."""
-        return sum(200 + 20 * len(tally.levels) for tally in self._tallies)
+        return 100 + sum(200 + 20 * len(tally.levels) for tally in self._tallies)
 
     def result(self) -> TableFit:
         """What was found, the response first."""
-        return TableFit(self._rows, tuple(tally.fit() for tally in self._tallies))
+        study, weights = self._study, None
+        if study.weights is not None and study.population is not None:
+            above, unusable, total = self._weights.tolist()
+            weights = WeightFit(study.weights, int(above), int(unusable), total, study.population)
+        return TableFit(self._rows, tuple(tally.fit() for tally in self._tallies), weights=weights)
 
 
 class _Tally:

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import SubsetRule, columns_of, mask_of, vote_units
+from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.recipe import Recipe
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments
@@ -40,6 +41,9 @@ MOST = 32
 SECONDS, BESIDE = 0.8, 0.2
 """Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
 
+MANY_TERMS = 10
+"""Terms from which the votes of one dealing, each set of terms by itself, take a second."""
+
 AddUp = Callable[[Any], Any]
 
 
@@ -56,6 +60,8 @@ class Voted:
         cells = rows * len(recipe.study.columns)
         self._again, self._recipes, self._epsilon = again, recipes, epsilon
         self._stated, self._least = dealings, 4 if cells <= QUICK else 2 if cells <= SLOW else 1
+        if isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS:
+            self._least = 1  # each dealing takes a second
         self.factors: tuple[str, ...] = FACTORS if cells <= QUICK else FACTORS[1:-1] if cells <= SLOW else ()
         self.how = ""
         self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64

@@ -51,6 +51,9 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
         plan = planned_rounds(drawn)
         priced = drawn.guarantee == plan.guarantee and math.isclose(rounds.mu, plan.mu, rel_tol=PRICE_TOLERANCE)
         wanted = list(_asks(replace(rounds, mu=plan.mu), plan))
+    except LookupError:  # an answer is missing that the next round needs
+        yield Check("each round asks what follows from the one before it", False, asked)
+        return
     except (DpselectError, ValueError, ArithmeticError) as problem:
         yield Check(what, False, f"it cannot be computed ({type(problem).__name__})")
         return

@@ -27,6 +27,8 @@ CLOSE_REACH = 2.0
 
 FAR_OCTAVES = 12
 """Beyond them, on either side."""
+MAX_WIDENING = 2.2
+"""Of a scale by bins that are not surely seen: more of it is noise, because limits are far."""
 FEW_ROWS = 0.03
 """A share of the rows that may lie away from where the others crowd."""
 OCTAVES_IN_A_ROW = 5
@@ -73,8 +75,8 @@ def _bins(rows_a_noise: float) -> int:
 def read_limited(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:
     """The first look at a number with limits.
 
-    Once it is resolved, or its rows crowd at a limit and more than a few may lie elsewhere, all bins count as they are: noise far
-    out makes the scale longer, which costs less than a tail that is cut off.
+    Once it is resolved and limits are not far, or its rows crowd at a limit and more than a few may lie elsewhere, all bins count
+    as they are: noise far out makes the scale longer, which costs less than a tail that is cut off.
     """
     bins = len(noisy)
     counts = likely_counts(noisy, rows, noise)
@@ -83,9 +85,9 @@ def read_limited(noisy: Floats, edges: Floats, rows: float, noise: float, far_ro
     near = np.abs(np.arange(bins) - fullest) <= 1
     beyond = rows - float(noisy[near].sum()) + 2 * noise * math.sqrt(near.sum())
     crowded = fullest in (0, bins - 1) and beyond > FEW_ROWS * rows
-    if narrow.resolved or crowded:
-        return replace(_spread(on_simplex(noisy, rows), edges, far_rows), resolved=True)
-    return narrow
+    whole = replace(_spread(on_simplex(noisy, rows), edges, far_rows), resolved=True)
+    near_limits = narrow.resolved and whole.deviation <= MAX_WIDENING * narrow.deviation
+    return whole if near_limits or crowded else narrow
 
 
 def read_closer(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:

@@ -177,11 +177,13 @@ def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> lis
     """Which of the user's coefficients are shown, by public values alone, each by itself.
 
     Not those of levels that were too rare to be seen; nor any whose information, 1/(a'H^-1 a), does not stand three deviations
-    above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because others are.
+    above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because others are. Odds are not
+    shown where yes are too rare for anything.
     """
     constants = len(facts.names) - len(facts.columns)
     kept = [True] * constants + [bool(kept) for kept in scales.kept]
-    if facts.family == "binomial" and facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU:
+    rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU
+    if facts.family == "binomial" and rare:
         return [False] * len(kept)
     known = []
     for seen, direction in zip(kept, reach, strict=True):

@@ -120,9 +120,8 @@ def _last_step(facts: Facts, scales: Scales, here: Standpoint, clip: Clip) -> Ge
     ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(_last_share(facts, scales))),)
     if shares.sandwich > 0:
         ask = (*ask, (Sandwich(**place), facts.mu * math.sqrt(shares.sandwich)))
-    if (
-        shares.residuals > 0
-    ):  # of the constant alone a gradient is the residual, and the sandwich the sum of their squares
+    if shares.residuals > 0:
+        # Of the constant alone a gradient is the residual, and the sandwich the sum of their squares.
         constant = rows_of(np.eye(len(here.center))[:, :1])
         alone = place | {"matrix": constant, "radius": max(scales.tail, 3.0)}
         ask = (*ask, (Sandwich(**alone), facts.mu * math.sqrt(shares.residuals)))

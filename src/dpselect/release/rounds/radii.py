@@ -15,8 +15,10 @@ LENGTH_EDGES: Floats = 2.0 ** np.arange(-0.5, 6.01, 0.5)
 """Of the histogram of gradient lengths."""
 CLIP_RADII: Floats = 2.0 ** np.arange(1, 6.01, 0.1)
 """That a clip may have."""
-MAX_TAIL_RATIO = 0.25
+SHORT_TAIL_RATIO, LONG_TAIL_RATIO = 0.25, 0.5
 """Beyond the last bin that is surely seen each has at most this share of the rows of the one before: tails have a variance."""
+UNSEEN_SHAPE = 1
+"""Where no later bin than this is surely seen the tail may be long: nothing of how it falls was seen."""
 SURELY_SEEN, NEXT_SEEN = 4.0, 3.0
 """Deviations of the noise from which a bin is surely not empty; and one of the two after such a bin."""
 
@@ -73,21 +75,24 @@ def tail_counts(half: Half, noise: float, rows: float) -> Floats:
     seen = (half.noisy > NEXT_SEEN * noise) & possible
     while (following := np.flatnonzero(seen[last + 1 : last + 3])).size:
         last += 1 + int(following[0])
-    return np.append(np.maximum(counts[:last], 0.0), falling(counts[last:]))
+    return np.append(
+        np.maximum(counts[:last], 0.0),
+        falling(counts[last:], SHORT_TAIL_RATIO if last > UNSEEN_SHAPE else LONG_TAIL_RATIO),
+    )
 
 
-def falling(values: Floats) -> Floats:
-    """The nearest numbers that are not negative, each at most `MAX_TAIL_RATIO` of the one before.
+def falling(values: Floats, ratio: float) -> Floats:
+    """The nearest numbers that are not negative, each at most `ratio` of the one before.
 
-    Times MAX_TAIL_RATIO^-k they do not rise: an isotonic regression with weights MAX_TAIL_RATIO^2k, by pooling neighbours that do.
+    Times ratio^-k they do not rise: an isotonic regression with weights ratio^2k, by pooling neighbours that do.
     """
     pools: list[tuple[float, float, int]] = []
     for k, value in enumerate(values.tolist()):
-        weight = MAX_TAIL_RATIO ** (2 * k)
-        pools.append((value * MAX_TAIL_RATIO**-k, weight, 1))
+        weight = ratio ** (2 * k)
+        pools.append((value * ratio**-k, weight, 1))
         while len(pools) > 1 and pools[-1][0] > pools[-2][0]:
             (level, heavy, many), (before, weighty, number) = pools.pop(), pools.pop()
             total = heavy + weighty
             pools.append(((level * heavy + before * weighty) / total, total, many + number))
     levels = np.concatenate([np.full(number, max(level, 0.0)) for level, _, number in pools])
-    return np.asarray(levels * MAX_TAIL_RATIO ** np.arange(len(values)))
+    return np.asarray(levels * ratio ** np.arange(len(values)))

@@ -52,6 +52,8 @@ class Scales:
     dispersion: float
     intercept: bool
     looks: int
+    drowned: bool
+    """Whether the yes, or the no, of a response are fewer than noise hides."""
 
     @property
     def relative(self) -> Floats:
@@ -202,4 +204,5 @@ def _scales(
         dispersion=max(1.0, 0.7 * response.deviation**2 / mean) if facts.family == "poisson" else 1.0,
         intercept=facts.intercept,
         looks=looks,
+        drowned=facts.response == "yes or no" and not SURE * noise < counts[RESPONSE_PLACE] < facts.rows - SURE * noise,
     )

@@ -43,11 +43,11 @@ def tamed(gram: Floats, short: Floats, rows: float, noise: float, least: float) 
     A rare dummy that a whitening made as long as any other column would have rows that are cut first, and its sum of squares would
     be wrong by factors. Where levels are collinear less must be added, or a direction would be left with next to nothing.
     """
-    for part in (1.0, 0.5, 0.25, 0.125, 0.0):
+    for part in (1.0, 0.5, 0.25, 0.125, 0.0):  # pragma: no branch
         matrix = whitening(gram + part * short, rows, noise, least)
         left = rows * np.eye(len(gram)) - part * matrix.T @ short @ matrix
         values, vectors = np.linalg.eigh((left + left.T) / 2)
-        if values[0] >= 0.5 * (rows - part * short.max()) or part == 0.0:
+        if values[0] >= 0.5 * (rows - part * short.max()):  # surely where nothing is added
             break
     values = np.maximum(values, LEAST_LEFT * rows)
     return Tamed(matrix, part * short, (vectors * values) @ vectors.T, (vectors / values) @ vectors.T)

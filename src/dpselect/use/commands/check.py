@@ -20,7 +20,7 @@ from dpselect.report.confidential import (
     price_sentence,
     share_sentence,
 )
-from dpselect.use.check import RUNS, Checked, Rehearsal, look_at
+from dpselect.use.check import RUNS, Checked, Rehearsal, budget_of, look_at
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
 from dpselect.use.shell.help import DoorCommand, advanced
 from dpselect.use.shell.ledgers import LedgerOptions
@@ -80,7 +80,8 @@ def command(
     rehearsal = None
     if options["epsilon"] is not None:
         settings = Settings(**options)
-        rehearsal = Rehearsal(stated, settings.choice, settings.budget, parse_split(split), run, models)
+        budget = budget_of(settings.epsilon, settings.delta, run)
+        rehearsal = Rehearsal(stated, settings.choice, budget, parse_split(split), run, models)
     if output is not None:
         require_writable(output)
         kept_away = [*said.files, *rows.files, *LedgerOptions(str(ledger_beside(str(data)))).files]

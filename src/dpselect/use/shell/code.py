@@ -195,11 +195,8 @@ def _report(options: Options) -> list[str]:
     report = Path(options["report"]).with_suffix(".json")
     calls = {".html": "to_html", ".docx": "to_docx", ".md": "to_markdown", ".tex": "to_latex", ".csv": "to_csv"}
     written = [f"analysis.{calls.get(Path(each).suffix, 'plot')}({each!r})" for each in options["outputs"]]
-    lines = [
-        "from pathlib import Path",
-        "",
-        f"analysis = dpselect.Analysis.from_json(Path({str(report)!r}).read_text())",
-    ]
+    lines = [f"with open({str(report)!r}, encoding='utf-8') as file:"]
+    lines.append("    analysis = dpselect.Analysis.from_json(file.read())")
     return [*lines, *(written or ["print(analysis)"])]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import click
 
-from dpselect.assume.budget import EXACT, Budget, about, exact_delta, exact_epsilon, plain
+from dpselect.assume.budget import DEFAULT_DELTA, EXACT, Budget, about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError, NoLedgerYet
 from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, NewLedger
@@ -20,7 +20,6 @@ from dpselect.release.ledger.postgres import shown_address
 from dpselect.release.ledger.sqlite import others_beside
 from dpselect.release.ledger.store import is_address
 from dpselect.use.shell.files import begins_with
-from dpselect.use.shell.options import DEFAULT_DELTA
 from dpselect.use.shell.sources import ledger_beside
 from dpselect.use.shell.terminal import tell
 

@@ -1,0 +1,106 @@
+"""Intervals of the whole path on small made-up tables, answered with NumPy's noise: they hold, and idle columns stay untold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.rounds import Table, classical, release, table_of
+from dpselect.assume.study import Study
+from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+
+MU, ROWS, RELEASES = 0.3, 6000, 12
+
+
+def table(family: str, rng: np.random.Generator, *, limits: bool = True, intercept: str = "always") -> Table:
+    """Two numbers, one of them idle, a dummy of a category and a response of the family."""
+    x, idle = rng.normal(0, 1, ROWS), rng.gamma(2, 1, ROWS)
+    group = rng.random(ROWS) < 0.3
+    eta = 0.5 * x + 0.5 * group
+    if family == "gaussian":
+        y, response = eta + rng.normal(0, 1, ROWS), Numeric("y", -6, 6) if limits else Numeric("y")
+    elif family == "binomial":
+        y = np.where(rng.random(ROWS) < 1 / (1 + np.exp(-eta)), "yes", "no")
+        response = Binary("y", ["no", "yes"])
+    else:
+        y, response = rng.poisson(np.exp(eta)).astype(float), Numeric("y")
+    numbers = [Numeric("x", -5, 5), Numeric("idle", 0, 12)] if limits else [Numeric("x"), Numeric("idle")]
+    frame = pd.DataFrame({"x": x, "idle": idle, "group": np.where(group, "b", "a"), "y": y})
+    study = Study(response, [*numbers, Categorical("group", ["a", "b"])], intercept=intercept)
+    return table_of(family, study, frame, family)
+
+
+@pytest.mark.parametrize("limits", [True, False])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_intervals_hold_the_estimate_without_privacy(family, limits):
+    """48 intervals of level .95; at .95 fewer than 38 hold with chance 1e-5."""
+    rng = np.random.default_rng(2025)
+    held, told, idle = [], [], []
+    for _ in range(RELEASES):
+        made = table(family, rng, limits=limits)
+        found, (values, _) = release(made, MU, rng), classical(made)
+        for name, finding, value in zip(found.names, found.findings, values, strict=True):
+            assert finding.value is not None
+            held.append(finding.lower <= value <= finding.upper)
+            (idle if name == "idle" else told).append(not finding.lower <= 0 <= finding.upper)
+        if family == "gaussian":
+            assert found.residual_deviation.lower < 1.03
+            assert found.residual_deviation.upper > 0.97
+            assert found.r_squared.value == pytest.approx(0.22, abs=0.15)
+    assert sum(held) >= 38
+    assert sum(idle) <= 4
+    assert np.mean(told) > 0.4
+
+
+def test_without_a_constant_the_model_goes_through_the_middle_of_its_limits():
+    """Intervals of level .999 of three slopes: a false alarm in 3 of 1,000 seeds."""
+    rng = np.random.default_rng(7)
+    made = table("gaussian", rng, intercept="none")
+    found = release(made, 3.0, rng)
+    assert found.names == ("intercept", "x", "idle", "group[b]")
+    design = made.lines / GRID
+    slopes = np.linalg.lstsq(design, made.response / GRID, rcond=None)[0] * [6 / 5, 6 / 6, 6]
+    for finding, slope in zip(found.findings[1:], slopes, strict=True):
+        assert abs(finding.value - slope) < 3.3 * finding.error
+    assert found.r_squared.value is None
+    centered = Study(Numeric("y", -6, 6), [Numeric("x", -5, 5)], intercept="none")
+    x = rng.normal(0, 1, ROWS)
+    small = table_of("middle", centered, pd.DataFrame({"x": x, "y": 2 * x + rng.normal(0, 1, ROWS)}))
+    found = release(small, 0.008, rng)  # too little for a sandwich
+    assert found.names == ("x",)
+    assert abs(found.findings[0].value - 2) < 3.3 * found.findings[0].error
+
+
+def test_a_collinear_pair_is_not_shown_because_others_are():
+    rng = np.random.default_rng(11)
+    x = rng.normal(0, 1, ROWS)
+    frame = pd.DataFrame({"a": x, "b": x + rng.normal(0, 1e-3, ROWS), "c": rng.normal(0, 1, ROWS)})
+    frame["y"] = x + frame["c"] + rng.normal(0, 1, ROWS)
+    study = Study(Numeric("y", -8, 8), [Numeric(name, -5, 5) for name in "abc"])
+    found = release(table_of("pair", study, frame), 0.5, rng)
+    shown = dict(zip(found.names, found.findings, strict=True))
+    assert shown["a"].value is None
+    assert shown["b"].value is None
+    assert shown["c"].lower < 1.05
+    assert shown["c"].upper > 0.95
+
+
+def test_rare_yes_are_not_shown():
+    rng = np.random.default_rng(12)
+    x = rng.normal(0, 1, ROWS)
+    frame = pd.DataFrame({"x": x, "y": np.where(rng.random(ROWS) < 0.002, "yes", "no")})
+    study = Study(Binary("y", ["no", "yes"]), [Numeric("x", -5, 5)])
+    found = release(table_of("rare", study, frame, "binomial"), 0.1, rng)
+    assert all(finding.value is None for finding in found.findings)
+
+
+def test_adjusted_ends_are_wider_and_a_rare_level_is_left_out():
+    rng = np.random.default_rng(13)
+    level = rng.choice(["a", "b", "c"], ROWS, p=[0.6, 0.399, 0.001])
+    frame = pd.DataFrame({"level": level, "y": (level == "b") + rng.normal(0, 1, ROWS)})
+    made = table_of("rare", Study(Numeric("y", -6, 6), [Categorical("level", ["a", "b", "c"])]), frame)
+    found = release(made, 0.3, rng, considered=20)
+    shown = dict(zip(found.names, found.findings, strict=True))
+    assert shown["level[c]"].value is None
+    assert shown["level[b]"].adjusted_upper > shown["level[b]"].upper

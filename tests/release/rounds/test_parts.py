@@ -1,0 +1,202 @@
+"""The parts of the path against brute force: histograms, tails, whitenings, shares, and where limits are wrong by factors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpselect.assume.queries import RoundsPlan, Standard
+from dpselect.assume.study import Study
+from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+from dpselect.release.rounds.facts import expected_length, facts_of
+from dpselect.release.rounds.histograms import (
+    COUNT_EDGES,
+    OPEN_EDGES,
+    Spread,
+    closer_edges,
+    limited_edges,
+    locate,
+    on_simplex,
+    read_closer,
+    read_counts,
+    read_limited,
+)
+from dpselect.release.rounds.links import link_of, weight_of
+from dpselect.release.rounds.radii import LENGTH_EDGES, Half, choose_radius, falling, tail_counts
+from dpselect.release.rounds.whitening import tamed, whitening
+from tests.release.rounds.test_path import plan_of
+
+RNG = np.random.default_rng(25)
+
+
+def binned(values: np.ndarray, edges: np.ndarray, noise: float) -> np.ndarray:
+    counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+    return counts + RNG.normal(0, noise, len(counts))
+
+
+@pytest.mark.parametrize("ratio", [0.25, 0.5])
+def test_falling_numbers_are_the_nearest_that_fall(ratio):
+    for _ in range(5):
+        values = RNG.normal(0, 3, 5)
+        found = falling(values, ratio)
+        assert (found >= 0).all()
+        assert (found[1:] <= ratio * found[:-1] + 1e-9).all()
+        limits = [{"type": "ineq", "fun": lambda x, k=k: ratio * x[k] - x[k + 1]} for k in range(4)]
+        best = minimize(
+            lambda x, values=values: ((x - values) ** 2).sum(), np.ones(5), bounds=[(0, None)] * 5, constraints=limits
+        )
+        assert ((found - values) ** 2).sum() <= best.fun + 1e-6
+
+
+def test_the_simplex_has_the_nearest_counts():
+    values = np.array([5.0, -2.0, 3.0])
+    assert on_simplex(values, 6.0).tolist() == [4.0, 0.0, 2.0]
+
+
+def test_a_whitening_makes_a_gram_the_same_in_all_directions():
+    rows = RNG.normal(size=(500, 4)) @ RNG.normal(size=(4, 4))
+    matrix = whitening(rows.T @ rows, 500.0, 0.0, 0.0)
+    assert np.allclose(matrix.T @ rows.T @ rows @ matrix, 500 * np.eye(4))
+    assert np.allclose(matrix, matrix.T)
+
+
+def test_rare_dummies_stay_short_as_far_as_something_is_left():
+    gram = np.diag([500.0, 500.0, 100.0])
+    found = tamed(gram, np.diag([0.0, 0.0, 400.0]), 500.0, 0.0, 0.01)
+    assert np.allclose(found.matrix, np.eye(3))
+    assert np.allclose(found.hessian, gram)
+    collinear = np.array([[500.0, 0, 0], [0, 50.0, -49.0], [0, -49.0, 50.0]])
+    less = tamed(collinear, np.diag([0.0, 450.0, 450.0]), 500.0, 0.0, 1e-3)
+    assert less.short.max() < 450
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0, 10.0, 100.0])
+def test_a_number_is_resolved_however_wide_its_limits(factor):
+    """False alarms: none in 10^4 by the margins."""
+    rows, noise = 20_000, 60.0
+    values = 0.2 * GRID + RNG.normal(0, GRID / 4 / factor, rows)
+    edges = limited_edges(rows / noise)
+    spread = read_limited(binned(values, edges, noise), edges, rows, noise, 60.0)
+    for _ in range(3):
+        if spread.resolved:
+            break
+        edges = closer_edges(spread, rows / noise)
+        spread = read_closer(binned(values, edges, noise), edges, rows, noise, 60.0)
+    assert spread.resolved
+    assert 0.7 < spread.deviation / values.std() < 1.6
+    assert abs(spread.center - values.mean()) < 0.5 * values.std()
+
+
+@pytest.mark.parametrize("center", [0.0, 40.0, 2000.0, -3e6])
+def test_a_number_without_limits_is_found(center):
+    rows, noise = 20_000, 60.0
+    values = center + RNG.normal(0, 8.0, rows)
+    spread = locate(binned(values, OPEN_EDGES, noise), OPEN_EDGES, rows, noise)
+    for _ in range(4):
+        edges = closer_edges(spread, rows / noise)
+        spread = read_closer(binned(values, edges, noise), edges, rows, noise, 60.0)
+        if spread.resolved:
+            break
+    assert 0.6 < spread.deviation / 8.0 < 1.8
+
+
+def test_zeros_do_not_hide_the_octaves_of_the_rest():
+    rows, noise = 30_000, 60.0
+    values = np.where(RNG.random(rows) < 0.9, 0.0, RNG.gamma(2, 50, rows))
+    spread = locate(binned(values, OPEN_EDGES, noise), OPEN_EDGES, rows, noise)
+    assert 0.3 < spread.deviation / values.std() < 3
+    nothing = locate(np.zeros(len(OPEN_EDGES) + 1), OPEN_EDGES, 100.0, 50.0)
+    assert math.isfinite(nothing.deviation)
+
+
+def test_rows_that_crowd_at_a_limit_keep_their_tail():
+    rows, noise = 3000, 80.0
+    values = np.where(RNG.random(rows) < 0.85, -GRID, -GRID + RNG.gamma(2, 0.2 * GRID, rows))
+    edges = limited_edges(rows / noise)
+    spread = read_limited(binned(values, edges, noise), edges, rows, noise, 60.0)
+    assert spread.resolved
+    assert spread.deviation > 0.6 * values.std()
+
+
+def test_counts_are_told_apart_one_by_one():
+    values = RNG.poisson(3.0, 20_000).astype(float)
+    spread = read_counts(binned(values, COUNT_EDGES, 60.0), COUNT_EDGES, 20_000, 60.0, 60.0)
+    assert isinstance(spread, Spread)
+    assert spread.center == pytest.approx(3.0, abs=0.3)
+    assert spread.deviation == pytest.approx(math.sqrt(3.0), rel=0.3)
+
+
+def test_a_radius_weighs_noise_against_what_it_cuts_off():
+    tail = np.zeros(len(LENGTH_EDGES))
+    tail[:5] = [3000, 3000, 2000, 500, 100]
+    none = np.zeros(len(LENGTH_EDGES))
+    quiet, loud = (
+        choose_radius([Half(tail), Half(none)], 1.0, 9000.0, tail=2.0, noise_a_radius=noise) for noise in (1.0, 100.0)
+    )
+    assert loud.radius < quiet.radius
+    assert quiet.excess < loud.excess
+
+
+def test_yes_that_are_not_seen_lie_where_nature_puts_them():
+    noisy = np.zeros(len(LENGTH_EDGES))
+    counts = tail_counts(Half(noisy, start=7, rows=40.0), 50.0, 1000.0)
+    assert counts[7] == 20.0
+    assert tail_counts(Half(noisy), 50.0, 1000.0).sum() == 0
+    far = noisy.copy()
+    far[2], far[4], far[13] = 300.0, 180.0, 300.0  # the last is more than squares can add up to
+    assert tail_counts(Half(far), 50.0, 1000.0)[4] == 180.0
+    assert tail_counts(Half(far), 50.0, 1000.0)[13] < 1
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_shares_add_up_to_the_price(family):
+    for rows in (1000, 10_000, 10**6):
+        shares = facts_of(plan_of(family, rows=rows)).shares
+        parts = [getattr(shares, name) for name in shares.__slots__]
+        assert sum(parts) == pytest.approx(1.0)
+        assert min(parts) >= 0
+        assert shares.last > 0.2
+
+
+def test_links_and_weights():
+    assert link_of("binomial", 0.5) == 0
+    assert link_of("poisson", 1.0) == 0
+    assert link_of("gaussian", 3.0) == 3.0
+    assert weight_of("binomial", 0.5) == 0.25
+    assert weight_of("poisson", 3.0) == 3.0
+    assert weight_of("gaussian", 3.0) == 1.0
+
+
+def test_intervals_are_expected_to_be_longer_where_less_is_seen():
+    lengths = [expected_length(plan_of(rows=rows)) for rows in (10, 1000, 3000, 10_000, 100_000, 10**7)]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] == 17.0
+    assert lengths[-1] == 1.5
+
+
+def test_lines_of_products_have_the_units_that_gathering_gives_them():
+    study = Study(
+        Numeric("y"),
+        [Numeric("a", 0, 4), Numeric("b"), Categorical("c", ["x", "z"]), Binary("d", [0, 1])],
+        terms=["a", "b", "c", "d", ["a", "c"], ["a", "b"], ["b", "c"]],
+    )
+    plan = RoundsPlan(study=study, columns=tuple(range(len(study.columns))), family="gaussian", rows=1000, mu=1.0)
+    units = {column.name: column.unit for column in facts_of(plan).columns}
+    assert units == {
+        "a": GRID / 2,
+        "b": 1.0,
+        "c[z]": GRID,
+        "d": GRID / 0.5,
+        "a:c[z]": GRID / 2,
+        "a:b": GRID / 2,
+        "b:c[z]": GRID,
+    }
+    assert {column.name: column.zero for column in facts_of(plan).columns if column.zero} == {"a": -GRID, "d": -GRID}
+    assert facts_of(plan).response == "open number"
+
+
+def test_a_standard_is_that_of_the_columns_that_stay():
+    assert Standard(columns=(1,), centers=(0.0,), factors=(1.0,), response_center=0.0, response_factor=1.0).width == 2
