@@ -56,7 +56,7 @@ def test_without_a_delta_there_are_no_rounds_to_rehearse(table):
 
 def test_what_is_drowned_is_said_to_be_hidden():
     rows = effect_rows([EffectPreview("x", 0.0, None, None), EffectPreview("z", 0.25, -1.0, None)])
-    assert rows == [["x", "under 0.1%", "hidden by noise"], ["z", "25%", "\N{MINUS SIGN}1 to unbounded"]]
+    assert rows == [["x", "under 0.1%", "hidden by noise"], ["z", "25%", "−1 to unbounded"]]  # noqa: RUF001
 
 
 def test_nothing_private_is_printed(checked):

@@ -227,16 +227,11 @@ def test_a_released_result_is_written_in_other_forms_at_no_cost(place, capsys, t
     assert "income rises with age and school." in out and "95% interval" in out  # effects, without any range
     for source in ("report.json", "report.html"):
         names = [f"{source}.{kind}" for kind in ("tex", "md", "csv", "svg", "docx")]
-        code, out, _ = run(capsys, "report", source, *(each for name in names for each in ("-o", name)))
-        assert code == 0 and out.endswith("Nothing was spent.\n")
+        code, _, err = run(capsys, "report", source, *(each for name in names for each in ("-o", name)))
+        assert code == 0 and err.endswith("Nothing was spent.\n")
         assert all((tmp_path / name).stat().st_size > 50 for name in names)
-    assert run(capsys, "report", "report.json", "--board", "board.html")[0] == 0
-    for wrong in (
-        ["report.json"],
-        ["report.json", "-o", "board.html"],
-        ["report.json", "-o", "x.pdf"],
-        ["people.csv", "-o", "x.md"],
-    ):
+    assert run(capsys, "report", "report.json", "--board", "-o", "board.html")[0] == 0
+    for wrong in (["report.json", "-o", "board.html"], ["report.json", "-o", "x.pdf"], ["people.csv", "-o", "x.md"]):
         code, _, err = run(capsys, "report", *wrong)
         assert code == 2 and err.count("\n") == 1, wrong
     assert len(dpselect.Ledger("people.budget.db").entries()) == 2

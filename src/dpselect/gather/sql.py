@@ -206,7 +206,7 @@ def aggregate_query(study: Study, table: str, dialect: str, *, booleans: Collect
     table : str
         A table's name (`schema.table`) or a query in parentheses.
     dialect : {"duckdb", "postgres", "spark", "tsql", "oracle"}
-        Whose SQL to write. "tsql" (SQL Server) and "oracle" were parsed and never run by us.
+        Whose SQL to write; "tsql" (SQL Server) and "oracle" were parsed and never run by us.
     booleans : list of str, optional
         The columns of type boolean, which PostgreSQL does not take for numbers.
 

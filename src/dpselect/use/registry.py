@@ -24,10 +24,33 @@ def registry(
     url: str = "",
     rationale: str = "",
 ) -> str:
-    """The YAML text of an entry for the Differential Privacy Deployments Registry, from a report that verifies.
+    """Write an entry for the Differential Privacy Deployments Registry, from a report that verifies.
 
-    Example: `print(registry("report.html", curator="Statistics Office", use="for the yearbook"))`. With a `rationale` the entry is
-    tier 3, else tier 2.
+    Parameters
+    ----------
+    report : path
+        The JSON or the HTML file.
+    curator : str
+        Who holds the data.
+    use : str
+        What the release is for.
+    curator_type, region, sector : str, optional
+        More about the curator, in the registry's words.
+    authors : list of str, optional
+        Who made the release.
+    url : str, optional
+        Where the report is published.
+    rationale : str, optional
+        Why these parameters; with it the entry is tier 3, else tier 2.
+
+    Returns
+    -------
+    str
+        The entry as YAML.
+
+    Examples
+    --------
+    >>> print(dpselect.registry("report.html", curator="Statistics Office", use="yearbook"))  # doctest: +SKIP
     """
     found = verify(report)
     if found.answer == "failed":

@@ -59,7 +59,7 @@ def guessed_names(source: Any) -> frozenset[str]:
 
 
 def _is_untyped(values: Any) -> bool:
-    return isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUS"
+    return isinstance(values, list | tuple) or getattr(getattr(values, "dtype", None), "kind", "") in "OUSc"
 
 
 def _arrow(convert: Callable[[], Any]) -> Any:

@@ -18,7 +18,7 @@ from dpselect.use.shell.options import (
     MOMENTS,
     PLACES,
     QUIET,
-    SPLIT,
+    SHARES,
     STATING,
     YES,
 )
@@ -39,7 +39,7 @@ Example:
 @click.option("--delta", default=DEFAULT_DELTA, show_default=True, metavar="D", help="Chance that the promise fails.")
 @STATING
 @MODEL
-@SPLIT
+@SHARES
 @advanced("--level", section="Model", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @advanced(
     "--family",

@@ -20,20 +20,20 @@ from dpselect.use.commands import analyze, budget, check, select, verify
 from dpselect.use.shell.files import write_text
 from dpselect.use.shell.terminal import heading, pairs
 
-EPSILON, DELTA = "1", "1e-6"
+DEMO_EPSILON, DEMO_DELTA = "1", "1e-6"
 COMMANDS = {"analyze": analyze, "budget": budget, "check": check, "select": select, "verify": verify}
 LEDGERS = ("mothers.budget.db", "few.budget.db")
-TABLE_OF_COMMAND = {"study": "mothers.csv", "few": "few.csv"}
+TABLES = {"study": "mothers.csv", "few": "few.csv"}
 """Study files, without their ending, and the tables they are about."""
 FILES = (
-    *(f"{study_file}.toml" for study_file in TABLE_OF_COMMAND),
+    *(f"{study_file}.toml" for study_file in TABLES),
     *LEDGERS,
     REGISTRY_NAME,
-    *TABLE_OF_COMMAND.values(),
+    *TABLES.values(),
     *("report.html", "report.json", "confidential.html", "few.html", "few.json"),
 )
 """All that the demo writes."""
-LEDGER_FILES = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", "shm"))
+BESIDE = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", "shm"))
 """What stands beside a ledger that is in use."""
 
 
@@ -45,7 +45,7 @@ def command(output: str) -> None:
     Writes a study file, a ledger, the public report and a confidential check to a folder. Each command is shown.
     """
     folder, rows = Path(output), load_rows()
-    prepare(folder, [*FILES, *LEDGER_FILES])
+    prepare(folder, [*FILES, *BESIDE])
     try:
         _path(folder, rows)
     finally:
@@ -55,10 +55,10 @@ def command(output: str) -> None:
 def _path(folder: Path, rows: Any) -> None:
     _assume(folder, rows)
     study_file, mothers, ledger = (str(folder / name) for name in ("study.toml", "mothers.csv", "mothers.budget.db"))
-    _step("2. Open the privacy budget", f"Epsilon {EPSILON}: what is spent cannot be spent again.")
-    _run("budget", ledger, "--open", "--epsilon", EPSILON, "--delta", DELTA)
+    _step("2. Open the privacy budget", f"Epsilon {DEMO_EPSILON}: what is spent cannot be spent again.")
+    _run("budget", ledger, "--open", "--epsilon", DEMO_EPSILON, "--delta", DEMO_DELTA)
     _step("3. Check", "What would be selected? Confidential, and free: nothing is spent.")
-    _run("check", mothers, "--study", study_file, "--epsilon", EPSILON, "-o", str(folder / "confidential.html"))
+    _run("check", mothers, "--study", study_file, "--epsilon", DEMO_EPSILON, "-o", str(folder / "confidential.html"))
     _step("4. Analyze", "Select variables, estimate their effects, write the report.")
     _analyze(folder, "study", TITLE, "report.html")
     _step("5. Verify", "From the report alone, as anyone can; and with the ledger.")
@@ -74,7 +74,7 @@ def _assume(folder: Path, rows: Any) -> None:
 
     csv.write_csv(rows, folder / "mothers.csv")
     csv.write_csv(rows.slice(0, SHORT_TABLE_ROWS), folder / "few.csv")
-    for study_file in TABLE_OF_COMMAND:
+    for study_file in TABLES:
         STUDY_STATED.write(folder / f"{study_file}.toml")
     _step("1. Assume", f"{SOURCE}.")
     click.echo(
@@ -83,9 +83,19 @@ def _assume(folder: Path, rows: Any) -> None:
 
 
 def _analyze(folder: Path, study_file: str, title: str, report: str) -> None:
-    files = str(folder / TABLE_OF_COMMAND[study_file]), "--study", str(folder / f"{study_file}.toml")
+    files = str(folder / TABLES[study_file]), "--study", str(folder / f"{study_file}.toml")
     _run(
-        "analyze", *files, "--epsilon", EPSILON, "--delta", DELTA, "--title", title, "-o", str(folder / report), "--yes"
+        "analyze",
+        *files,
+        "--epsilon",
+        DEMO_EPSILON,
+        "--delta",
+        DEMO_DELTA,
+        "--title",
+        title,
+        "-o",
+        str(folder / report),
+        "--yes",
     )
 
 
@@ -94,7 +104,7 @@ def _few(folder: Path, rows: Any) -> None:
         "7. Fewer rows",
         f"{len(rows):,} is a long table. The same question to {SHORT_TABLE_ROWS:,} of its rows, with a ledger of their own:",
     )
-    _run("budget", str(folder / "few.budget.db"), "--open", "--epsilon", EPSILON, "--delta", DELTA)
+    _run("budget", str(folder / "few.budget.db"), "--open", "--epsilon", DEMO_EPSILON, "--delta", DEMO_DELTA)
     _analyze(folder, "few", f"{TITLE} ({SHORT_TABLE_ROWS:,} rows)", "few.html")
     click.echo("   Privacy needs rows: what a long table shows at this epsilon, noise hides in a short one.")
 

@@ -13,15 +13,12 @@ from dpselect.report.exports import EXPORT_KINDS, export_bytes
 from dpselect.report.form import read_report
 from dpselect.report.terminal import analysis_lines
 from dpselect.use.shell.files import require_apart, require_writable, write_bytes
-from dpselect.use.shell.help import DoorCommand
 from dpselect.use.shell.options import QUIET
 from dpselect.use.shell.terminal import tell, visible
 
 
 @click.command(
     "report",
-    cls=DoorCommand,
-    usage="REPORT [-o FILE ...]",
     epilog="""\b
 Example:
   dpselect report report.json -o table.docx -o table.tex -o effects.svg

@@ -16,7 +16,7 @@ Decorator = Callable[[Command], Command]
 SECTIONS = ("Privacy", "Model", "Input", "Method", "Output")
 """The headings of `--help-advanced`, in order."""
 
-WITH_CODE = ("init", "check", "plan", "select", "analyze", "budget", "resume", "report", "verify", "sql")
+WITH_CODE = ("init", "check", "plan", "select", "analyze", "budget", "resume", "verify", "sql", "report")
 """The commands that have an equivalent in Python."""
 
 

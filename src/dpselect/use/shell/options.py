@@ -153,18 +153,14 @@ MODEL: Decorator[Any] = together(
         help="The best K variables whether they pass the threshold or not, and more if they do.",
     ),
     advanced(
-        "--always",
-        section="Model",
-        metavar="NAME",
-        multiple=True,
-        help="A variable that is in every model. May be repeated.",
+        "--always", section="Model", metavar="NAME", multiple=True, help="A variable of every model; may be repeated."
     ),
     advanced(
         "--one-of",
         section="Model",
-        metavar="A,B,..",
+        metavar="A,B",
         multiple=True,
-        help="Variables of which exactly one is in. May be repeated.",
+        help="Variables of which exactly one is selected; may be repeated.",
     ),
 )
 """What decides which model is selected, its cost apart."""
@@ -200,7 +196,7 @@ MOMENTS = advanced(
     default=None,
     help="Instead of DATA: the answer to the query of `dpselect sql`, as CSV.",
 )
-SPLIT = advanced(
+SHARES = advanced(
     "--split",
     section="Privacy",
     metavar="A:B",
