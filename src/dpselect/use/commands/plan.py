@@ -36,7 +36,9 @@ Example:
 @PLACES
 @STATING
 @CSV
-@click.option("--rows", type=click.IntRange(min=2), required=True, metavar="N", help="About how many rows there are.")
+@click.option(
+    "--rows", type=click.IntRange(min=2), metavar="N", help="About how many rows there are, unless the study says so."
+)
 @EPSILON
 @METHOD
 @advanced(
