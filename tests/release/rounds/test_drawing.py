@@ -131,7 +131,6 @@ class TinyPath:
                 scales={},
                 radius=1.0,
                 clip_bound=sum(found),
-                scales={},
             )
         own = Standard(columns=(1,), centers=(0.0,), factors=(1.0,), response_center=0.0, response_factor=1.0)
         first = Histograms(columns=(1,), edges=((0.0,),), response_edges=(), family="gaussian")
