@@ -156,18 +156,25 @@ def _yes_or_no(name: str, label: str) -> Binary:
 STUDY_STATED = Study(
     Numeric("weeks", 0, 52, label="Time at work", unit="weeks a year", reason="a year has 52"),
     [
-        Numeric("kids", 2, 8, label="Children", reason="the sample has two or more; more than eight count as eight"),
-        Numeric("age", 18, 35, label="Age", unit="years", reason="the sample's rule: at most 35"),
-        Numeric("agefstm", 14, 35, label="Age at first birth", unit="years", reason="biology, and the sample's rule"),
-        Numeric("educ", 0, 20, label="Education", unit="years", reason="the census counts up to 20"),
-        _yes_or_no("hispan", "Hispanic"),
         Numeric(
-            "nonmomi", 0, 100, label="Other income", unit="thousand dollars", reason="a household's usual range in 1979"
+            "kids",
+            2,
+            8,
+            label="the number of children",
+            one_more="each further child",
+            reason="the sample has two or more; more than eight count as eight",
         ),
-        _yes_or_no("samesex", "First two of one sex"),
-        _yes_or_no("multi2nd", "Twins at second birth"),
-        _yes_or_no("boy1st", "First a boy"),
-        _yes_or_no("boy2nd", "Second a boy"),
+        Numeric("age", 18, 35, label="age", unit="years", reason="the sample's rule: at most 35"),
+        Numeric("agefstm", 14, 35, label="age at first birth", unit="years", reason="biology, and the sample's rule"),
+        Numeric("educ", 0, 20, label="education", unit="years", reason="the census counts up to 20"),
+        _yes_or_no("hispan", "Hispanic mothers"),
+        Numeric(
+            "nonmomi", 0, 100, label="other income", unit="thousand dollars", reason="a household's usual range in 1979"
+        ),
+        _yes_or_no("samesex", "first two of one sex"),
+        _yes_or_no("multi2nd", "twins at second birth"),
+        _yes_or_no("boy1st", "first a boy"),
+        _yes_or_no("boy2nd", "second a boy"),
     ],
 )
 """Stated without the rows. Age, children and education may matter; the sex of the first two is a coin that nature tossed."""
