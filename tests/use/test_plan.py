@@ -72,13 +72,13 @@ def test_every_slope_is_listed_and_more_buys_shorter_ones():
 def test_what_cannot_be_seen_has_no_length_but_a_size_if_any_could():
     expected = expected_intervals(STUDY, rows=1000, epsilon=1)
     assert expected.seen == 0 and expected.terms[0][1:] == (None, None)
-    assert expected.words(STUDY)[0] == ("x0", "not seen, of whatever size")
+    assert expected.words(STUDY)[0] == ("x0", "hidden by noise")
     assert expected.to_dict()["terms"][0] == {"term": "x0", "length": None, "visible": None}
     name, length, visible = expected.terms[5]
     assert name == "c[b]" and length is None and 80 < visible < 140
-    assert expected.words(STUDY)[5][1] == "not seen, of whatever size"  # y has no room for 110
+    assert expected.words(STUDY)[5][1] == "hidden by noise"  # y has no room for 110
     smaller = replace(expected, terms=((name, None, 11.0),))
-    assert smaller.words(STUDY) == ((name, "not seen; about 11 of y could be"),)
+    assert smaller.words(STUDY) == ((name, "hidden by noise unless above 11 of y could be"),)
 
 
 def test_where_no_estimate_is_possible_nothing_is_expected():

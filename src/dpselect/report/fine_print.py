@@ -6,6 +6,7 @@ import math
 
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.edge_rule import EdgeRule, listed_sets
+from dpselect.assume.false_findings import expected_false
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
@@ -57,6 +58,9 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
         )
     lead, _, rest = phrases.selection_note(selection.range).partition(". ")
     said.append((f"{lead}.", rest))
+    expected = expected_false(selection.recipe)
+    if expected is not None:
+        said.append(("Chance alone selects few variables.", phrases.false_findings(expected, "the response")))
     if table is not None:
         said += interval_limits(study)
     return tuple(said)

@@ -467,6 +467,12 @@ def warnings(epsilon: Decimal, delta: Decimal) -> list[str]:
     return said
 
 
+def false_findings(expected: float, response: str) -> str:
+    """How many variables chance alone would select."""
+    count = "fewer than 0.01" if expected < 0.01 else f"about {expected:.1g}"
+    return f"If no variable were associated with {response}, {count} variables would be selected on average."
+
+
 def selection_note(spread: float) -> str:
     """What to make of a selection that was drawn with this range."""
     return ALL_RANDOM if math.isinf(spread) else PARTLY_RANDOM

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price, exact_delta, exact_epsilon, split_for_votes
+from dpselect.assume.false_findings import expected_false
 from dpselect.assume.lemmas.rounds import query_sensitivity
 from dpselect.assume.queries import Answer, Noisy, Query, RoundsPlan
-from dpselect.assume.recipe import Choice, Method
+from dpselect.assume.recipe import Choice, Method, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Binary, Count, Numeric
@@ -34,6 +35,7 @@ from dpselect.release.linear import MomentPlan, plan_moments
 from dpselect.release.rounds.found import Found
 from dpselect.release.rounds.path import replay
 from dpselect.release.units import beyond_range, user_scale
+from dpselect.report.phrases import false_findings
 from dpselect.use.methods import METHODS, Supposing
 from dpselect.use.order import require_study
 
@@ -48,6 +50,8 @@ class Planned:
     study: Study
     found: Outlook | Plan
     intervals: ExpectedIntervals | None
+    false: float | None = None
+    """Variables that are expected to be selected where none is associated with the response."""
 
     @property
     def verdict(self) -> str:
@@ -68,13 +72,18 @@ class Planned:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         lengths = {"intervals": self.intervals and self.intervals.to_dict()} if isinstance(self.found, Outlook) else {}
-        return self.found.to_dict() | lengths
+        return self.found.to_dict() | lengths | ({} if self.false is None else {"expected_false": self.false})
+
+    @property
+    def notes(self) -> list[str]:
+        """What goes with the verdict, one sentence each."""
+        notes = [self.counted] if self.counted else []
+        return notes if self.false is None else [*notes, false_findings(self.false, self.study.response.name)]
 
     def __str__(self) -> str:
         words = () if self.intervals is None else self.intervals.words(self.study)
-        counted = [self.counted] if self.counted else []
         return "\n".join(
-            [self.verdict, *counted, *(f"Length of the interval of {name}: {length}" for name, length in words)]
+            [self.verdict, *self.notes, *(f"Length of the interval of {name}: {length}" for name, length in words)]
         )
 
 
@@ -135,10 +144,13 @@ def plan(
     price = float(exact_epsilon(epsilon))
     supposed = Supposing(r2, choice_only, effects, deviation, wanted, None if delta is None else str(delta))
     found = METHODS[Choice(method).method].plan(study, rows, price, supposed, progress)
-    if not isinstance(found, Outlook) or choice_only or study.is_sample:
+    if not isinstance(found, Outlook):
         return Planned(study, found, None)
+    false = expected_false(make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon)))
+    if choice_only or study.is_sample:
+        return Planned(study, found, None, false)
     slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
-    return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2))
+    return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2), false)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +187,8 @@ class ExpectedIntervals:
             if length is not None:
                 return f"{two_digits(length)}{unit}"
             if visible is None or beyond_range(study, name, visible):
-                return "not seen, of whatever size"
-            return f"not seen; about {two_digits(visible)}{unit} could be"
+                return "hidden by noise"
+            return f"hidden by noise unless above {two_digits(visible)}{unit}"
 
         return tuple((name, length_words(name, length, visible)) for name, length, visible in self.terms)
 
@@ -267,7 +279,8 @@ class _Supposed:
 
     def price(self, rows: int, epsilon: float) -> float:
         """What of epsilon `analyze` leaves for the estimate by default."""
-        split = split_for_votes(rows=rows, columns=len(self.study.columns), epsilon=str(epsilon))
+        study = self.study
+        split = split_for_votes(rows=study.expected_rows, columns=len(study.columns), epsilon=str(epsilon))
         return float(Budget(str(epsilon), 0).split(*split)[1].epsilon)
 
     def plan(self, rows: int, epsilon: float) -> MomentPlan:

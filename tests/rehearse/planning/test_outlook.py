@@ -33,7 +33,7 @@ def short() -> Outlook:
 def test_a_long_table_works_and_no_promise_is_certain(long):
     assert long.works
     assert long.expected.kept > 0.9
-    assert "supposing R²" in long.verdict
+    assert "supposes that the variables explain 10% of the variance" in long.verdict
     assert "100%" not in long.verdict
     assert long.rows_needed is None
     assert len(long.worlds) == 24
@@ -59,7 +59,7 @@ def test_what_is_expected_is_the_mean_of_the_middle_worlds_and_so_are_the_curves
         named = dict(each.worlds)
         assert len(each.middle) == 3
         assert each.typical in named
-        assert all(words.startswith(each.supposed) for words in each.middle)
+        assert all(words.startswith("R² = 0.1,") for words in each.middle)
         for field in ("kept", "right", "found", "others"):
             mean = sum(getattr(named[words], field) for words in each.middle) / 3
             assert getattr(each.expected, field) == pytest.approx(mean)

@@ -78,20 +78,21 @@ class Outlook:
 
     @property
     def verdict(self) -> str:
-        """One sentence, with its supposition."""
-        facts = f"At n = {self.rows:,} and epsilon = {self.epsilon:g} ({self.choice_epsilon:.3g} for the choice)"
-        wide = f"{percent(self.low)} to {percent(self.high)} in the worlds supposed"
+        """What to expect, and what that supposes."""
+        facts = f"With {self.rows:,} rows and epsilon {self.epsilon:g}"
+        spread = f"{percent(self.low)} to {percent(self.high)}, depending on the scenario"
+        supposed = f"This supposes that {self.supposed}."
+        kept = percent(self.expected.kept)
+        kept = kept if "more" in kept else f"about {kept}"
         if self.works:
-            kept = percent(self.expected.kept)
-            return (
-                f"{facts}, supposing {self.supposed}, the chosen model keeps {kept if 'more' in kept else f'about {kept}'} of what "
-                f"the best model without privacy explains ({wide})."
-            )
-        more = "no table is long enough" if self.rows_needed is None else f"about {self.rows_needed:,} rows are needed"
-        lottery = "the choice is close to a lottery" if self.expected.others > 0.25 else "little will be found"
+            return f"{facts}, the selected model should explain {kept} of what the best model explains ({spread}). {supposed}"
+        needed = (
+            "no number of rows is enough" if self.rows_needed is None else f"about {self.rows_needed:,} rows are needed"
+        )
+        little = "the selection is close to random" if self.expected.others > 0.25 else "little will be found"
         return (
-            f"{facts}, supposing {self.supposed}, {lottery}: about {percent(self.expected.kept)} of what can be explained is kept "
-            f"({wide}); {more} to keep 80%."
+            f"{facts}, {little}: the selected model should explain {kept} of what the best model explains ({spread}). "
+            f"To reach 80%, {needed}. {supposed}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,10 +124,11 @@ def outlook_study(
     _check(layout, rows, epsilon, r2)
     study, models = replace(study, rows=None), candidates_for(study, None)
     tell = progress or (lambda share: None)
-    share = 1.0 if choice_only else _share(layout, rows, epsilon)
+    stated = study.expected_rows  # as `analyze` divides its price: by rows that the study states
+    share = 1.0 if choice_only else _share(layout, stated, epsilon)
 
     def held(n: float, price: float) -> Held:
-        part = price * (1.0 if choice_only else _share(layout, round(n), price))
+        part = price * (1.0 if choice_only else _share(layout, stated, price))
         return Held(held_votes(study, models, round(n), part), round(n), part)
 
     now, one, middle = held(rows, epsilon), typical(layout, r2), middle_worlds(layout, r2)
@@ -143,7 +145,7 @@ def outlook_study(
         choice_epsilon=share * epsilon,
         rule=now.rule,
         worlds=tuple((world.words, each) for world, each in found),
-        supposed=f"R² = {one.r2:g}",
+        supposed=f"the variables explain {one.r2:.0%} of the variance",
         middle=tuple(world.words for world in middle),
         typical=one.words,
         expected=expected,
@@ -188,7 +190,7 @@ def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
         raise StudyError(f"The supposed R^2 is {r2}; it must be between 0 and 1, such as 0.2.")
 
 
-def _share(layout: Layout, rows: int, epsilon: float) -> float:
+def _share(layout: Layout, rows: int | None, epsilon: float) -> float:
     choice, rest = split_for_votes(rows=rows, columns=layout.columns, epsilon=str(epsilon))
     return choice / (choice + rest)
 

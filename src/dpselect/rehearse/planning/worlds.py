@@ -87,14 +87,16 @@ class World:
     @property
     def words(self) -> str:
         """One line."""
-        effects = {"many": "falling effects", "one": "effects, one large"}.get(self.effects, "similar effects")
+        effects = {"many": "effects of decreasing size", "one": "effects, one of them large"}.get(
+            self.effects, "effects of similar size"
+        )
         columns = {
-            "independent": "independent columns",
-            "alike": "columns a little alike",
-            "close": "columns much alike",
-            "mixed": "columns in each other's way",
-            "skewed": "correlated, skewed columns",
-            "heavy": "rare or heavy-tailed columns",
+            "independent": "independent predictors",
+            "alike": "weakly correlated predictors",
+            "close": "strongly correlated predictors",
+            "mixed": "predictors that mask each other",
+            "skewed": "correlated, skewed predictors",
+            "heavy": "rare or heavy-tailed predictors",
         }[self.columns]
         count = "1 effect" if self.active == 1 else f"{self.active} {effects}"
         return f"R² = {self.r2:g}, {count}, {columns}"

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from dpselect.assume.budget import exact_delta, plain, split_for_votes
+from dpselect.assume.budget import exact_delta, plain
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
 from dpselect.rehearse.planning.forecast import Forecast
 from dpselect.rehearse.planning.outlook import Outlook, percent
 from dpselect.rehearse.planning.plan import Plan
 from dpselect.report.plan_figure import outlook_figure, plan_figure, save_figure
-from dpselect.use.plan import ExpectedIntervals, plan, two_digits
+from dpselect.use.plan import ExpectedIntervals, Planned, plan, two_digits
 from dpselect.use.shell.confirm import proposal_lines
 from dpselect.use.shell.files import require_apart, require_kind, require_writable
 from dpselect.use.shell.help import DoorCommand, advanced
@@ -73,6 +73,7 @@ Example:
     show_default=True,
     help="pcls, pcpl: the chance to aim at.",
 )
+@click.option("--details", is_flag=True, help="Every scenario, other numbers of rows and other values of epsilon.")
 @click.option("-o", "--output", metavar="NAME", help="Also draw the curves: NAME.png and NAME.svg.")
 @JSON
 @QUIET
@@ -83,17 +84,17 @@ def command(
     output: str | None,
     as_json: bool,
     quiet: bool,
+    details: bool,
     **given: Any,
 ) -> None:
-    """Estimate what a run with N rows would find, without reading the data; DATA may be left out.
+    """Estimate what a run would find, without reading the data; DATA may be left out.
 
-    For votes: the share of R² that is kept, the smallest effect that is found, how long the intervals of the coefficients are, and
-    what more rows or another epsilon would buy. For pcls and pcpl: the chance of the right model, and the best settings.
+    It says how much of the variance the selected model should explain, the smallest detectable effect, and the length of intervals.
     """
     form: dict[str, Any] = {name: given.pop(name) for name in ("delimiter", "encoding", "decimal")}
     about = {name: given.pop(name) for name in STATED_NAMES}
     said = Stated.from_options(places, {"study": study, **about, **form})
-    stated, study_file = said.study, said.file or "the study file"
+    stated = said.study
     if said.proposal is not None and not (quiet or as_json):
         tell(pairs(proposal_lines(said.proposal)))
     target = Path(output).with_suffix("") if output is not None else None
@@ -115,9 +116,7 @@ def command(
     elif quiet:
         click.echo(found.verdict)
     elif isinstance(outlook, Outlook):
-        show_outlook(outlook, lengths, study_file, stated)
-        if found.counted:
-            click.echo(found.counted)
+        show_outlook(found, details=details)
     else:
         _show(outlook)
 
@@ -153,54 +152,38 @@ def _show(found: Plan) -> None:
     )
 
 
-NEAR = 0.05
-"""Shares of epsilon that are the same for all that a plan can say."""
-
-
-def show_outlook(found: Outlook, lengths: ExpectedIntervals | None, study_file: str, study: Study) -> None:
-    """The verdict, the worlds, what could be found, and what more rows or another epsilon would buy; `study` names the file."""
+def show_outlook(planned: Planned, *, details: bool) -> None:
+    """The verdict and what goes with it; with `details` every scenario, and what more rows or another epsilon would give."""
+    found, lengths, study = planned.found, planned.intervals, planned.study
+    assert isinstance(found, Outlook)
     click.echo(heading(found.verdict))
-    if lengths is not None and (share := _unplanned(found, study)) is not None:
-        click.echo(
-            f"For this, write rows = {found.rows} at the top of {study_file}: as it stands, analyze would give the choice "
-            f"{share:.3g} of epsilon instead of {found.choice_epsilon:.3g}."
-        )
-    click.echo()
-    _show_worlds(found)
-    _show_smallest(found)
-    click.echo()
-    if lengths is not None:
-        _show_lengths(lengths, study)
-    _show_curves(found, lengths)
-    click.echo("R² kept here and the verdict's first number are the mean of the worlds with a *; what is said of one")
-    click.echo(f"variable supposes: {found.typical}.")
-    if study.person is not None:
-        click.echo(
-            "The rows of a person count here as if they had nothing in common: where they are alike, expect what fewer rows "
-            "would give."
-        )
-    if found.recommended != "votes":
-        click.echo(
-            f"In all worlds {found.recommended} keeps more: dpselect analyze {study_file} DATA --epsilon {found.epsilon:g} "
-            f"--method {found.recommended}"
-        )
-
-
-def _show_smallest(found: Outlook) -> None:
-    """What could be found, in the variables' own units."""
-    if found.smallest is None:
-        click.echo("No effect of a single variable, however large, is found with a chance of 80%.")
+    if found.smallest is not None:
+        click.echo(f"Smallest detectable effect (80% power): {found.smallest:.2g} residual SD per SD of the variable.")
     else:
-        click.echo(
-            "The smallest effect found with a chance of 80%: one standard deviation more of a variable moves the response by "
-            f"{found.smallest:.2g}\nstandard deviations of its noise. Supposing that stated bounds span four standard deviations, "
-            "that is:"
-        )
+        click.echo("No effect of a single variable, however large, would be found with probability 80%.")
+    for note in planned.notes:
+        click.echo(note)
+    if study.person is not None:
+        click.echo("If the rows of a person are alike, expect what fewer rows would give.")
+    if found.recommended != "votes":
+        click.echo(f"In every scenario {found.recommended} explains more: add --method {found.recommended} to analyze.")
+    if lengths is not None:
+        click.echo()
+        _show_lengths(lengths, study)
+    if not details:
+        click.echo("Every scenario, other numbers of rows and other values of epsilon: add --details.")
+        return
+    _show_scenarios(found)
+    if found.smallest is not None:
+        click.echo("The smallest detectable effect in the variables' own units, if the stated ranges span four SD:")
         click.echo(pairs(together(found.units)))
+        click.echo()
+    _show_curves(found, lengths)
+    click.echo(f"These are means of the scenarios with a *. Effects of one variable suppose: {found.typical}.")
 
 
-def _show_worlds(found: Outlook) -> None:
-    """Everything about the worlds of one R²; of several R² what is kept, side by side."""
+def _show_scenarios(found: Outlook) -> None:
+    """Everything about the scenarios of one R²; of several R² what is kept, side by side."""
     kinds: dict[str, list[tuple[str, Forecast, bool]]] = {}
     for words, each in found.worlds:
         supposed, _, kind = words.partition(", ")
@@ -208,7 +191,7 @@ def _show_worlds(found: Outlook) -> None:
     several = [supposed for supposed, *_ in next(iter(kinds.values()))]
     if len(several) == 1:
         show_table(
-            ["supposed world", "R² kept", "best terms found", "others taken", "exactly the best"],
+            ["scenario", "R² kept", "variables found", "others selected", "exactly the best"],
             [
                 [kind + " *" * star, *map(percent, (each.kept, each.found, each.others, each.right))]
                 for kind, ((_, each, star),) in kinds.items()
@@ -217,16 +200,16 @@ def _show_worlds(found: Outlook) -> None:
         )
     else:
         show_table(
-            ["R² kept in a world of", *several],
+            ["R² kept in a scenario of", *several],
             [[kind, *(percent(each.kept) + " *" * star for _, each, star in row)] for kind, row in kinds.items()],
             numbers=tuple(range(1, len(several) + 1)),
         )
-    click.echo(f"Exactly the best model: a chance of {percent(found.chance)} in the mean of these worlds.")
+    click.echo(f"Exactly the best model: probability {percent(found.chance)}, the mean of these scenarios.")
     click.echo()
 
 
 def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
-    """What more rows or another epsilon would buy."""
+    """What more rows or another epsilon would give."""
     rows = [[f"{n:,}", percent(kept)] for n, kept in found.by_rows[-len(found.by_epsilon) :]]
     prices = [[f"{epsilon:.3g}", percent(kept)] for epsilon, kept in found.by_epsilon]
     head = ["rows", "R² kept", "epsilon", "R² kept"]
@@ -236,23 +219,15 @@ def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
             (rows, found.by_rows[-len(found.by_epsilon) :], lengths.by_rows),
             (prices, found.by_epsilon, lengths.by_epsilon),
         ):
-            known = {x: "not seen" if length is None else two_digits(length) for x, length in curve}
+            known = {x: "hidden" if length is None else two_digits(length) for x, length in curve}
             for row, (x, _) in zip(table, points, strict=True):
                 row.append(known.get(x, "\N{EN DASH}"))
     show_table(head, [[*one, *two] for one, two in zip(rows, prices, strict=False)], numbers=tuple(range(len(head))))
 
 
-def _unplanned(found: Outlook, study: Study) -> float | None:
-    """What `analyze` would give to the choice with the rows that the study states, if that is not what was planned."""
-    choice, rest = split_for_votes(rows=study.expected_rows, columns=len(study.columns), epsilon=str(found.epsilon))
-    share = found.epsilon * choice / (choice + rest)
-    return None if abs(share - found.choice_epsilon) < NEAR * found.epsilon else share
-
-
 def _show_lengths(lengths: ExpectedIntervals, study: Study) -> None:
     """Each slope's interval, in the variable's own units."""
-    click.echo("How long 95% intervals are expected to be, for one unit or a level against its reference")
     slack = f" and delta {plain(exact_delta(lengths.delta))}" if lengths.noise == "gaussian" else ""
-    click.echo(f"(epsilon {lengths.epsilon:.3g}{slack} for the coefficients, {lengths.noise} noise):")
+    click.echo(f"Length of 95% intervals, for one unit or one category (epsilon {lengths.epsilon:.3g}{slack}):")
     click.echo(pairs(together(lengths.words(study))))
     click.echo()
