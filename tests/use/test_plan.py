@@ -78,7 +78,7 @@ def test_what_cannot_be_seen_has_no_length_but_a_size_if_any_could():
     assert name == "c[b]" and length is None and 80 < visible < 140
     assert expected.words(STUDY)[5][1] == "hidden by noise"  # y has no room for 110
     smaller = replace(expected, terms=((name, None, 11.0),))
-    assert smaller.words(STUDY) == ((name, "hidden by noise unless above 11 of y could be"),)
+    assert smaller.words(STUDY) == ((name, "hidden by noise unless above 11 of y"),)
 
 
 def test_where_no_estimate_is_possible_nothing_is_expected():
