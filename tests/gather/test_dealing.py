@@ -125,3 +125,25 @@ def test_rows_of_a_cluster_go_together_whatever_the_person():
 
 def study(**stated):
     return Study(Numeric("y"), [Numeric("x")], **stated)
+
+
+def test_more_rows_than_were_counted_are_refused():
+    """Rows that came last would be dealt by another law: one row could push another across that line (exact ratio 1.29 epsilon)."""
+    from dpselect.gather.dealing import EqualAssigner
+
+    dealt = EqualAssigner(2, 3, 8)
+    assert dealt.draw({}, 8).shape == (3, 8)
+    with pytest.raises(DataError, match="more rows now than when they were counted"):
+        dealt.draw({}, 1)
+
+
+def test_a_stated_number_of_rows_makes_no_equal_blocks():
+    """It may be wrong, and must then cost accuracy and never privacy."""
+    import dpselect
+    from dpselect.assume.edge_rule import edge_rule
+    from dpselect.gather.blocks import edge_families
+
+    rule, predictors = edge_rule(500, 2, 2, 1.0), [dpselect.Numeric("a"), dpselect.Numeric("b")]
+    for stated, expected in ((None, 500), (500, None)):
+        families = edge_families(dpselect.Study(dpselect.Numeric("y"), predictors, rows=stated), rule, 500)
+        assert {each._equal_rows for each in families._each} == {expected}

@@ -228,10 +228,12 @@ def vote_summary(study: Study, rule: VoteRule | EdgeRule, rows: int | None) -> S
 def edge_families(study: Study, rule: EdgeRule, rows: int | None) -> Several[BlockSums]:
     """The block sums of every family of edge votes in one pass; `rows` is their number, where it is public.
 
-    The families deal by themselves, each into blocks of its own size: equal ones where rows are public and nobody's go together.
+    The families deal by themselves, each into blocks of its own size: equal ones where rows were counted, their number is public
+    and nobody's go together. A number that was stated may be wrong, and then rows would be dealt by their place (`EqualAssigner`).
     """
     alone = study.person is None and not study.is_sample
-    equal = rows is not None and study.neighbors == "replace-one" and alone and equal_blocks(rule, rows)
+    counted = rows is not None and study.neighbors == "replace-one" and study.expected_rows is None
+    equal = counted and alone and rows is not None and equal_blocks(rule, rows)
     buffer = BUFFER_BYTES // len(rule.blocks)
     return Several(
         BlockSummary(study, blocks, rule.partitions, equal_rows=rows if equal else None, buffer_bytes=buffer)

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from dpselect.assume.lemmas.sampling import SHARE_BITS
 from dpselect.assume.study import Missing, Study
 from dpselect.errors import DataError
-from dpselect.gather.grid import Cells
 
 Blocks = NDArray[np.uint32]
 
@@ -74,7 +73,9 @@ class EqualAssigner:
     of a random equal dealing. For neighbouring tables with orders o and o', let the new row stand in the old one's place and pi' be
     pi o o'^-1, as uniform as pi: all rows but the one that differs are in the same blocks (`assume.lemmas.sensitivity.edge_range`).
 
-    If rows were miscounted, those beyond the labels are dealt by chances of their own, and labels that are left over go to nobody.
+    All rows must have labels: if some were dealt by chances of their own because they came last, their place would decide how, and
+    pi o o'^-1 would not be as uniform as pi. So the number must have been counted, and more rows than that are refused: it is
+    public, and the table has changed. Labels that are left over go to nobody, which keeps the rows exchangeable.
     A copy that is sent to another process deals row by row: nobody could hand out labels there.
     """
 
@@ -98,8 +99,9 @@ class EqualAssigner:
                 self._labels = np.stack([_random_labels(own.blocks, self._rows) for _ in range(own.partitions)])
             labels = self._labels[:, self._taken : self._taken + rows]
             self._taken += rows
-        missing = rows - labels.shape[1]
-        return labels if missing == 0 else np.concatenate([labels, self._beyond.draw(cells, missing)], axis=1)
+        if labels.shape[1] < rows:
+            raise DataError("The table has more rows now than when they were counted: leave it alone while it is read.")
+        return labels
 
 
 def _random_labels(blocks: int, rows: int) -> Blocks:
