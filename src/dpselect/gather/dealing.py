@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from dpselect.assume.lemmas.sampling import SHARE_BITS
 from dpselect.assume.study import Missing, Study
 from dpselect.errors import DataError
+from dpselect.gather.grid import Cells
 
 Blocks = NDArray[np.uint32]
 

@@ -211,11 +211,11 @@ def edge_range(partitions: int) -> int:
     score looks at leads of two families, |M|-1 and |M|, adds nothing: a minimum moves by the largest change of its arguments, not
     by their sum.
 
-    Why equal blocks are covered (replace-one, rows counted and not merely stated: all of them have labels): the table of labels is
-    a uniformly random permutation, drawn before and without a look at the rows, and the row that arrives i-th takes label i. Whatever the order o of arrival is, it does not know the
-    permutation; so which block a row goes to has the law of a random equal dealing of the set of rows. D and D' have as many
-    rows: let the new row stand where the old one stood, pi(o(i)) be its label in both (if o' is the order of D', pi o o'^-1 is as
-    random as pi), and all other rows go to the same blocks.
+    Why equal blocks are covered (replace-one, rows counted and not merely stated, so that all of them have labels): the table of
+    labels is a uniformly random permutation, drawn before and without a look at the rows, and the row that arrives i-th takes label
+    i. Whatever the order o of arrival is, it does not know the permutation; so which block a row goes to has the law of a random
+    equal dealing of the set of rows. D and D' have as many rows: let the new row stand where the old one stood, pi(o(i)) be its
+    label in both (if o' is the order of D', pi o o'^-1 is as random as pi), and all other rows go to the same blocks.
 
     Attained: one row can turn the votes of its blocks from 1 to -1 on every column beside every set.
 
