@@ -37,7 +37,7 @@ def test_what_is_large_is_told_and_covered(checked, table):
 def test_lengths_are_those_of_releases(checked, table):
     """The middle of 20 rehearsed lengths against that of 15 releases: within a quarter, where each varies by some percent."""
     released = [
-        dpselect.estimate(table, STUDY, epsilon="1.3", delta="1e-6", model=["large", "small"]) for _ in range(15)
+        dpselect.estimate(table, ["large", "small"], study=STUDY, epsilon="1.3", delta="1e-6") for _ in range(15)
     ]
     lengths = [each["large"].upper - each["large"].lower for each in released]
     price = checked.preview.recipe.guarantee.epsilon
@@ -56,7 +56,7 @@ def test_without_a_delta_there_are_no_rounds_to_rehearse(table):
 
 def test_what_is_drowned_is_said_to_be_hidden():
     rows = effect_rows([EffectPreview("x", 0.0, None, None), EffectPreview("z", 0.25, -1.0, None)])
-    assert rows == [["x", "under 0.1%", "hidden by noise"], ["z", "25%", "−1 to unbounded"]]  # noqa: RUF001
+    assert rows == [["x", "0%", "hidden by noise"], ["z", "25%", "−1 to unbounded"]]  # noqa: RUF001
 
 
 def test_nothing_private_is_printed(checked):

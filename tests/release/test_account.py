@@ -34,7 +34,7 @@ DOORS = {
 @pytest.mark.parametrize("kind", [str, Path], ids=["text", "path"])
 def test_a_ledger_may_be_named_by_its_place(door, charges, kind, tmp_path):
     place = kind(tmp_path / "budget.db")
-    ledger = Ledger(place, epsilon=3)
+    ledger = Ledger(place, epsilon=3, delta="1e-6")
     door(place)
     records = ledger.entries()
     assert len(records) == charges

@@ -52,7 +52,7 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
     Formal guarantee: this value is the outcome of a `guarantee.epsilon`, `guarantee.delta` differentially private
     mechanism for tables that are `guarantee.neighbors` neighbours, provided the assumptions were stated without looking at
     the rows. `directions` says of each variable that was selected whether the response goes "up" or "down" with it, None where
-    that is unknown; of a category, instead, of one of its columns whether it stands above or below the reference.
+    that is unknown; of a category, instead, of one of its columns whether it stands above or below the other categories.
     `range` is the sensitivity that was paid for, in squared units of the scaled response; with PCPL it was
     bought with part of epsilon, and an infinite one means that the choice was uniform over the candidates.
     """

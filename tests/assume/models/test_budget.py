@@ -82,7 +82,7 @@ def test_the_charges_for_the_parts_add_up_to_the_charge_for_the_whole(epsilon, d
 def test_an_analysis_fits_a_ledger_of_its_own_price(epsilon, split):
     numbers = np.random.default_rng(0).uniform(-1, 1, (100, 2))
     study = Study(Numeric("y", -1, 1), [Numeric("a", -1, 1)])
-    ledger = dpselect.Ledger(epsilon=epsilon)
+    ledger = dpselect.Ledger(epsilon=epsilon, delta="1e-6")
     dpselect.analyze((numbers[:, :1], numbers[:, 1]), study, epsilon=epsilon, split=split, ledger=ledger)
     assert ledger.remaining().epsilon == 0
 
