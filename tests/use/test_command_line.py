@@ -478,10 +478,8 @@ def test_plan_says_how_long_intervals_will_be(place, capsys):
     pytest.importorskip("matplotlib", reason="install dpselect[figures] for pictures")
     facts = ("plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2")
     code, out, _ = run(capsys, *facts, "-o", "picture")
-    assert code == 0 and "How long 95% intervals" in out and "interval of age" in out and "laplace noise" in out
-    assert "For this, write rows = 20000 at the top of study.toml" in out
-    (place / "stated.toml").write_text("rows = 20000\n" + STUDY)
-    assert "For this, write rows" not in run(capsys, "plan", "stated.toml", *facts[2:])[1]
+    assert code == 0 and "Length of 95% intervals" in out and "scenario" in out and "interval of age" not in out
+    assert "interval of age" in run(capsys, *facts, "--details")[1]
     assert (place / "picture.png").stat().st_size > 10_000
     values = json.loads(run(capsys, *facts, "--delta", "1e-6", "--json")[1])["intervals"]
     assert values["delta"] == 1e-6 and {each["term"] for each in values["terms"]} == {"age", "region[south]"}

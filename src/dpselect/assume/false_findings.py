@@ -42,6 +42,8 @@ def expected_false(recipe: Recipe) -> float | None:
         return None
     if not terms:
         return 0.0
+    if not 0 < rows < 2**60:  # of an edited report
+        return None
     if isinstance(rule, EdgeRule):
         mean_width = sum(terms) / len(terms)
         deviations = [
@@ -56,9 +58,12 @@ def expected_false(recipe: Recipe) -> float | None:
         deviations = [idle_deviation(rule.blocks, size, fitted, rule.partitions)] * sizes
         bars = [rule.threshold / (WHOLE_VOTE * rule.partitions)] * sizes
     leads = _sorted_leads(terms)[:, :MAX_LISTED_TERMS]
-    found = _picked(leads, np.array(deviations), np.array(bars), rule.price, float(recipe.choice_epsilon) / 4)
-    best = 1.0 if recipe.mechanism == "exponential" else 2.0
-    return float(np.mean([terms_in * weight / (best + weight) for terms_in, weight in found]))
+    rate = float(recipe.choice_epsilon) / 4
+    with np.errstate(all="ignore"):  # an edited report may hold any number
+        found = _picked(leads, np.array(deviations), np.array(bars), rule.price, rate)
+        best = 1.0 if recipe.mechanism == "exponential" else 2.0
+        expected = float(np.mean([terms_in * weight / (best + weight) for terms_in, weight in found]))
+    return expected if math.isfinite(expected) else None
 
 
 def _sorted_leads(widths: list[int]) -> Floats:

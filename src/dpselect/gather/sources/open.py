@@ -180,7 +180,7 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
 
 def _hands_out_streams(source: Any) -> bool:
     """Whether rows come by Arrow's C stream (nanoarrow, DataFusion, Daft, Ibis, ...) and are not those of a frame in memory."""
-    return hasattr(source, "__arrow_c_stream__") and not nw.dependencies.is_into_dataframe(source)
+    return hasattr(type(source), "__arrow_c_stream__") and not nw.dependencies.is_into_dataframe(source)
 
 
 def _dataset_stream(dataset: Any) -> Stream:
