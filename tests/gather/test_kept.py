@@ -1,5 +1,7 @@
 """Rows that are kept give what their source gives, again and again, within a limit."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -118,3 +120,15 @@ def test_a_missing_cell_is_refused_as_it_is_elsewhere(monkeypatch):
         monkeypatch.setattr(module, "MAX_KEPT_BYTES", limit)
         with pytest.raises(DataError, match="'a' has cells that are missing"):
             gather(table(), study, KeptRows(study))
+
+
+@pytest.mark.parametrize("limit", [2**20, 0])
+@pytest.mark.parametrize("weight", [np.nan, -1.0, np.inf])
+def test_a_weight_that_cannot_be_used_is_refused_as_a_missing_cell_is(limit, weight):
+    """Where rows are kept, before anything is charged; and also where there is no room for them."""
+    weighed = {"weights": "w", "weight_limit": 2, "population": 9}
+    rows = pa.table({"a": [0.0, 0.5], "y": [0.0, 1.0], "w": [1.0, weight]})
+    for missing, refused in (("error", True), ("zero-row", False)):
+        study = Study(Numeric("y", 0, 1), [Numeric("a", -1, 1)], missing=missing, **weighed)
+        with pytest.raises(DataError, match="weights 'w' has cells") if refused else nullcontext():
+            assert gather(rows, study, KeptRows(study, limit)).count == 2

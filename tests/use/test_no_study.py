@@ -1,6 +1,9 @@
 """A selection without a study file: what is proposed, who confirms it, and what must be stated where nobody can."""
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +16,12 @@ import dpselect
 from dpselect.assume.budget import NEIGHBORS
 from dpselect.assume.recipe import MECHANISMS, METHODS
 from dpselect.errors import LeftOutWarning, StudyError
-from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.open import ColumnType, read_schema
+from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
 from dpselect.use import command_line
 from dpselect.use.command_line import dpselect as program
-from dpselect.use.proposal import propose
+from dpselect.use.proposal import propose, study_for
 from dpselect.use.shell import options
 
 SELECT = ["select", "people.csv", "--response", "income", "--epsilon", "1"]
@@ -139,7 +143,7 @@ def test_plan_and_check_need_no_study_file_either(place, capsys):
 def test_python_takes_a_formula_or_a_response(place):
     frame = place.to_pandas()
     with pytest.warns(LeftOutWarning, match=r"person_id \(looks like an identifier\), region \(text\)"):
-        found = dpselect.select(frame, "income ~ .", epsilon=1)
+        found = dpselect.select(place, "income ~ .", epsilon=1)
     assert predictors(found.study) == {"age": "Numeric", "school": "Numeric", "member": "Binary"}
     named = dpselect.select("people.csv", "income ~ age + school", epsilon=1)
     assert predictors(named.study) == {"age": "Numeric", "school": "Numeric"}
@@ -181,10 +185,80 @@ def test_no_cell_decides_the_type_of_a_column_that_was_named():
     assert len({study.hash for study in found}) == 1
 
 
-def test_objects_in_a_typed_frame_are_left_out_whatever_they_hold():
-    for kind in ("number", "text", "other"):
-        proposal = propose([column("y"), column("x"), column("z", kind, stated=False)], "y")
-        assert predictors(proposal.study) == {"x": "Numeric"} and proposal.left_out == (("z", "text"),)
+def test_objects_in_a_typed_frame_are_named_or_stated_whatever_they_hold():
+    """One cell makes objects of a column, and no cell may take a column out of a released study."""
+    for kind in ("number", "text", "date", "other", "boolean"):
+        columns = [column("y"), column("x"), column("z", kind, stated=False)]
+        with pytest.raises(StudyError, match="'z' is untyped: name the predictors, or state its categories"):
+            propose(columns, "y")
+        assert predictors(propose(columns, "y", predictors=["x"]).study) == {"x": "Numeric"}
+        assert predictors(propose(columns, "y", categories={"z": ["a", "b"]}).study)["z"] == "Categorical"
+        assert not propose(columns, "y", person="z").left_out
+        named = propose([column("y"), column("x"), column("person_id", kind, stated=False)], "y")
+        assert named.left_out == (("person_id", "looks like an identifier"),)
+
+
+@pytest.mark.parametrize(("name", "cell"), [("age", "unknown"), ("member", None)])
+@pytest.mark.parametrize("asked", [{"study": "income ~ ."}, {"response": "income"}])
+def test_one_cell_takes_no_column_out_of_a_frame(place, name, cell, asked):
+    frame = place.drop_columns(["region"]).to_pandas()
+    frame[name] = frame[name].astype(object if cell is None else str).astype(object)  # as pandas.read_csv gives it
+    frame.loc[7, name] = cell
+    ledger = dpselect.Ledger("budget.db", epsilon=5)
+    with pytest.raises(StudyError, match=f"'{name}' is untyped"):
+        dpselect.select(frame, **asked, epsilon=1, ledger=ledger)
+    assert not ledger.entries()
+
+
+def sqlite_of(cell):
+    pytest.importorskip("adbc_driver_sqlite")
+    with closing(sqlite3.connect("t.sqlite")) as connection:
+        connection.execute("DROP TABLE IF EXISTS t")
+        connection.execute("CREATE TABLE t (age, bmi DOUBLE, income)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", [(40, cell, 3), *[(k, k + 0.5, k) for k in range(99)]])
+        connection.commit()
+
+
+def text_of(cell):
+    pytest.importorskip("duckdb")
+    rows = [f"40,{cell},3", *(f"{k},{k + 0.5},{k}" for k in range(99))]
+    Path("t.csv").write_text("\n".join(["age,bmi,income", *rows]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("write", "address"),
+    [
+        (sqlite_of, "adbc:sqlite:t.sqlite?table=t"),
+        (sqlite_of, "adbc:sqlite:t.sqlite?query=SELECT * FROM t"),
+        (text_of, "duckdb:?query=SELECT * FROM 't.csv'"),
+        (text_of, "duckdb:?table=t.csv"),
+        (text_of, "adbc:duckdb:?table=t.csv"),
+    ],
+)
+def test_no_cell_of_a_database_decides_a_study(place, capsys, monkeypatch, write, address):
+    asked = ["select", address, *SELECT[2:], "--ledger", "budget.db"]
+    monkeypatch.setattr("dpselect.use.shell.confirm.on_terminal", lambda: True)
+    studies = set()
+    for cell in (1.5, "unknown"):
+        write(cell)
+        assert not any(each.stated for each in read_schema(address))
+        code, out, err = run(capsys, *asked, "--yes")
+        assert (code, out) == (2, "") and "does not say what its columns hold" in err
+        shown = CliRunner().invoke(program, asked, input="n\n", standalone_mode=False)
+        assert type(shown.exception).__name__ == "NotConfirmed" and "types as they look" in shown.output
+        for source in (address, parse_address(address)):
+            with pytest.raises(StudyError, match="Name the predictors"):
+                study_for(source, "income ~ .")
+            studies.add(study_for(source, "income ~ age + bmi").hash)
+    assert len(studies) == 1
+
+
+def test_a_table_of_duckdb_states_its_types_and_a_relation_does_not(place):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect("t.duckdb") as connection:
+        connection.execute('CREATE SCHEMA "s"; CREATE TABLE s.t (age DOUBLE, income DOUBLE)')
+        assert not any(each.stated for each in read_schema(connection.sql("SELECT * FROM s.t")))
+    assert predictors(study_for("t.duckdb?table=s.t", "income ~ .")) == {"age": "Numeric"}
 
 
 def test_a_file_dictionary_states_categories():

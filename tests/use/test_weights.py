@@ -144,3 +144,13 @@ def test_a_check_says_what_is_wrong_with_weights():
     dask = pytest.importorskip("dask.dataframe")
     parts = dask.from_pandas(frame, npartitions=3)
     assert dpselect.check(parts, study(**WEIGHTED)).advice == stopped.advice
+
+
+def test_a_bad_weight_is_refused_before_an_estimate_is_charged(tmp_path):
+    frame = informative()
+    frame.loc[frame.index[5], "w"] = np.nan
+    bounded = dpselect.Study(dpselect.Numeric("y", -5, 5), [dpselect.Numeric("x0", -4, 4)], **WEIGHTED)
+    ledger = dpselect.Ledger(tmp_path / "budget.db", epsilon=5, delta=1e-4)
+    with pytest.raises(DataError, match="weights 'w'"):
+        dpselect.estimate(frame, ["x0"], study=bounded, epsilon=1, delta=1e-6, ledger=ledger)
+    assert not ledger.entries()

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.lemmas.sampling import SHARE_BITS
 from dpselect.assume.study import Study
+from dpselect.gather.dealing import study_shares
 from dpselect.gather.grid import Cells, Chunk, Floats, beside_names
 from dpselect.gather.summary import Summary
 
@@ -72,7 +74,9 @@ class KeptRows(Summary["KeptRows"]):
         """Keep some rows, as long as there is room."""
         self.count += chunk.count
         self._store = self._store or _Store(self._limit)
-        lines = chunk.lines  # also where there is no room: a missing cell is refused all the same
+        lines = chunk.lines  # also where there is no room: a missing cell is refused all the same, and so is a weight
+        if self._study.weights is not None:
+            study_shares(chunk.cells, self._study, SHARE_BITS)
         if self.whole:
             kind = np.float64 if self._study.unbounded else np.int32
             beside = {name: np.array(chunk.cells[name]) for name in beside_names(self._study)}

@@ -46,6 +46,7 @@ def duckdb_stream(source: Database) -> Stream:
             if relation is None:
                 raise DataError("The query returns no table: give one SELECT.")
             schema = _duckdb_schema(relation)
+            by_look = source.table is None or not _in_catalog(connection, quoted_table(source.table))
     except BaseException:
         connection.close()
         raise
@@ -54,7 +55,19 @@ def duckdb_stream(source: Database) -> Stream:
         with one_sentence(f"DuckDB stopped while the rows of {_asked(source)} were read"):
             yield from relation.project(", ".join(map(quoted, names))).to_arrow_reader(BATCH_ROWS)
 
-    return Stream(schema, read, connection.close)
+    return Stream(schema, read, connection.close, by_look=by_look)
+
+
+def _in_catalog(connection: Any, table: str) -> bool:
+    """Whether the database has a table of that name: to DuckDB a text file is one too, whose types are those of its cells."""
+    import duckdb
+
+    try:
+        # To the end: a result that is left open keeps others from reading.
+        connection.execute("SELECT 1 FROM pragma_table_info(?)", [table]).fetchall()
+    except duckdb.CatalogException:
+        return False
+    return True
 
 
 def _duckdb_schema(relation: Any) -> Any:

@@ -19,6 +19,8 @@ from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one
 
 MAX_TEXT_BYTES = 4096
 """Of a cell of text that ODBC hands over: a longer one stops the reading, whatever it holds."""
+LOOKING_VENDORS = frozenset({"sqlite", "duckdb"})
+"""Databases whose columns may have the types of their cells: SQLite's have no others, and to DuckDB a CSV file is a table."""
 MAX_BATCH_BYTES = 2**26
 """Of the cells that ODBC hands over at a time: it makes room for the longest that there could be."""
 
@@ -44,7 +46,8 @@ def driver_stream(source: Database, kinds: Kinds) -> Stream:
             for batch in ask.batches(f"SELECT {', '.join(map(quoted, names))} FROM {rows}"):
                 yield require_whole(batch, source.place)
 
-    return Stream(schema, read, close)
+    # What a query makes of a file, or of cells, is known to the driver alone.
+    return Stream(schema, read, close, by_look=ask.looks or source.query is not None)
 
 
 def _stated_schema(names: Sequence[str], kinds: Kinds) -> Any:
@@ -87,11 +90,15 @@ def _rows_of(source: Database) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class _Asking:
-    """Private. An open connection: `batches` of what is asked; `typeless` if its columns have no types, as those of SQLite."""
+    """Private. An open connection: `batches` of what is asked; `typeless` if its columns have no types, as those of SQLite.
+
+    `looks` is whether cells may decide the types that it tells.
+    """
 
     batches: Callable[[str], Any]
     close: Callable[[], None] = lambda: None
     typeless: bool = False
+    looks: bool = False
 
     def __repr__(self) -> str:
         return "_Asking(values=<private>)"
@@ -129,7 +136,8 @@ def _adbc(source: Database) -> _Asking:
         cursor.close()
         connection.close()
 
-    return _Asking(ask, close, typeless=connection.adbc_get_info().get("vendor_name") == "SQLite")
+    vendor = str(connection.adbc_get_info().get("vendor_name")).lower()
+    return _Asking(ask, close, typeless=vendor == "sqlite", looks=vendor in LOOKING_VENDORS)
 
 
 def _odbc(source: Database) -> _Asking:

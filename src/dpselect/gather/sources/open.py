@@ -202,8 +202,11 @@ def _dataset_stream(dataset: Any) -> Stream:
 
 def is_read_once(source: Any) -> bool:
     """Whether the rows may be gone once they were read: of whatever hands out streams, unless it runs a plan anew for each."""
-    module = type(source).__module__.partition(".")[0].lstrip("_")
-    return _hands_out_streams(source) and module not in RUN_ANEW
+    return _hands_out_streams(source) and _package(source) not in RUN_ANEW
+
+
+def _package(source: Any) -> str:
+    return type(source).__module__.partition(".")[0].lstrip("_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,8 @@ class ColumnType:
     """Public. The name of a column and what it holds, by its type alone.
 
     `label` and `categories` (codes and their labels) are what the dictionary of a file of Stata, SPSS or SAS says, rows apart.
-    `stated` is whether the type is the source's own word: in a text file, a workbook or a list it is a guess from the first rows.
+    `stated` is whether the type is the source's own word: in a text file, a workbook or a list it is a guess from the first rows,
+    and so it is in SQLite and in a query of DuckDB.
     """
 
     name: str
@@ -232,14 +236,14 @@ def read_schema(source: Any, form: SourceForm | None = None) -> tuple[ColumnType
         open_stream(source, form=form) as stream,
         one_sentence("The types of the columns hold a name that is not text"),
     ):
-        return tuple(_column(field, stated=not guessed(field.name)) for field in stream.schema)
+        return tuple(_column(field, stated=not (stream.by_look or guessed(field.name))) for field in stream.schema)
 
 
 def _guessed_columns(source: Any) -> Callable[[str], bool]:
-    """Which columns of a source have a type that is no more than what their first cells look like."""
-    if isinstance(source, Csv):
+    """Which columns of a source have a type that is no more than what their first cells look like; a database's stream says it."""
+    if isinstance(source, Csv) or _package(source) == "duckdb":  # its relations are queries
         return lambda name: True
-    if isinstance(source, str) and parse_address(source) is not None:
+    if isinstance(source, Database) or (isinstance(source, str) and parse_address(source) is not None):
         return lambda name: False
     if is_path(source):
         paths = source if isinstance(source, list) else [source]

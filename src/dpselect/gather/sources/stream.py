@@ -34,12 +34,14 @@ class Stream:
     """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections.
 
     `parts`, where there are any, give the same batches in pieces that several threads may read at the same time.
+    `by_look` is whether cells may have decided the types of the columns.
     """
 
     schema: Any
     read: Callable[[Sequence[str]], Iterator[Any]]
     close: Callable[[], None] = lambda: None
     parts: Callable[[Sequence[str]], Iterator[Iterable[Any]]] | None = None
+    by_look: bool = False
 
     def __repr__(self) -> str:
         return "Stream(values=<private>)"
