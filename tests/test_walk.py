@@ -50,6 +50,8 @@ BOUNDS = {
 """At most so often; what is to be done is done at least once, and what has the bound 0 never."""
 
 NOT_YET = {
+    ("analyze", "ledger opened"): "2: once to look, so that a refusal can say whether anything was spent",
+    ("select", "ledger opened"): "2: the same",
     ("analyze", "modules run"): "93: of 116 in 0.2.0, though the rounds of an estimate, new since, run 12 of their own",
     ("analyze", "estimate planned"): "4: for the price, when the model is chosen, and to read the drawn release back",
 }
