@@ -47,7 +47,7 @@ def test_a_session_opens_the_file_once(tmp_path, opened):
 
 
 def test_one_analysis_opens_its_ledger_once_to_look_and_once_to_work(tmp_path, opened):
-    Ledger(tmp_path / "budget.db", epsilon=3)
+    Ledger(tmp_path / "budget.db", epsilon=3, delta="1e-6")
     numbers = np.random.default_rng(1).uniform(-1, 1, (200, 2))
     study = dpselect.Study(dpselect.Numeric("y", -1, 1), [dpselect.Numeric("x", -1, 1)])
     opened.clear()
