@@ -276,7 +276,7 @@ def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
     asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--total-epsilon", "3"]
     refused = CliRunner().invoke(dpselect, asked, input="n\n", standalone_mode=False)
     assert type(refused.exception).__name__ == "NotConfirmed"
-    assert "opens people.budget.db with a total of epsilon 3; 2 remains afterwards" in refused.output
+    assert "opens people.budget.db with a total of epsilon 3 (delta 3e-6); 2 remains afterwards" in refused.output
     assert "Spend epsilon 1?" in refused.output
     assert not (place / "people.budget.db").exists()
     assert CliRunner().invoke(dpselect, asked, input="y\n", standalone_mode=False).exit_code == 0

@@ -5,15 +5,17 @@ import os
 import shlex
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from dpselect.assume.budget import Budget
 from dpselect.errors import DpselectError
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
-from dpselect.use.shell.ledgers import LedgerOptions
+from dpselect.use.shell.ledgers import LedgerOptions, usual_total_delta
 
 BOUNDS = "lower = 0\nupper = 1\n"
 TOTALS = ["--total-epsilon", "10", "--total-delta", "1e-5", "--yes"]
@@ -314,3 +316,41 @@ def test_the_demo_runs_again_in_its_own_folder_unless_something_changed_there(mo
     Path("another/study.toml").symlink_to("report.html")
     assert command_line.run(["demo", "-o", "another"]) == 2
     assert command_line.run(["demo", "-o", "study.toml/x"]) == 2
+
+
+@pytest.mark.parametrize("opening", [["budget", "rows.csv", "--open", "--epsilon", "3"], None])
+def test_a_budget_has_delta_for_as_many_runs_as_its_epsilon_pays_for(opening, capsys):
+    asked = ["analyze", "study.toml", "rows.csv", "--epsilon", "1", "--yes"]
+    if opening is not None:
+        assert command_line.run(opening) == 0
+    first = [] if opening else ["--total-epsilon", "3"]
+    for more in (first, [], []):
+        assert command_line.run([*asked, *more]) == 0, capsys.readouterr().err
+    rest = Ledger("rows.budget.db").remaining()
+    assert (rest.epsilon, rest.delta) == (0, 0)
+
+
+def test_without_a_delta_the_refusal_says_so(capsys):
+    assert command_line.run(["budget", "rows.csv", "--open", "--epsilon", "3", "--delta", "1e-6"]) == 0
+    asked = ["analyze", "study.toml", "rows.csv", "--epsilon", "1", "--yes"]
+    assert command_line.run(asked) == 0
+    capsys.readouterr()
+    assert command_line.run(asked) == 3
+    assert capsys.readouterr().err.strip() == (
+        "Not enough delta: this run costs 1e-6 and 0 remains. Nothing was spent. `dpselect select` needs no delta."
+    )
+
+
+@pytest.mark.parametrize(
+    ("total", "run", "delta"),
+    [
+        ("0.5", None, "1e-6"),
+        ("2.1", None, "3e-6"),
+        ("1000000", None, "1e-4"),
+        ("3", Budget(Decimal("0.5"), Decimal("1e-6")), "6e-6"),
+        ("3", Budget(Decimal(1), Decimal(0)), "3e-6"),
+        ("3", Budget(Decimal(1), Decimal("1e-3")), "1e-3"),
+    ],
+)
+def test_the_total_delta_that_nobody_states(total, run, delta):
+    assert usual_total_delta(Decimal(total), run) == Decimal(delta)

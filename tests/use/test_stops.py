@@ -1,14 +1,21 @@
 """Stopped anywhere, by Ctrl-C or by SIGKILL: nothing half-written, and no charge without its release."""
 
+import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from dpselect.randomize.rounds_noise import whole_mu
+from dpselect.release.families import kind_of
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
 from dpselect.use.sealed import Sealed
@@ -188,6 +195,70 @@ def test_rounds_that_were_stopped_are_gone_on_with_from_the_last_one_that_was_ke
     assert len(drawn) > 4 and drawn[2] == drawn[3] and drawn[1] != drawn[2]
     assert len(Ledger("rows.budget.db").entries()) == 2 and Ledger("rows.budget.db").undelivered() == ()
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+
+
+def dearer(estimate):
+    estimate["guarantee"]["epsilon"] = "50"
+    estimate["released"]["mu"] = whole_mu(50.0, 1e-6)
+
+
+def less_noise(estimate):
+    estimate["released"]["mu"] *= 10
+
+
+def narrower(estimate):
+    estimate["study"]["predictors"][0]["upper"] = 0.5
+
+
+def paid_by_another(estimate):
+    estimate["receipt"]["index"] = 1
+
+
+def paid_by_nobody(estimate):
+    estimate["receipt"] = None
+
+
+def an_earlier_and_dearer_one(estimate):
+    """Of another release, which was paid for and is larger."""
+    dearer(estimate)
+    estimate["guarantee"]["epsilon"] = "1.5"
+    estimate["released"]["mu"] = whole_mu(1.5, 1e-6)
+    estimate["receipt"]["index"] = 3
+
+
+@pytest.mark.parametrize(
+    "edit", [dearer, less_noise, narrower, paid_by_another, paid_by_nobody, an_earlier_and_dearer_one]
+)
+def test_a_text_that_was_edited_while_it_waited_draws_nothing(edit, monkeypatch, capsys):
+    """One plain UPDATE of a waiting release's text must not buy more than its entry has paid for."""
+    monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)  # the rows do not fit in memory
+    from dpselect.release.rounds import drawing
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(drawing, "_read", interrupted)
+        assert command_line.run([*ASKED, "--total-epsilon", "9", "--total-delta", "1e-5"]) == 1
+    ledger = Ledger("rows.budget.db")
+    (waiting,) = ledger.undelivered()
+    if edit is an_earlier_and_dearer_one:
+        stated = Sealed.from_json(waiting.text).estimate
+        price = replace(stated.guarantee, epsilon=Decimal("1.5"))
+        ledger.charge(kind_of(stated).charge(stated.study, price))
+    values = json.loads(waiting.text)
+    edit(values["estimate"])
+    with closing(sqlite3.connect("rows.budget.db")) as connection:
+        connection.execute("UPDATE outbox SET text = ? WHERE id = ?", (json.dumps(values), waiting.id))
+        connection.commit()
+    drawn = []
+    monkeypatch.setattr("dpselect.randomize.rounds_noise.invoke", lambda *_: drawn.append(1))
+    capsys.readouterr()
+    assert command_line.run(["resume", "rows.csv"]) == 2
+    err = capsys.readouterr().err
+    assert "was edited. Nothing was drawn" in err or "nothing more was drawn" in err, err
+    assert drawn == [] and len(Ledger("rows.budget.db").undelivered()) == 1
+    assert not list(Path().glob("report*"))
 
 
 def test_a_signal_that_a_library_swallowed_is_still_a_stop(monkeypatch, capsys):

@@ -11,7 +11,11 @@ from msgspec.structs import force_setattr
 from dpselect.assume.budget import EXACT, Guarantee, plain
 from dpselect.assume.candidates import variables_of
 from dpselect.assume.records import Public
+from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import Estimate
+from dpselect.release.families import kind_of
+from dpselect.release.ledger.entries import Charge
+from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
 from dpselect.release.tables import FrameKind, effects_of, framed, result_html, result_text, tidy_rows
 from dpselect.release.titles import check_title
@@ -20,6 +24,13 @@ from dpselect.release.titles import check_title
 def today() -> str:
     """The date as a report carries it: 2026-11-15."""
     return datetime.now(UTC).date().isoformat()
+
+
+def charge_of(release: Selection | Drawn) -> Charge:
+    """What the ledger must have been told of a release, computed anew from what it states."""
+    if isinstance(release, Selection):
+        return selection_charge(release.recipe)
+    return kind_of(release).charge(release.study, release.guarantee)
 
 
 class AnalysisRecord(Public, frozen=True, kw_only=True, tag_field="format", tag="dpselect analysis 1"):

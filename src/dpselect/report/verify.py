@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -12,16 +13,15 @@ from dpselect.assume.budget import plain
 from dpselect.assume.records import sha256_of
 from dpselect.errors import DpselectError, LedgerError
 from dpselect.release.account import software_version
-from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.analysis import AnalysisRecord, charge_of
 from dpselect.release.checks import Check
-from dpselect.release.drawn import Term
+from dpselect.release.drawn import Drawn, Term
 from dpselect.release.equations.findings import Amount
 from dpselect.release.estimate import Estimate
-from dpselect.release.ledger.entries import Charge, Entry, Receipt
+from dpselect.release.ledger.entries import Entry, Receipt
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.select import selection_charge
 from dpselect.release.selection import Selection
-from dpselect.report.form import is_page, read_report
+from dpselect.report.form import is_page, plain_values, read_report
 from dpselect.report.page import report_page
 from dpselect.report.phrases import cost_text
 from dpselect.report.selection_checks import selection_checks
@@ -49,6 +49,7 @@ def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
     steps.append(lambda: [_receipt_check(release) for release in analysis.releases if release.receipt is not None])
     if ledger is not None:
         steps += [partial(_ledger_checks, release, ledger) for release in analysis.releases]
+        steps.append(partial(_kept_checks, analysis, ledger))
     return [check for step in steps for check in _answered(step)]
 
 
@@ -67,12 +68,22 @@ def _text_checks(text: str, analysis: AnalysisRecord, values: dict[str, Any]) ->
     # A report whose coefficients were cut out is a true one of a choice: this line lets its reader see which it is.
     parts = "a selection" if analysis.coefficients is None else "a selection and its coefficients"
     yield Check(f"report holds {parts}, and nothing was added", same, f"sha256 {sha256_of(values)}")
-    paid = [_charge_of(release) for release in analysis.releases]
+    paid = [charge_of(release) for release in analysis.releases]
     cost = sum((charge.epsilon for charge in paid), Decimal(0)), sum((charge.delta for charge in paid), Decimal(0))
     stated = analysis.guarantee
     yield Check("privacy cost", cost == (stated.epsilon, stated.delta), cost_text(stated.epsilon, stated.delta))
+    if analysis.made:
+        yield Check("date of the release is a date", _is_date(analysis.made), analysis.made[:10])
     if is_page(text):
         yield _page_check(text, analysis)
+
+
+def _is_date(made: str) -> bool:
+    """Whether it is written as 2026-11-15: whatever else stands there would be shown as the date."""
+    try:
+        return date.fromisoformat(made).isoformat() == made
+    except ValueError:
+        return False
 
 
 def _page_check(text: str, analysis: AnalysisRecord) -> Check:
@@ -140,18 +151,11 @@ def _close(stated: float | None, found: float | None, room: float) -> bool:
     return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room)
 
 
-def _charge_of(release: Release) -> Charge:
-    """What the ledger must have been told of a release."""
-    if isinstance(release, Selection):
-        return selection_charge(release.recipe)
-    return release.kind.charge(release.study, release.guarantee)
-
-
 def _receipt_check(release: Release) -> Check:
     """Whether a receipt is for the price of its release."""
     receipt = release.receipt
     assert receipt is not None
-    paid = _charge_of(release)
+    paid = charge_of(release)
     same = receipt.epsilon == paid.epsilon and receipt.delta == paid.delta
     return Check(
         "receipt matches the privacy cost", same, f"ledger entry {receipt.index}, epsilon {plain(receipt.epsilon)}"
@@ -167,7 +171,7 @@ def _ledger_checks(release: Release, ledger: Ledger) -> Iterator[Check]:
         return
     same_version = entry.parameters.get("version") == release.version
     where = f"entry {entry.index} of {entry.time[:16]} UTC, {entry.data}"
-    yield Check(what, same_version and states(entry, _charge_of(release)), where)
+    yield Check(what, same_version and entry.states(charge_of(release)), where)
     left, now = receipt.remaining, ledger.remaining_after(receipt.index)
     same: bool | None = (left.epsilon, left.delta) == (now.epsilon, now.delta)
     if not same and entry.parameters.get("version") != software_version():
@@ -186,8 +190,30 @@ def _entry_of(receipt: Receipt | None, ledger: Ledger) -> Entry | str:
     return next(each for each in ledger.entries() if each.index == receipt.index)
 
 
-def states(entry: Entry, paid: Charge) -> bool:
-    """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""
-    facts = ("what", "mechanism", "epsilon", "delta", "study", "unit", "rows_per_person", "neighbors", "count")
-    same = all(getattr(entry, fact) == getattr(paid, fact) for fact in facts)
-    return same and all(entry.parameters.get(name) == value for name, value in paid.parameters.items())
+def _kept_checks(analysis: AnalysisRecord, ledger: Ledger) -> Iterator[Check]:
+    """Whether the report is the release that its entries paid for: another model and other draws may have the same price."""
+    what = "report is the release in the ledger"
+    entries = [(release, _entry_of(release.receipt, ledger)) for release in analysis.releases]
+    answers = [_is_kept(release, entry, ledger) for release, entry in entries if isinstance(entry, Entry)]
+    if len(answers) < len(entries):
+        return  # that there is no entry is said already
+    if False in answers:
+        yield Check(what, False, "the ledger holds another")
+    elif None in answers:
+        yield Check(what, None, "the ledger holds its price, and its text no longer")
+    else:
+        yield Check(what, True, analysis.selection.formula)
+
+
+def _is_kept(release: Release, entry: Entry, ledger: Ledger) -> bool | None:
+    """Whether the ledger holds this release; None if its text was cleared away, as the ledger's owner may."""
+    try:
+        values = plain_values(ledger.release(entry.release))
+    except LedgerError:
+        return None
+    kept, stated = values.get("selection" if isinstance(release, Selection) else "estimate"), release.to_dict()
+    names = set((Selection if isinstance(release, Selection) else Drawn).__struct_fields__) - {"receipt"}
+    if isinstance(release, Estimate):
+        # Other intervals and, of some families, smaller models follow from the same draws, and cost nothing.
+        names -= {"level", "columns"} if release.kind.submodels else {"level"}
+    return kept is not None and all(kept.get(name) == stated.get(name) for name in names)

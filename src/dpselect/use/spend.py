@@ -11,12 +11,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from dpselect.assume.recipe import Recipe
+from dpselect.errors import LedgerError
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
 from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, Committed
-from dpselect.release.analysis import today
+from dpselect.release.analysis import charge_of, today
 from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import draw_estimate, finish_drawing, plan_estimate
 from dpselect.release.ledger.ledger import Ledger
@@ -100,12 +101,31 @@ def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Re
 
 
 def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None = None) -> int:
-    """Deliver what was committed and not handed over, all of it or that of one request; nothing is charged. Says how many."""
+    """Deliver what was committed and not handed over, all of it or that of one request; nothing is charged. Says how many.
+
+    LedgerError if a text was edited meanwhile, so that more would be drawn than was paid for.
+    """
     with ledger.session():
         waiting = [each for each in ledger.undelivered() if request in (None, each.request)]
         for each in waiting:
-            hand_over(Committed(Sealed.from_json(each.text), each.id, ledger), source, deliver)
+            sealed = Sealed.from_json(each.text)
+            _require_paid(sealed, each.id, ledger)
+            hand_over(Committed(sealed, each.id, ledger), source, deliver)
     return len(waiting)
+
+
+def _require_paid(sealed: Sealed, id: str, ledger: Ledger) -> None:
+    """Refuse a text that was edited while it waited, before anything is drawn: its price is the one that its own entry states."""
+    entries = {entry.index: entry for entry in ledger.entries() if entry.release == id}
+    for part in (sealed.selection, sealed.estimate):
+        if part is None:
+            continue
+        entry = None if part.receipt is None else entries.get(part.receipt.index)
+        if entry is None or not entry.states(charge_of(part)):
+            raise LedgerError(
+                f"The release {id} states another price or study than its entry in the ledger: its text was edited. Nothing was "
+                "drawn; restore the ledger from a backup."
+            )
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -85,9 +85,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("family", RESPONSES)
 @pytest.mark.parametrize("when", [1, 3])
 def test_a_run_that_is_killed_between_rounds_goes_on_where_it_was(family, when, monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        drawing, "MAX_ROUND_BYTES", 0
-    )  # else all rounds are drawn before the commit, and a kill costs nothing
+    monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)  # else all rounds are drawn before the commit
     rows, study, ledger = table(), a_study(family), Ledger(tmp_path / "budget.db", epsilon=9, delta="1e-4")
     real, times = Ledger.keep, []
 
@@ -143,8 +141,8 @@ class TinyPath:
 
 @pytest.mark.parametrize(("shares", "fits"), [((0.5, 0.5), True), ((0.5, 0.5001), False), ((1.001, 0.0), False)])
 def test_no_path_can_spend_more_than_the_price(shares, fits, monkeypatch):
+    monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)  # else all rounds are drawn before the commit
     monkeypatch.setattr(drawing, "replay", TinyPath(shares))
-    monkeypatch.setattr(drawing, "MAX_ROUND_BYTES", 0)
     ledger, rows = Ledger(epsilon=9, delta="1e-4"), table(500)
     if fits:
         got = dpselect.estimate(rows, ["a"], study=a_study("gaussian"), ledger=ledger, **PRICE)

@@ -3,7 +3,6 @@
 import pytest
 
 from dpselect.release.ledger.entries import Charge, Entry
-from dpselect.report.verify import states
 
 PAID = Charge(
     what="select", mechanism="laplace", epsilon="0.5", delta="1e-6", study="ab", parameters={"method": "votes"}
@@ -27,10 +26,10 @@ def entry(**more):
 
 
 def test_who_charged_and_when_is_no_part_of_the_price():
-    assert states(entry(), PAID)
-    assert states(entry(parameters={"method": "votes", "version": "1"}), PAID)
+    assert entry().states(PAID)
+    assert entry(parameters={"method": "votes", "version": "1"}).states(PAID)
 
 
 @pytest.mark.parametrize(("fact", "other"), OTHERS.items(), ids=OTHERS)
 def test_every_fact_of_the_price_counts(fact, other):
-    assert not states(entry(**{fact: other}), PAID)
+    assert not entry(**{fact: other}).states(PAID)

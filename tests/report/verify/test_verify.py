@@ -2,6 +2,8 @@
 
 import copy
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
@@ -146,6 +148,61 @@ def test_a_lie_does_not_verify_even_with_the_true_ledger(whole, lies):
         assert failed(json.dumps(values), ledger) != []
     except DataError as refused:
         assert "not a dpselect report" in str(refused)
+
+
+KEPT = "report is the release in the ledger"
+
+
+def test_another_model_at_the_same_price_is_not_the_release_in_the_ledger(whole):
+    """Each alone is a report that could have been: only the ledger knows which one was drawn."""
+    document, ledger = whole
+    values = document.selection.to_dict()
+    names = [column.name for column in document.selection.study.columns]
+    less = document.selection.columns[:-1]
+    gone = names[document.selection.columns[-1]]
+    other = values | {"columns": list(less), "variables": [names[place] for place in less]}
+    other["directions"] = {name: way for name, way in values["directions"].items() if name != gone}
+    turned = {name: {"up": "down", "down": "up"}.get(way) for name, way in values["directions"].items()}
+    for text in (json.dumps(other), json.dumps(values | {"directions": turned})):
+        assert failed(text) == []
+        assert failed(text, ledger) == [KEPT]
+
+
+def test_draws_of_another_release_at_the_same_price_are_not_those_in_the_ledger(whole, table):
+    """A run without a ledger, drawn until it pleases, with the receipts of one that was charged."""
+    document, ledger = whole
+    study, columns, found = document.selection.study, document.selection.columns, None
+    for _ in range(40):
+        again = analyze(table, study, epsilon=6, delta="1e-6")
+        if again.selection.columns == columns and again.selection.directions == document.selection.directions:
+            found = replace(again.coefficients, receipt=document.coefficients.receipt)
+            break
+    assert found is not None
+    text = replace(document, coefficients=found).to_json()
+    assert failed(text) == []
+    assert failed(text, ledger) == [KEPT]
+
+
+def test_other_intervals_of_the_same_draws_are_the_release(whole):
+    document, ledger = whole
+    assert failed(replace(document, coefficients=document.coefficients.with_intervals(0.9)).to_json(), ledger) == []
+
+
+def test_where_the_text_was_cleared_away_it_is_not_checked(tmp_path, table, document):
+    ledger = Ledger(tmp_path / "l.db", epsilon=10, delta="1e-5")
+    text = analyze(table, document.selection.study, epsilon=6, delta="1e-6", ledger=ledger).to_json()
+    assert failed(text, ledger) == []
+    with closing(sqlite3.connect(tmp_path / "l.db")) as connection:
+        connection.execute("DELETE FROM outbox WHERE delivered IS NOT NULL")
+        connection.commit()
+    assert [(check.what, check.answer) for check in check_report(text, ledger) if not check.holds] == [
+        (KEPT, "not checked")
+    ]
+
+
+@pytest.mark.parametrize("made", ["2026-11-15x", "20261115", "2026-13-01", "approved by the bureau"])
+def test_the_day_of_a_release_is_a_date(document, made):
+    assert failed(edited(document, "made", value=made)) == ["date of the release is a date"]
 
 
 def test_a_page_that_shows_another_price_does_not_verify(document):

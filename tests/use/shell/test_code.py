@@ -84,6 +84,11 @@ def test_unusual_options_are_kept(place, capsys):
     assert str(dpselect.Ledger("mine.db").epsilon) == "3"
 
 
+def test_a_total_delta_that_nobody_stated_is_that_of_the_command(place, capsys):
+    run(capsys, *SELECT, "--total-epsilon", "3", "--ledger", "mine.db")
+    assert dpselect.Ledger("mine.db").delta > 0
+
+
 def test_stated_structure_is_kept(place, capsys):
     """The best one besides age, which is in every model; and then exactly one of both."""
     _, names = run(capsys, *SELECT, "--at-least", "1", "--always", "age", "--total-epsilon", "5")

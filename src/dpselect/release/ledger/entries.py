@@ -96,6 +96,12 @@ class Entry(Charge, frozen=True, kw_only=True):
     release: str = ""
     hash: str = ""
 
+    def states(self, paid: Charge) -> bool:
+        """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""
+        facts = ("what", "mechanism", "epsilon", "delta", "study", "unit", "rows_per_person", "neighbors", "count")
+        same = all(getattr(self, fact) == getattr(paid, fact) for fact in facts)
+        return same and all(self.parameters.get(name) == value for name, value in paid.parameters.items())
+
 
 class Spent(Public, frozen=True, kw_only=True):
     """What the entries of a ledger cost together, and which theorem says so ("basic" or "zCDP")."""

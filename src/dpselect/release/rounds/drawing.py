@@ -19,7 +19,7 @@ from dpselect.assume.lemmas.moments import NoiseKind
 from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Count
-from dpselect.errors import DpselectError, StudyError
+from dpselect.errors import DpselectError, LedgerError, StudyError
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.rounds import RoundSummary, Sums
 from dpselect.gather.rows import gather, require_repeatable
@@ -124,6 +124,8 @@ def counts_are_public(study: Study) -> bool:
 
 def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> Rounds:
     """What was drawn, and the answers to what the path asks next, of rows that are read again."""
+    if drawn.mu != plan.mu:  # the text of a release that waits in a ledger can be edited
+        raise LedgerError("What was drawn so far states other noise than its price buys; nothing more was drawn.")
     ask = what_follows(drawn, plan.family, study, plan.columns)
     assert not isinstance(ask, Found)
     answered = tuple(

@@ -10,8 +10,8 @@ from dpselect.assume.budget import about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError
 from dpselect.release.ledger.entries import Entry
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, remaining_text, spent_text
-from dpselect.use.shell.options import DEFAULT_DELTA, JSON, QUIET
+from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, remaining_text, spent_text, usual_total_delta
+from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
 
 SPENT_ON = {"select": "selection and directions", "estimate": "coefficients and intervals"}
@@ -22,14 +22,16 @@ SPENT_ON = {"select": "selection and directions", "estimate": "coefficients and 
     "budget",
     epilog="""\b
 Example:
-  dpselect budget people.csv --open --epsilon 3 --delta 1e-6   # state the totals, once
+  dpselect budget people.csv --open --epsilon 3                # state the total, once
   dpselect budget people.csv                                   # what was spent since
   dpselect budget other.budget.db --json                       # a ledger that stands elsewhere""",
 )
 @click.argument("file", metavar="DATA|LEDGER")
 @click.option("--open", "opens", is_flag=True, help="Open a budget of --epsilon and --delta.")
 @click.option("--epsilon", metavar="E", help="With --open: the privacy budget of the data set.")
-@click.option("--delta", metavar="D", default=None, help="With --open: the same for delta.  [default: 1e-6]")
+@click.option(
+    "--delta", metavar="D", default=None, help="With --open: the same for delta.  [default: 1e-6 for each 1 of epsilon]"
+)
 @JSON
 @QUIET
 def command(file: str, opens: bool, epsilon: str | None, delta: str | None, as_json: bool, quiet: bool) -> None:
@@ -51,7 +53,8 @@ def _opened(path: str, epsilon: str | None, delta: str | None) -> Ledger:
         raise click.UsageError("--open needs --epsilon, the privacy budget of the data set.")
     if LedgerOptions(path).existing() is not None:
         raise LedgerError(f"{LedgerOptions(path).shown} already exists. A budget cannot be changed once open.")
-    return Ledger(path, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta or DEFAULT_DELTA), announce=tell)
+    total = exact_epsilon(epsilon)
+    return Ledger(path, epsilon=total, delta=exact_delta(delta) if delta else usual_total_delta(total), announce=tell)
 
 
 def _existing(path: str, epsilon: str | None, delta: str | None) -> Ledger:

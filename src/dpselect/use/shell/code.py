@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from dpselect.assume.budget import Budget, exact_delta, exact_epsilon, plain
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
-from dpselect.use.shell.ledgers import LedgerOptions, ledger_place
+from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, usual_total_delta
 from dpselect.use.shell.options import group_of, study_and_data
 from dpselect.use.shell.sources import csv_form, label, ledger_beside, source_of
 from dpselect.use.shell.stating import Stated
@@ -75,7 +76,9 @@ def _ledger(options: Options) -> str:
     stated = options["total_epsilon"], options["total_delta"]
     if LedgerOptions(path).existing() is not None and stated == (None, None):
         return _call("ledger = dpselect.Ledger", repr(path))
-    totals = stated[0] or options["epsilon"], stated[1] or options["delta"] or "0"
+    run = Budget(exact_epsilon(options["epsilon"]), exact_delta(options["delta"] or "0"))
+    usual = options["delta"] or "0" if stated[0] is None else plain(usual_total_delta(exact_epsilon(stated[0]), run))
+    totals = stated[0] or options["epsilon"], stated[1] or usual
     return _call("ledger = dpselect.Ledger", repr(path), epsilon=_number(totals[0]), delta=_number(totals[1]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 import os
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
@@ -80,8 +81,8 @@ class LedgerOptions:
             self._require_only(label)
             self._require_folder()
             epsilon = price.epsilon if self.total_epsilon is None else self.total_epsilon
-            # A budget for more than this run leaves room for effects, which need a delta.
-            usual = price.delta if self.total_epsilon is None else max(price.delta, Decimal(DEFAULT_DELTA))
+            # A budget for more than this run leaves room for the effects of each, which need a delta.
+            usual = price.delta if self.total_epsilon is None else usual_total_delta(epsilon, price)
             delta = usual if self.total_delta is None else self.total_delta
             return Account(NewLedger(self.path, Budget(epsilon, delta), tell), label, analyst())
         for name, stated in (("epsilon", self.total_epsilon), ("delta", self.total_delta)):
@@ -116,6 +117,8 @@ class LedgerOptions:
             after = EXACT.subtract(ledger.totals.epsilon, price.epsilon)
             larger = "" if self.total_epsilon is not None else " (a larger total must be set now: --total-epsilon)"
             total = f"opens {self.shown} with a total of epsilon {plain(ledger.totals.epsilon)}"
+            if self.total_epsilon is not None and ledger.totals.delta:
+                total = f"{total} (delta {plain(ledger.totals.delta)})"
             return f"{total}; {about(max(after, Decimal(0)))} remains afterwards{larger}"
         assert isinstance(ledger, Ledger)
         return f"{self.shown}: {remaining_text(ledger)} remains before this run"
@@ -154,11 +157,27 @@ def remaining_text(ledger: Ledger) -> str:
     return f"epsilon {about(rest.epsilon)}, delta {about(rest.delta)}"
 
 
+MAX_USUAL_DELTA = Decimal("1e-4")
+"""A total delta that nobody has stated is at most this, or what one run asks for."""
+
+
+def usual_total_delta(total: Decimal, run: Budget | None = None) -> Decimal:
+    """The total delta of a new budget where none is stated: enough for as many such runs as its epsilon pays for."""
+    each = max(Decimal(DEFAULT_DELTA), Decimal(0) if run is None else run.delta)
+    runs = max(1, math.ceil(EXACT.divide(total, Decimal(1) if run is None else run.epsilon)))
+    return max(each, min(EXACT.multiply(each, Decimal(runs)), MAX_USUAL_DELTA))
+
+
 def not_enough(account: Account, price: Budget) -> str:
     """That a run costs more than remains, and what would fit."""
     ledger = account.ledger
     rest = ledger.totals if isinstance(ledger, NewLedger) else price if ledger is None else ledger.remaining()
     cost, left = f"epsilon {plain(price.epsilon)}", about(rest.epsilon)
+    if price.delta > rest.delta and price.epsilon <= rest.epsilon:
+        return (
+            f"Not enough delta: this run costs {plain(price.delta)} and {about(rest.delta)} remains. Nothing was spent. "
+            "`dpselect select` needs no delta."
+        )
     if price.delta > rest.delta:
         cost, left = f"{cost}, delta {plain(price.delta)}", f"epsilon {left}, delta {about(rest.delta)}"
     fits = price.epsilon > rest.epsilon > 0
