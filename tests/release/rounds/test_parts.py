@@ -112,6 +112,25 @@ def test_zeros_do_not_hide_the_octaves_of_the_rest():
     assert math.isfinite(nothing.deviation)
 
 
+def test_rows_in_an_outer_bin_are_looked_at_from_farther():
+    rows, noise = 20_000, 40.0
+    edges = closer_edges(Spread(0.0, 1e-4, 3.0, False), rows / noise)
+    values = np.where(RNG.random(rows) < 0.9, 0.0, 1000.0)
+    spread = read_closer(binned(values, edges, noise), edges, rows, noise, 60.0)
+    assert not spread.resolved
+    assert spread.deviation > 100 * 1e-4
+
+
+def test_rows_apart_are_those_that_are_counted_beside_the_fullest_bin():
+    rows, noise = 20_000, 40.0
+    edges = closer_edges(Spread(0.0, 1.0, 3.0, False), rows / noise)
+    usual = read_closer(binned(RNG.normal(0, 1, rows), edges, noise), edges, rows, noise, 60.0)
+    assert 0.7 * rows < usual.apart < rows
+    values = np.where(RNG.random(rows) < 0.99, 0.0, RNG.normal(0, 300, rows))
+    zeros = read_closer(binned(values, edges, noise), edges, rows, noise, 60.0)
+    assert zeros.apart < 0.02 * rows
+
+
 def test_rows_that_crowd_at_a_limit_keep_their_tail():
     rows, noise = 3000, 80.0
     values = np.where(RNG.random(rows) < 0.85, -GRID, -GRID + RNG.gamma(2, 0.2 * GRID, rows))

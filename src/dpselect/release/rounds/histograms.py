@@ -35,6 +35,10 @@ OCTAVES_IN_A_ROW = 5
 """That rows which are not seen octave by octave are looked for in."""
 SEEN_BLOCK = 4.2
 """Deviations of the noise from which they are surely found."""
+SURE_REST, LIKELY_BLOCK = 4.0, 3.0
+"""The same for rows beside a single octave, which surely lie somewhere, and for where they lie: a closer look tells whether."""
+MISSED = 2.0
+"""Deviations of the noise that may hide rows outside the bins that a reading counts."""
 
 _FINE = 2.0 ** np.arange(-14.0, 44.5, 1.0)
 OPEN_EDGES: Floats = np.concatenate([-_FINE[::-1], _FINE])
@@ -45,12 +49,17 @@ COUNT_EDGES: Floats = np.append(0.5 + np.arange(8), np.floor(8 * 1.25 ** np.aran
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Public. Center, deviation and tail of a number, in units of its line; `resolved` if bins were narrow enough to see it."""
+    """Public. Center, deviation and tail of a number, in units of its line; `resolved` if bins were narrow enough to see it.
+
+    `apart` are the rows that were counted beside the fullest bin, less those that may lie where nothing was counted: a number has a
+    slope by such rows alone, and they must be many as the rows of a level must.
+    """
 
     center: float
     deviation: float
     tail: float
     resolved: bool
+    apart: float = math.inf
 
 
 def limited_edges(rows_a_noise: float) -> Floats:
@@ -87,7 +96,7 @@ def read_limited(noisy: Floats, edges: Floats, rows: float, noise: float, far_ro
     crowded = fullest in (0, bins - 1) and beyond > FEW_ROWS * rows
     whole = replace(_spread(on_simplex(noisy, rows), edges, far_rows), resolved=True)
     near_limits = narrow.resolved and whole.deviation <= MAX_WIDENING * narrow.deviation
-    return whole if near_limits or crowded else narrow
+    return replace(whole if near_limits or crowded else narrow, apart=rows - float(noisy[fullest]))
 
 
 def read_closer(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:
@@ -96,7 +105,20 @@ def read_closer(noisy: Floats, edges: Floats, rows: float, noise: float, far_row
     fine = slice(FAR_OCTAVES, len(noisy) - FAR_OCTAVES)
     counts[fine] = 0.0
     counts[fine] = likely_counts(noisy[fine], max(rows - float(counts.sum()), 0.3 * rows), noise)
-    return _spread(counts, edges, far_rows)
+    spread = _spread(counts, edges, far_rows)
+    # Rows in an outer bin lie anywhere beyond its edge: that they are seen there says to look again, from farther.
+    resolved = spread.resolved and not (counts[0] or counts[-1])
+    return replace(spread, resolved=resolved, apart=_apart(noisy, counts, rows, noise))
+
+
+def _apart(noisy: Floats, counts: Floats, rows: float, noise: float) -> float:
+    """Rows between the first and the last bin that count, without the fullest, less those that may lie beyond."""
+    counted, bins = np.flatnonzero(counts), len(noisy)
+    even = noisy + (rows - noisy.sum()) / bins
+    window = even[counted[0] : counted[-1] + 1]
+    beyond = rows - float(window.sum())
+    hidden = MISSED * noise * math.sqrt(len(window) * (bins - len(window)) / bins)
+    return rows - float(window.max()) - max(beyond, 0.0) - max(beyond + hidden, 0.0)
 
 
 def read_counts(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:
@@ -123,7 +145,8 @@ def _spread(counts: Floats, edges: Floats, far_rows: float) -> Spread:
 def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:
     """About where the rows lie on a scale of octaves: bins that are surely seen count, or the fullest.
 
-    Where they leave rows over (many zeros, and the rest too thin to be seen bin by bin), the fullest octaves in a row count too.
+    Where they leave rows over (many zeros, and the rest too thin to be seen bin by bin), the fullest octaves in a row count too. If
+    a single octave is seen and rows are surely left, they lie somewhere: a guess at where is better than none.
     """
     lows, highs = np.append(2 * edges[0], edges), np.append(edges, 2 * edges[-1])
     seen = noisy > SURE_OCTAVE * noise
@@ -133,17 +156,23 @@ def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:
     counts = np.where(seen, np.maximum(noisy, 1.0), 0.0)
     if left > SEEN_TOGETHER * noise * math.sqrt(seen.sum()):
         others = np.where(seen, 0.0, noisy)
-        sums = np.convolve(others, np.ones(OCTAVES_IN_A_ROW), mode="valid")
-        first = int(np.argmax(sums))
+        alone = seen.sum() == 1 and left > SURE_REST * noise
+        deviations, first, length = max(
+            (float(sums.max()) / (noise * math.sqrt(length)), int(np.argmax(sums)), length)
+            for length in ((1, 3, OCTAVES_IN_A_ROW) if alone else (OCTAVES_IN_A_ROW,))
+            for sums in (np.convolve(others, np.ones(length), mode="valid"),)
+        )
         block = np.zeros(len(noisy), dtype=bool)
-        block[first : first + OCTAVES_IN_A_ROW] = True
+        block[first : first + length] = True
         block &= ~seen
-        if sums[first] > SEEN_BLOCK * noise * math.sqrt(OCTAVES_IN_A_ROW):
+        if deviations > (LIKELY_BLOCK if alone else SEEN_BLOCK):
             counts[block] = on_simplex(noisy[block], left)
     chances = counts / counts.sum()
     center = float(chances @ (lows + highs)) / 2
     variance = float(chances @ (((lows + highs) / 2 - center) ** 2 + (highs - lows) ** 2 / 12))
-    return Spread(center, math.sqrt(variance), 3.0, False)
+    missed = max(left + MISSED * noise * math.sqrt(seen.sum()), 0.0)
+    apart = float(noisy[seen].sum() - noisy[seen].max()) - missed
+    return Spread(center, math.sqrt(variance), 3.0, False, apart)
 
 
 def likely_counts(noisy: Floats, rows: float, noise: float) -> Floats:

@@ -67,7 +67,7 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
         for shown, *numbers in zip(known, values, privacy, sampling, bias, strict=True)
     )
     deviation, share = HIDDEN, HIDDEN
-    if last.squares is not None:
+    if last.squares is not None and scales.located:
         covariance = here.matrix @ here.inverse @ _privacy(facts, here, last) @ here.inverse @ here.matrix.T
         deviation, share = unexplained(facts, scales, here, last.squares, end, covariance)
     return Found(
@@ -176,14 +176,15 @@ def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: 
 def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> list[bool]:
     """Which of the user's coefficients are shown, by public values alone, each by itself.
 
-    Not those of levels that were too rare to be seen; nor any whose information, 1/(a'H^-1 a), does not stand three deviations
+    Not those of levels that were too rare to be seen, of numbers that nearly all rows share a value of, or of any number where the
+    response is such; nor any whose information, 1/(a'H^-1 a), does not stand three deviations
     above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because others are. Odds are not
     shown where yes are too rare for anything.
     """
     constants = len(facts.names) - len(facts.columns)
-    kept = [True] * constants + [bool(kept) for kept in scales.kept]
+    kept = [True] * constants + [bool(shown) for shown in scales.shown]
     rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU
-    if facts.family == "binomial" and rare:
+    if (facts.family == "binomial" and rare) or not scales.located:
         return [False] * len(kept)
     known = []
     for seen, direction in zip(kept, reach, strict=True):

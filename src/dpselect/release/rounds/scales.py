@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,12 @@ SURE = 3.0
 """Deviations of the noise from which a count is surely not noise."""
 SHORTNESS = 0.05
 """A dummy that is shorter by less is treated as a number."""
+FEW_APART, FAR_APART = 0.06, 6.5
+"""Where fewer rows than this share have another value than the rest, and reach more deviations out, clips take from the slope."""
+MANY_APART = 1 / 3
+"""A share of the rows that is enough whatever the noise."""
+SAME_SCALE = 0.5
+"""A closer look that finds at least this part of an earlier one's scale has the same rows in view."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +47,10 @@ class Scales:
     """
 
     kept: NDArray[np.bool_]
+    shown: NDArray[np.bool_]
+    """Of the kept, those that are located well enough for their slopes to be said."""
+    located: bool
+    """Whether the response is."""
     centers: Floats
     deviations: Floats
     scales: Floats
@@ -103,7 +113,10 @@ def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
             own = reply.sums[taken : taken + width]
             taken += width
             if place in edges:
-                spreads[place] = _read(facts, own, edges[place], reply.deviation, turn)
+                spread, earlier = _read(facts, own, edges[place], reply.deviation, turn), spreads.get(place)
+                if earlier is not None and spread.deviation > SAME_SCALE * earlier.deviation:
+                    spread = replace(spread, apart=max(spread.apart, earlier.apart))
+                spreads[place] = spread
             else:  # the yes of a response are counted again with every look: the first count has the least noise
                 counts.setdefault(place, float(own[0]))
         noise = noise or reply.deviation
@@ -176,23 +189,30 @@ def _scales(
     """
     if not facts.intercept:
         found = {
-            place: Spread(0.0, math.hypot(each.center, each.deviation), each.tail, each.resolved)
+            place: replace(each, center=0.0, deviation=math.hypot(each.center, each.deviation))
             for place, each in found.items()
         }
     spreads, response = [found[place] for place in range(len(facts.columns))], found[RESPONSE_PLACE]
     gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
+    least = max(math.sqrt(facts.width) / gram_mu, SURE * noise)
     # A number that no look resolves (nearly all rows share a value) is left out as a rare level is.
     resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
-    numbers = [counts.get(place, resolved[place]) for place in range(len(facts.columns))]
-    kept = np.array(numbers) > max(math.sqrt(facts.width) / gram_mu, SURE * noise)
+    kept = np.array([counts.get(place, resolved[place]) for place in range(len(facts.columns))]) > least
+    # One whose other values few rows have stays, so that other terms are right, and is not shown.
+    apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
+    enough = min(least, MANY_APART * facts.rows)
+    clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
+    is_number = np.array([column.kind == "number" for column in facts.columns], dtype=bool)
     units = np.array([abs(column.unit) for column in facts.columns])[kept]
-    dummy = np.array([column.kind != "number" for column in facts.columns], dtype=bool)[kept]
+    dummy = ~is_number[kept]
     deviations = np.array([spread.deviation for spread in spreads])[kept]
     width = int(kept.sum()) + facts.intercept
     shortest = units / math.sqrt(min(max(facts.row_length - 1, 1.0), 3.0) * max(width, 1))
     scales = np.where(dummy, np.maximum(deviations, shortest), deviations)
     return Scales(
         kept=kept,
+        shown=kept & (~is_number | clear),
+        located=response.apart > enough,
         centers=np.array([spread.center for spread in spreads])[kept],
         deviations=deviations,
         scales=scales,
