@@ -432,31 +432,38 @@ def test_plan_reads_no_row_and_says_when_nothing_works(place, capsys):
     assert "rows are needed" in values["verdict"]
     code, out, _ = run(capsys, "plan", "study.toml", "--rows", "50000", "--epsilon", "2", "-q")
     assert (code, out.count("\n")) == (0, 1)
-    assert "the chosen model keeps" in out
-    assert "supposing R²" in out
+    assert "the selected model should explain" in out
+    assert "This supposes that" in out
 
 
 def test_plan_shows_every_world_the_smallest_effects_and_what_more_would_buy(place, capsys):
     code, out, _ = run(
-        capsys, "plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2", "--choice-only"
+        capsys, "plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2", "--choice-only", "--details"
     )
     assert code == 0
-    for words in ("R² = 0.2", "correlated, skewed columns", "smallest effect", "for one unit", "80,000", "R² kept"):
+    for words in (
+        "explain 20% of",
+        "correlated, skewed predictors",
+        "Smallest detectable",
+        "for one unit",
+        "80,000",
+        "R² kept",
+    ):
         assert words in out
     assert "100%" not in out
 
 
 def test_plan_without_r2_has_one_line_a_kind_of_world(place, capsys):
     facts = ("plan", "study.toml", "--rows", "3000", "--epsilon", "1", "--choice-only")
-    _, out, _ = run(capsys, *facts)
-    table = out[out.index("R² kept in a world of") : out.index("Exactly the best model")].splitlines()
+    _, out, _ = run(capsys, *facts, "--details")
+    table = out[out.index("R² kept in a scenario of") : out.index("Exactly the best model")].splitlines()
     said = json.loads(run(capsys, *facts, "--json")[1])
     assert [each.strip() for each in table[0].split("  ") if each][1:] == [f"R² = {r2}" for r2 in (0.05, 0.1, 0.3, 0.6)]
     kinds = {words.partition(", ")[2] for words, _ in said["worlds"]}
     assert len(table[2:]) == len(kinds) == 6 and all(any(line.startswith(kind) for kind in kinds) for line in table[2:])
     assert sum(line.count("*") for line in table) == len(said["middle"]) == 3
-    _, out, _ = run(capsys, *facts, "--r2", "0.3")
-    assert "exactly the best" in out and "R² kept in a world of" not in out
+    _, out, _ = run(capsys, *facts, "--r2", "0.3", "--details")
+    assert "exactly the best" in out and "R² kept in a scenario of" not in out
 
 
 def test_plan_of_the_paper_methods(place, capsys):
