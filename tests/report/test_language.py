@@ -69,6 +69,8 @@ def spoken() -> dict[str, str]:
     found |= {f"{name} --help": help_of(name) for name in COMMANDS}
     found["dpselect --help"] = "\n".join(COMMANDS.values())
     for path in (ROOT / "docs").rglob("*.md"):
+        if path.parent.name == "reference":  # made from docstrings, which readers of the code share
+            continue
         found[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
     return found
 

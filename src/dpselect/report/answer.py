@@ -103,9 +103,8 @@ def figure_words(estimate: Estimate, table: Table) -> str:
     if table.compared:
         parts = "a typical low with a typical high value of each variable, 2 standard deviations (SD) apart"
         parts += ", or a category with its reference" if "category" in steps else ""
-        said = (
-            f"The figure compares {parts}. The numbers give the {table.one if table.ratios else 'effect'} of one unit."
-        )
+        one = table.one if table.ratios else "effect"
+        said = f"The figure compares {parts}. The numbers give the {one} per unit named beside them."
     elif steps <= {"binary", "category"}:
         said = "The figure and the numbers compare one category with another."
     else:

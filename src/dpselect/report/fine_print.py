@@ -10,6 +10,7 @@ from dpselect.assume.false_findings import expected_false
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
 from dpselect.release.ledger.entries import Receipt
@@ -68,9 +69,15 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
 
 def interval_limits(study: Study) -> list[tuple[str, str]]:
     """What the intervals do not allow for, each point with what comes first."""
-    said = [
-        ("Values outside the stated ranges were moved to the nearest limit.", "The intervals do not allow for that.")
-    ]
+    said = []
+    if any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors)):
+        moved = "Values outside the stated ranges were moved to the nearest limit."
+        said.append((moved, "The intervals do not allow for that."))
+    if study.unbounded:
+        lead = "No range was stated for some variables."
+        said.append(
+            (lead, "Extreme values of these count for less. The intervals allow for what of that could be seen.")
+        )
     if study.rows_per_person > 1:
         said.append(
             ("A person can have several rows.", "If the rows of a person are alike, the intervals are too short.")
