@@ -88,7 +88,7 @@ test-repeat: $(STAMP) ## the fast tests ten times in a row, each with other nois
 
 # Those that reach every line and branch; what draws thousands of times to test a law is left to `make test`.
 REACH := tests/assume tests/penalize tests/randomize tests/release tests/minimize/test_edges.py tests/report tests/rehearse/chances \
-         tests/claims/test_gaussian_price.py tests/claims/test_logistic_sensitivity.py tests/claims/test_edge_range.py tests/claims/test_one_record.py \
+         tests/claims/test_gaussian_price.py tests/claims/test_rounds_sensitivity.py tests/claims/test_sampling.py tests/claims/test_rounds_audit.py tests/claims/test_edge_range.py tests/claims/test_one_record.py \
          tests/claims/test_directions.py tests/use/test_select.py tests/use/test_analyze.py tests/use/test_delivery.py tests/use/test_stops.py
 coverage: $(STAMP) ## lines and branches of what makes a guarantee
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not browser and not slow' $(REACH) \
