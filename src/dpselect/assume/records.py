@@ -79,8 +79,9 @@ class Public(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def _one_line(problem: Exception) -> str:
-    """What is wrong and where. A text that anybody may have edited can name a field so that it breaks a line."""
-    return " ".join(str(problem).split())[:300].rstrip(".")
+    """What is wrong and where. A text that anybody may have edited can name a field so that it breaks a line, or a terminal."""
+    text = " ".join(str(problem).split())[:300].rstrip(".")
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 _fields = cache(msgspec.structs.fields)
