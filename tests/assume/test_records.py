@@ -56,3 +56,11 @@ def test_a_default_of_another_type_is_no_default():
 def test_what_is_no_such_record_is_named(text):
     with pytest.raises(DataError, match="This is not the JSON text of a dpselect outer"):
         Outer.from_json(text)
+
+
+def test_a_field_that_an_edit_has_named_reaches_no_terminal_as_it_is():
+    from dpselect.assume.budget import Guarantee
+
+    with pytest.raises(DataError) as refused:
+        Guarantee.from_json('{"neig\\u007fbors": 1, "\\u001b[31m": 2}')
+    assert str(refused.value).isprintable() and "neig" in str(refused.value)
