@@ -78,10 +78,6 @@ def interval_limits(study: Study) -> list[tuple[str, str]]:
         said.append(
             (lead, "Extreme values of these count for less. The intervals allow for what of that could be seen.")
         )
-    if study.rows_per_person > 1:
-        said.append(
-            ("A person can have several rows.", "If the rows of a person are alike, the intervals are too short.")
-        )
     return said
 
 
@@ -172,7 +168,12 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
         rows = "all rows count in the selection" if most is None else f"{most:,} rows of each count at most"
         said.append(("Person-level privacy", f"persons named by {study.person}; {rows}"))
     if study.cluster is not None:
-        said.append(("Clusters", f"named by {study.cluster}; the rows of a cluster are in one block"))
+        said.append(
+            (
+                "Clusters",
+                f"named by {study.cluster}; the rows of a cluster are in one block, and intervals allow for rows that are alike",
+            )
+        )
     said.append(("Random numbers", "OpenDP, from the operating system; no seed"))
     return tuple(said)
 
