@@ -156,7 +156,7 @@ def test_a_handful_of_clusters_has_no_intervals():
     stated = {"neighbors": "add-remove-one", "rows": len(frame), "cluster": "psu"}
     variables = [dpselect.Numeric("x0"), dpselect.Numeric("x1")]
     found = dpselect.estimate(
-        frame, dpselect.Study(dpselect.Numeric("y"), variables, **stated), ["x0", "x1"], epsilon=4, delta=1e-6
+        frame, ["x0", "x1"], study=dpselect.Study(dpselect.Numeric("y"), variables, **stated), epsilon=4, delta=1e-6
     )
     assert all(each["conf_low"] in (None, -np.inf) for each in found.tidy())
 

@@ -32,7 +32,7 @@ MIN_CLUSTERS = 20
 MIN_VARIANCE = 0.5
 """Of the variance that rows would have by themselves: clusters do not make it much smaller."""
 
-_WITHIN = 2.0 ** ((np.arange(8) + 0.5) / 8)
+_POINTS_OF_A_BIN = 2.0 ** ((np.arange(8) + 0.5) / 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def choose_cluster_radius(facts: Facts, lengths: Noisy, clip_radius: float) -> C
         return None
     last = int(seen[-1])
     counts = np.append(np.maximum(counts[:last], 0.0), falling(counts[last:], TAIL_RATIO))
-    squares = (CLUSTER_EDGES[:, None] * _WITHIN) ** 2
+    squares = (CLUSTER_EDGES[:, None] * _POINTS_OF_A_BIN) ** 2
     excess = np.array([counts @ np.maximum(squares - radius**2, 0.0).mean(axis=1) for radius in CLUSTER_RADII])
     squared = CLUSTER_RADII**2
     moved = math.sqrt(facts.replaced) * squared
