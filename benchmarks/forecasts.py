@@ -4,10 +4,10 @@ python -m benchmarks.forecasts measure FILE [--studies FOLDER] [--runs 4] [NAME 
 python -m benchmarks.forecasts show FILE
 
 `measure` adds one line of JSON for each table and epsilon to FILE, and goes on where it was stopped. Tables are those of
-`benchmarks.forecast_tables` and, where a folder of study files with tables is given, its studies. Plans and checks are those of the
-commands, `dpselect.plan` and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with a random split and noise of
-its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a random split. Lengths are over those of
-the sandwich's intervals of the same model and rows without privacy. Nothing here protects data.
+`benchmarks.forecast_tables` and, where a folder of study files with tables is given, its studies. Plans and checks are those of
+the commands, `dpselect.plan` and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with random splits and
+noise of its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a random split.
+Lengths are over those of the sandwich's intervals of the same model and rows without privacy. Nothing here protects data.
 """
 
 import argparse
@@ -53,7 +53,9 @@ class Plain:
         self.y = y.to_numpy(dtype=float)
         if isinstance(response, Numeric) and not isinstance(response, Count) and response.bounded:
             self.y = np.clip(self.y, response.lower, response.upper)
-        self.family = "binomial" if isinstance(response, Binary) else "poisson" if isinstance(response, Count) else "gaussian"
+        self.family = (
+            "binomial" if isinstance(response, Binary) else "poisson" if isinstance(response, Count) else "gaussian"
+        )
         self.columns: dict[str, np.ndarray] = {}
         self.terms: dict[str, list[str]] = {}
         for each in study.predictors:
@@ -124,7 +126,8 @@ class Plain:
 def one_run(study, frame, plain: Plain, epsilon: float) -> dict:
     """What a real run selects, and its intervals over those without privacy; None where noise hides one."""
     analysis = dpselect.analyze(frame, study, epsilon=epsilon)
-    chosen = [name for name in analysis.selection.variables if name != "intercept"]
+    named = (name.partition("[")[0] for name in analysis.selection.variables if name != "intercept")
+    chosen = list(dict.fromkeys(named))
     terms, without = {}, plain.lengths(chosen)
     ratios = plain.family != "gaussian"
     for row in analysis.coefficients.tidy():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
 from dpselect.penalize.edges import EdgeMargins
-from dpselect.rehearse.chances.survival import survival_integrals
+from dpselect.rehearse.chances.scores import survival_integrals
 
 Floats = NDArray[np.float64]
 

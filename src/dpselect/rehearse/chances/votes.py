@@ -25,7 +25,7 @@ from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
 from dpselect.penalize.margins import Margins, Option
 from dpselect.randomize.levels import Levels, Sizes, divided, families_of
-from dpselect.rehearse.chances.survival import DECAY, unit_rule
+from dpselect.rehearse.chances.scores import DECAY, unit_rule
 
 Floats = NDArray[np.float64]
 Candidate = tuple[Option, ...]

@@ -26,9 +26,8 @@ from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
-from dpselect.rehearse.check.listed import Recipes
-from dpselect.rehearse.check.probabilities import score_probabilities
-from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, explained, rehearsal_of, terms_of
+from dpselect.rehearse.check.listed import Recipes, score_probabilities
+from dpselect.rehearse.check.preview import Explained, Rehearsal, explained, rehearsal_of, terms_of
 
 LISTED = 2**14
 """Candidates up to which all are listed, for the share of R^2 to be expected."""
@@ -65,7 +64,9 @@ class Voted:
         self._again, self._recipes, self._epsilon = again, recipes, epsilon
         self._stated, self._least = dealings, 4 if cells <= QUICK else 2 if cells <= SLOW else 1
         many = isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS
-        self.factors: tuple[str, ...] = () if cells > SLOW else OTHER_PRICES[1:-1] if many or cells > QUICK else OTHER_PRICES
+        self.factors: tuple[str, ...] = (
+            () if cells > SLOW else OTHER_PRICES[1:-1] if many or cells > QUICK else OTHER_PRICES
+        )
         self.how = ""
         self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64
         self.r2: Explained | None = None
