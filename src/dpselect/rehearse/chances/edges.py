@@ -1,7 +1,7 @@
 """Private. Custodian's eyes only: the exact chance of every model, term and direction of a choice by edge votes.
 
 Candidates of one model with the same score are one class (`penalize.edges`), and all of a class have the same chance: that of
-`chances.all` for listed candidates, in which a class of N counts N times.
+`chances.scores` for listed candidates, in which a class of N counts N times.
 """
 
 from __future__ import annotations
