@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.assume.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below, plain
+from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below, plain
 from dpselect.assume.lemmas.moments import MomentLayout, NoiseKind, moment_layout
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
@@ -71,6 +71,11 @@ def plan_moments(
 def plan_any_moments(study: Study, *, epsilon: Price, delta: Price) -> MomentPlan:
     """The plan of a model that is not selected yet: the price is that of any model."""
     return plan_moments(study, (), epsilon=epsilon, delta=delta)
+
+
+def settle_moments(plan: MomentPlan, study: Study, columns: tuple[int, ...], price: Budget) -> MomentPlan:
+    """The plan of a model that was selected: which sums there are, and so their noise, depends on its columns."""
+    return plan_moments(study, columns, epsilon=price.epsilon, delta=price.delta)
 
 
 def moments_charge(study: Study, guarantee: Guarantee) -> Charge:

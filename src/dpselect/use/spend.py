@@ -19,7 +19,7 @@ from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, Committed
 from dpselect.release.analysis import charge_of, today
 from dpselect.release.drawn import Drawn
-from dpselect.release.estimate import draw_estimate, finish_drawing, plan_estimate
+from dpselect.release.estimate import draw_estimate, estimate_plan, finish_drawing
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.select import draw_selection, selection_charge
 from dpselect.release.selection import Selection
@@ -63,10 +63,7 @@ def spend(
             selection = None if recipe is None else draw_selection(gathered.scores, recipe)
             estimate = None
             try:
-                estimate = _drawn_estimate(order, selection, gathered.beside)
-                if estimate is not None and isinstance(gathered.again, KeptRows):
-                    # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
-                    estimate = finish_drawing(gathered.again, estimate, lambda rounds: None)
+                estimate = _drawn_estimate(order, selection, gathered)
             except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
                 problems.append(problem)
             return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
@@ -163,22 +160,20 @@ def _rows_again(found: Any, source: Any) -> Any:
     return found if isinstance(found, KeptRows) and found.whole else source
 
 
-def _drawn_estimate(order: Order, selection: Selection | None, gathered: Any) -> Drawn | None:
+def _drawn_estimate(order: Order, selection: Selection | None, gathered: _Gathered) -> Drawn | None:
     """The noise of the estimate, as far as it is drawn together with the choice."""
-    asked = order.estimating
+    asked, study, draws = order.estimating, order.study, order.draws
     if asked is None:
         return None
-    columns = asked.columns if selection is None else selection.columns
-    assert columns is not None
-    plan = plan_estimate(
-        order.study,
-        columns,
-        epsilon=asked.price.epsilon,
-        delta=asked.price.delta,
-        family=asked.family,
-        noise=asked.noise,
-        level=asked.level,
-        selected=asked.selected,
-        directions=asked.directions if selection is None else selection.directions,
+    columns, directions = asked.columns or (), asked.directions or {}
+    if selection is not None:
+        columns, directions = tuple(sorted(selection.columns)), selection.directions
+        draws = asked.family.settle(draws, study, columns, asked.price)
+    facts: dict[str, Any] = {"level": asked.level, "selected": asked.selected, "directions": directions}
+    drawn = draw_estimate(
+        gathered.beside, estimate_plan(study, columns, asked.family, draws, order.charges[-1], **facts)
     )
-    return draw_estimate(gathered, plan)
+    if isinstance(gathered.again, KeptRows):
+        # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
+        return finish_drawing(gathered.again, drawn, lambda rounds: None, draws)
+    return drawn
