@@ -18,8 +18,7 @@ from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.gather.moments import Moments
-from dpselect.randomize.moment_noise import MomentNoise, moment_noise
-from dpselect.randomize.noisy_moments import NoisyMoments, noisy_moments
+from dpselect.randomize.noisy_moments import MomentNoise, NoisyMoments, moment_noise, noisy_moments
 from dpselect.release.account import charge_about
 from dpselect.release.checks import Check
 from dpselect.release.drawn import Drawn, Solved, Term, terms_of

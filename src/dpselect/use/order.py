@@ -20,8 +20,8 @@ from dpselect.release.account import charge_about
 from dpselect.release.drawn import Direction, as_level
 from dpselect.release.families import Family, family_for
 from dpselect.release.ledger.entries import Charge
-from dpselect.release.select import charged_mechanism
-from dpselect.release.titles import check_title
+from dpselect.release.selection import charged_mechanism
+from dpselect.release.tables import check_title
 from dpselect.use.methods import METHODS, Method
 
 Competing = Subsets | Iterable[Model] | Candidates | None

@@ -15,15 +15,13 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use.commands.answers import show_report, show_selection
 from dpselect.use.order import Order, order_analysis, order_selection
-from dpselect.use.sealed import Released
 from dpselect.use.shell.confirm import confirm
 from dpselect.use.shell.files import WAITS, report_files, require_apart, require_writable, write_release, write_report
 from dpselect.use.shell.ledgers import LedgerOptions, not_enough
 from dpselect.use.shell.options import parse_split
-from dpselect.use.shell.sources import Rows
-from dpselect.use.shell.stating import Settings, Stated
+from dpselect.use.shell.sources import Rows, Settings, Stated
 from dpselect.use.shell.terminal import show_answer, tell
-from dpselect.use.spend import Deliver, resume, spend
+from dpselect.use.spend import Deliver, Released, resume, spend
 
 RESUMED = (
     "An earlier run paid for this and was stopped: it is handed over now, and nothing was spent. Run again for another."

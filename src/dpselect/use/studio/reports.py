@@ -35,13 +35,12 @@ from dpselect.use.check import Rehearsal, look_at
 from dpselect.use.init import named_columns
 from dpselect.use.order import Order, order_analysis, order_selection
 from dpselect.use.plan import plan
-from dpselect.use.sealed import Released
 from dpselect.use.shell.code import python_code
 from dpselect.use.shell.files import require_writable, write_report
 from dpselect.use.shell.ledgers import analyst, remaining_text, spent_text
 from dpselect.use.shell.sources import Rows, guessed_form, label, ledger_beside, source_of
 from dpselect.use.shell.terminal import together
-from dpselect.use.spend import resume, spend
+from dpselect.use.spend import Released, resume, spend
 from dpselect.use.studio.forms import stated
 from dpselect.use.verify import A_REPORT, verify_text
 
