@@ -8,7 +8,7 @@ from dpselect.assume.recipe import MECHANISMS
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.opendp_door import integer_measurement, number_measurement
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 DRAWS, WRONG = 4000, 1e-6
 

@@ -210,6 +210,11 @@ class SubsetRule(Candidates):
         single = tuple(1 << j for j in range(self.width))
         return self.terms == single and self.limit is None and self.at_least <= 1 and not self.one_of
 
+    @property
+    def is_free(self) -> bool:
+        """Whether every set of terms competes, the empty one too."""
+        return self.limit is None and self.fewest == 0 and not self.one_of
+
     def mask(self, index: int) -> int:
         left, mask = (self.limit or 0, self.fewest), self.always
         for place in reversed(range(len(self.slots))):
