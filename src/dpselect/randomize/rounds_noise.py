@@ -9,7 +9,7 @@ import numpy as np
 
 from dpselect.assume.lemmas.gaussian_price import ROUNDING_MARGIN, largest_mu
 from dpselect.assume.lemmas.rounds import COUNT_BITS, PRODUCT_SHIFT, query_sensitivity, release_bits
-from dpselect.assume.queries import Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
+from dpselect.assume.queries import ClusterNorms, Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
@@ -132,7 +132,7 @@ def released_numbers(query: Query, sums: tuple[int, ...], *, weighted: bool = Fa
             for i in range(width)
             for j in range(i, width)
         ]
-    if isinstance(query, Gradient) or weighted:
+    if isinstance(query, Gradient) or (weighted and not isinstance(query, ClusterNorms)):
         return list(sums)  # in the units of their release already
     return [each << COUNT_BITS for each in sums]
 

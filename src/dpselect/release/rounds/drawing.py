@@ -72,11 +72,6 @@ def plan_rounds(
             "An estimate needs max_rows_per_person, because its noise grows with the rows of a person: state it, or choose by "
             "votes, which need none."
         )
-    if study.cluster not in (None, study.person):
-        raise StudyError(
-            "Coefficients cannot use clusters, whose rows are alike: their intervals would be too short. Leave cluster out, or "
-            "select variables only."
-        )
     exact = exact_epsilon(epsilon), exact_delta(delta)
     mu = whole_mu(float_below(exact[0]), float_below(exact[1]))
     guarantee = Guarantee(epsilon=exact[0], delta=exact[1], neighbors=study.neighbors)
