@@ -15,7 +15,7 @@ from dpselect.assume.candidates import Candidates, SubsetRule, columns_of
 from dpselect.assume.edge_rule import EdgeRule, listed_sets, set_mask, voted_terms
 from dpselect.errors import DataError
 from dpselect.minimize.edges import EdgeLeads
-from dpselect.penalize.margins import FAR
+from dpselect.penalize.margins import NO_TERM_MARGIN
 
 Whole = NDArray[np.int64]
 EXACT_COUNT = 2**53
@@ -74,7 +74,7 @@ class EdgeMargins:
         if not self.directions:
             margins = np.minimum(inside, outside)[self.models]
             # Where there are no terms at all there is one candidate: its score is 0.
-            return Classes(every, np.where(margins > FAR // 2, 0, margins), sizes, (1,) * len(every))
+            return Classes(every, np.where(margins > NO_TERM_MARGIN // 2, 0, margins), sizes, (1,) * len(every))
         # `models` are ordered by their number of terms, so those of one size follow each other.
         starts = np.searchsorted(sizes, np.arange(int(sizes.max(initial=0)) + 2))
         parts = [
@@ -89,7 +89,7 @@ class EdgeMargins:
         """With directions: the classes of some models of `size` terms, each model's from the best score down."""
         most = self._sides[1][self.models[models]]
         if size == 0:
-            return models, np.where(most > FAR // 2, 0, most), [1] * len(models)
+            return models, np.where(most > NO_TERM_MARGIN // 2, 0, most), [1] * len(models)
         width = 2 * max(map(len, self.leads.terms))
         some = max(1, LEVELS_AT_A_TIME // (size * width) ** 2)
         if len(models) > some:
@@ -102,7 +102,7 @@ class EdgeMargins:
         fitting = (options[:, None] >= levels[:, :, None, None]).sum(axis=3)
         # A level counts once, where each term has an option that reaches it, and what fills up short terms does not count.
         new = np.concatenate([np.ones((len(models), 1), bool), levels[:, 1:] < levels[:, :-1]], axis=1)
-        counts = new & (levels <= best[:, None]) & (levels > -FAR)
+        counts = new & (levels <= best[:, None]) & (levels > -NO_TERM_MARGIN)
         places, _ = np.nonzero(counts)
         return models[places], levels[counts], _differences(places, fitting[counts])
 
@@ -110,7 +110,7 @@ class EdgeMargins:
         """`options` of some models of one size: (models, terms, options), filled up with what nothing is worth."""
         sets = self.leads.sets[self.models[models]]
         inside = (sets[:, None] >> np.arange(len(self.leads.terms)) & 1).astype(bool)
-        found = np.full((len(models), size, width), -FAR)
+        found = np.full((len(models), size, width), -NO_TERM_MARGIN)
         slot = np.cumsum(inside, axis=1) - 1
         most = self._sides[1][self.models[models]]
         for term, columns in enumerate(self.leads.terms):
@@ -142,7 +142,7 @@ class EdgeMargins:
         options = self.options(model)
         if not options:
             most = self._sides[1][self.models[model]]
-            return np.array([0 if most > FAR // 2 else most]), np.ones((1, 0), np.int64)
+            return np.array([0 if most > NO_TERM_MARGIN // 2 else most]), np.ones((1, 0), np.int64)
         best = min(each.max() for each in options)
         levels = np.unique(np.concatenate(options))
         levels = levels[levels <= best][::-1]
@@ -168,7 +168,7 @@ class EdgeMargins:
         """For every set, how far its worst term lies above the threshold, and the best of the others below it."""
         sets, bars = self.leads.sets, np.array(self.rule.thresholds)
         sizes = np.bitwise_count(sets).astype(np.int64)
-        inside, outside = np.full(len(sets), FAR), np.full(len(sets), FAR)
+        inside, outside = np.full(len(sets), NO_TERM_MARGIN), np.full(len(sets), NO_TERM_MARGIN)
         for term, columns in enumerate(self.leads.terms):
             own = np.abs(self.leads.leads[:, list(columns)]).max(axis=1)
             taken = (sets >> term & 1).astype(bool)
@@ -189,7 +189,9 @@ def _differences(models: Whole, fitting: Whole) -> list[int]:
         reach = fitting.prod(axis=1)
         return (reach - np.where(first, 0, np.concatenate([[0], reach[:-1]]))).tolist()  # type: ignore[no-any-return]
     each = [prod(row) for row in fitting.tolist()]
-    return [own - (0 if new else before) for own, before, new in zip(each, [0, *each[:-1]], first.tolist(), strict=True)]
+    return [
+        own - (0 if new else before) for own, before, new in zip(each, [0, *each[:-1]], first.tolist(), strict=True)
+    ]
 
 
 def edge_margins(
