@@ -1,4 +1,4 @@
-"""The reference is made from docstrings: every public name and member lists each of its parameters and no other, and examples run."""
+"""The reference is made from docstrings: every public name and member lists its parameters and no other, and examples run."""
 
 import doctest
 import importlib.util
