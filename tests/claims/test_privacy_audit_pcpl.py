@@ -21,8 +21,8 @@ from dpselect.assume.study import plain_study
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
 from dpselect.penalize.pcpl import pcpl_scores
-from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 SLACK = 1e-9

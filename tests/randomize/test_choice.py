@@ -16,7 +16,7 @@ from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose, noise_scale
 from dpselect.randomize.opendp_door import LAPLACE_ROUNDING, choice_measurement, choice_price, invoke
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 pytestmark = pytest.mark.real_chance
 

@@ -9,7 +9,7 @@ from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
 from dpselect.randomize.moment_noise import _measurement
 from dpselect.randomize.opendp_door import number_measurement
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 DRAWS, WRONG = 4000, 1e-6
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
-from dpselect.assume.terms import INTERCEPT, MOST_COLUMNS, Column
+from dpselect.assume.terms import INTERCEPT, MAX_STUDY_COLUMNS, Column
 from dpselect.errors import DataError, StudyError
 
 LISTED_AT_MOST = 2**24
@@ -210,6 +210,11 @@ class SubsetRule(Candidates):
         single = tuple(1 << j for j in range(self.width))
         return self.terms == single and self.limit is None and self.at_least <= 1 and not self.one_of
 
+    @property
+    def is_free(self) -> bool:
+        """Whether every set of terms competes, the empty one too."""
+        return self.limit is None and self.fewest == 0 and not self.one_of
+
     def mask(self, index: int) -> int:
         left, mask = (self.limit or 0, self.fewest), self.always
         for place in reversed(range(len(self.slots))):
@@ -313,7 +318,7 @@ class CandidateList(Candidates):
         return _ListText(width=self.width, models=tuple(map(columns_of, self.listed))).to_dict()
 
 
-_Width = Annotated[int, msgspec.Meta(ge=0, le=MOST_COLUMNS + 1)]  # the intercept's
+_Width = Annotated[int, msgspec.Meta(ge=0, le=MAX_STUDY_COLUMNS + 1)]  # the intercept's
 
 
 class _Text(Public, frozen=True, kw_only=True, tag_field="rule"):

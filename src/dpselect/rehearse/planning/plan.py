@@ -10,9 +10,8 @@ from dpselect.assume.budget import Neighbors
 from dpselect.assume.candidates import Subsets, candidates_for
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.rehearse.planning.bench import Public
 from dpselect.rehearse.planning.options import Option, Search
-from dpselect.rehearse.planning.supposed import Supposed, suppose
+from dpselect.rehearse.planning.supposed import Public, Supposed, suppose
 from dpselect.rehearse.simulate import SEED
 
 CLOSE = 0.97

@@ -185,7 +185,7 @@ def show_outlook(planned: Planned, *, details: bool) -> None:
 def _show_scenarios(found: Outlook) -> None:
     """Everything about the scenarios of one R²; of several R² what is kept, side by side."""
     kinds: dict[str, list[tuple[str, Forecast, bool]]] = {}
-    for words, each in found.worlds:
+    for words, each in found.scenarios:
         supposed, _, kind = words.partition(", ")
         kinds.setdefault(kind, []).append((supposed, each, words in found.middle))
     several = [supposed for supposed, *_ in next(iter(kinds.values()))]
