@@ -23,7 +23,7 @@ from hypothesis import settings
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.gather import dealing as assign
-from dpselect.randomize import choice, digits, least_loss, moment_noise, opendp_door, rounds_noise
+from dpselect.randomize import choice, digits, noisy_moments, opendp_door, rounds_noise
 
 Row = Mapping[str, Any]
 SlowMoments = Callable[[Sequence[Row], Study], Any]
@@ -85,7 +85,7 @@ class FixedChance:
 
 
 CHANCE = FixedChance()
-for module in (choice, least_loss, rounds_noise, moment_noise):
+for module in (choice, rounds_noise, noisy_moments):
     module.invoke = CHANCE.invoke
 digits.secrets = assign.os = CHANCE
 

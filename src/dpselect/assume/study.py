@@ -408,6 +408,11 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         return self.weights is not None or self.cluster not in (None, self.person)
 
     @property
+    def together(self) -> str | None:
+        """The column whose equal cells keep rows together, in blocks and in the variance of coefficients: clusters, or persons."""
+        return self.cluster or self.person
+
+    @property
     def expected_rows(self) -> int | None:
         """About how many rows count in a dealing, by what is stated: `rows`, or with weights the population over the limit."""
         if self.weights is None:

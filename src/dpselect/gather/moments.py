@@ -137,7 +137,7 @@ def named_by_content(moments: Moments) -> Moments:
 class MomentSummary(Summary[Moments]):
     """Private. Adds rows to the moments of one table; with persons, those rows of each that count."""
 
-    persons_together = True
+    rows_together = True
 
     def __init__(self, study: Study) -> None:
         study.require_bounds("Adding up moments")

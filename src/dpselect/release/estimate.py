@@ -21,6 +21,7 @@ from dpselect.release.account import NO_ACCOUNT, Account, software_version
 from dpselect.release.drawn import Direction, Drawn, EstimatePlan, Request, Term, as_level
 from dpselect.release.equations.findings import Amount
 from dpselect.release.families import Family, family_for, kind_of
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.tables import FrameKind, amount_columns, effects_of, framed, result_html, result_text, tidy_rows
 from dpselect.release.units import design_matrix
 
@@ -267,16 +268,34 @@ def plan_estimate(
     asked, columns = as_level(level), tuple(sorted(set(columns)))
     kind = family if isinstance(family, Family) else family_for(study, family, delta=delta, noise=noise)
     plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
+    charge = kind.charge(study, plan.guarantee)
+    return estimate_plan(
+        study, columns, kind, plan, charge, level=asked, selected=selected, directions=dict(directions or {})
+    )
+
+
+def estimate_plan(
+    study: Study,
+    columns: tuple[int, ...],
+    kind: Family,
+    draws: Any,
+    charge: Charge,
+    *,
+    level: float,
+    selected: bool,
+    directions: Mapping[str, Direction | None],
+) -> EstimatePlan:
+    """The plan of an estimate whose draws and charge are settled."""
     request = Request(
         family=kind.name,
         columns=columns,
-        level=asked,
+        level=level,
         selected=selected,
-        directions=dict(directions or {}),
+        directions=dict(directions),
         study=study,
-        guarantee=plan.guarantee,
+        guarantee=draws.guarantee,
     )
-    return EstimatePlan(request=request, kind=kind, draws=plan, charge=kind.charge(study, plan.guarantee))
+    return EstimatePlan(request=request, kind=kind, draws=draws, charge=charge)
 
 
 def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Estimate:
@@ -286,7 +305,7 @@ def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCO
     """
     plan.kind.check_source(source, plan.request.study)
     committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
-    estimate = solved(finish_drawing(source, committed.release, committed.keep))
+    estimate = solved(finish_drawing(source, committed.release, committed.keep, plan.draws))
     committed.delivered()
     return estimate
 
@@ -299,14 +318,17 @@ def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
     return Drawn(**asdict(request), released=released, receipt=None, version=software_version())
 
 
-def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object]) -> Drawn:
-    """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too."""
+def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object], draws: Any = None) -> Drawn:
+    """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too.
+
+    `draws` is the family's plan, which is otherwise computed anew from what the release states.
+    """
     kind = kind_of(drawn)
     if kind.complete(drawn.released):
         return drawn
     if source is None:
         raise DataError("This release was stopped between its rounds: give its rows again, `dpselect resume DATA`.")
-    plan = kind.planned(drawn)
+    plan = kind.planned(drawn) if draws is None else draws
     while not kind.complete(drawn.released):
         drawn = replace(drawn, released=kind.draw_more(source, drawn.study, plan, drawn.released))
         keep(drawn)

@@ -1,20 +1,32 @@
-"""Public. The model that was chosen, with its whole recipe."""
+"""Public. The model that was selected, with its whole recipe, and its exit: check, draw in memory, commit, hand over."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from msgspec.structs import force_setattr, replace
 
-from dpselect.assume.budget import Guarantee, plain
-from dpselect.assume.recipe import Recipe
+from dpselect.assume.budget import Guarantee, float_below, plain
+from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.assume.recipe import Mechanism, Method, Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
-from dpselect.errors import DataError
-from dpselect.release.ledger.entries import Receipt
+from dpselect.errors import DataError, StudyError
+from dpselect.penalize.edges import EdgeMargins
+from dpselect.penalize.margins import Margins
+from dpselect.penalize.pcpl import LocalScores
+from dpselect.penalize.penalize import PrivateScores
+from dpselect.penalize.scores import Scores
+from dpselect.randomize.choice import choose, noisy_least_loss
+from dpselect.randomize.draw import draw_candidate
+from dpselect.randomize.draw_edges import draw_edge_candidate
+from dpselect.release.account import NO_ACCOUNT, Account, charge_about, software_version
+from dpselect.release.ledger.entries import Charge, Receipt
 from dpselect.release.tables import result_html, result_text
 
 INFINITY = "infinity"
@@ -129,3 +141,89 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
         """Plain values."""
         values = super().to_dict()
         return values if math.isfinite(self.range) else values | {"range": INFINITY}
+
+
+def release_selection(scores: PrivateScores, recipe: Recipe, account: Account = NO_ACCOUNT) -> Selection:
+    """Choose one candidate, commit the choice with its charge, and hand it over."""
+    check_selection(scores, recipe)
+    committed = account.commit((selection_charge(recipe),), lambda: draw_selection(scores, recipe))
+    committed.delivered()
+    return committed.release
+
+
+def check_selection(scores: PrivateScores, recipe: Recipe) -> None:
+    """Refuse what does not belong together, before anything is drawn or charged."""
+    if recipe.candidates.width != len(recipe.study.columns):
+        raise StudyError("The candidates range over other columns than the assumptions have.")
+    if isinstance(scores, Margins | EdgeMargins):
+        if scores.candidates is not recipe.candidates:
+            raise DataError("The margins do not belong to these candidates.")
+    elif scores.values.size != recipe.candidates.count:
+        raise DataError("The scores do not belong to these candidates.")
+    elif not np.isfinite(scores.values).all():
+        raise DataError("The scores must be finite.")
+
+
+def draw_selection(scores: PrivateScores, recipe: Recipe) -> Selection:
+    """Choose one candidate, in memory: nothing of it may be shown before its charge is committed."""
+    check_selection(scores, recipe)
+    signs: dict[int, int] = {}
+    if isinstance(scores, EdgeMargins):
+        mask, signs = draw_edge_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
+        paid = scores.range
+    elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule):
+        drawn = draw_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
+        mask, paid = scores.candidates.always, scores.range
+        for option in drawn:
+            mask |= option.mask
+            if option.sign:
+                signs[option.column] = option.sign
+    else:
+        listed = scores.scores() if isinstance(scores, Margins) else _bounded(scores, recipe)
+        place = choose(listed, recipe.mechanism, float_below(recipe.choice_epsilon))
+        mask, paid = recipe.candidates.mask(place), listed.range
+    columns = columns_of(mask)
+    names = tuple(column.name for column in recipe.study.columns)
+    return Selection(
+        columns=columns,
+        variables=tuple(names[j] for j in columns),
+        directions=named_directions(recipe.study, columns, signs),
+        range=paid,
+        recipe=recipe,
+        receipt=None,
+        version=software_version(),
+    )
+
+
+def selection_charge(recipe: Recipe) -> Charge:
+    """What the ledger is told."""
+    return Charge(
+        what="select",
+        mechanism=charged_mechanism(recipe.method, recipe.mechanism),
+        parameters={
+            "method": recipe.method,
+            "candidates": recipe.candidates.count,
+            "bound_epsilon": str(recipe.bound_epsilon),
+            "choice_epsilon": str(recipe.choice_epsilon),
+            "recipe": recipe.hash,
+        },
+        **charge_about(recipe.study, recipe.guarantee),
+    )
+
+
+def charged_mechanism(method: Method, mechanism: Mechanism) -> str:
+    """What prices a choice: the mechanism, and PCPL's bound besides."""
+    return f"pcpl/{mechanism}" if method == "pcpl" else mechanism
+
+
+def _bounded(scores: Scores | LocalScores, recipe: Recipe) -> Scores:
+    """Scores with a range: PCPL's is bought with its part of epsilon."""
+    if isinstance(scores, Scores):
+        return scores
+    least_loss = noisy_least_loss(
+        scores.least_loss,
+        scores.sensitivity,
+        float_below(recipe.bound_epsilon),
+        float_below(recipe.guarantee.delta),
+    )
+    return scores.bounded(least_loss)
