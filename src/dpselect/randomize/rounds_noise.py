@@ -13,9 +13,8 @@ from dpselect.assume.queries import ClusterNorms, Gradient, Gram, Noisy, Norms, 
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.randomize.moment_noise import STEP, gaussian_measurement
-from dpselect.randomize.noisy_moments import MAX_CLAMPED_SUM
-from dpselect.randomize.opendp_door import check_epsilon, invoke
+from dpselect.randomize.noisy_moments import MAX_CLAMPED_SUM, STEP
+from dpselect.randomize.opendp_door import check_epsilon, integer_measurement, invoke
 
 ROOT_HALF = math.sqrt(0.5)
 
@@ -96,7 +95,7 @@ def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
     """
     spread = math.hypot(sensitivity / mu, 4.0)
     while True:
-        rho = gaussian_measurement(spread).map(sensitivity)
+        rho = integer_measurement("gaussian", spread).map(sensitivity)
         if sensitivity**2 / (2 * rho) - 16 >= (sensitivity / mu) ** 2:
             return spread, rho
         spread *= 1 + STEP
@@ -106,7 +105,12 @@ def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
     """Add the least noise that is worth mu."""
     spread, rho = least_spread(sensitivity, mu)
     clamped = [max(-MAX_CLAMPED_SUM, min(MAX_CLAMPED_SUM, number)) for number in numbers]
-    return Draw(tuple(int(value) for value in invoke(gaussian_measurement(spread), clamped)), spread, sensitivity, rho)
+    return Draw(
+        tuple(int(value) for value in invoke(integer_measurement("gaussian", spread), clamped)),
+        spread,
+        sensitivity,
+        rho,
+    )
 
 
 def add_noise(query: Query, sums: tuple[int, ...], study: Study, mu: float) -> Answered:

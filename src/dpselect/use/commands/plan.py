@@ -19,7 +19,7 @@ from dpselect.use.shell.confirm import proposal_lines
 from dpselect.use.shell.files import require_apart, require_kind, require_writable
 from dpselect.use.shell.help import DoorCommand, advanced
 from dpselect.use.shell.options import CSV, DEFAULT_DELTA, EPSILON, JSON, METHOD, PLACES, QUIET, STATED_NAMES, STATING
-from dpselect.use.shell.stating import Stated
+from dpselect.use.shell.sources import Stated
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, tell, together
 
 
