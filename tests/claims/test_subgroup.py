@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import dpselect
 from dpselect.assume.queries import Gradient, Histograms, Rows, Standard, center_of, rows_of
@@ -16,6 +17,7 @@ from dpselect.errors import DataError, StudyError
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import gather
+from dpselect.use.command_line import dpselect as program
 from dpselect.use.select import select
 
 PREDICTORS = [Numeric("age", 0, 100), Binary("smokes", ["no", "yes"])]
@@ -177,3 +179,14 @@ def test_what_a_subgroup_cannot_be_is_refused():
         gather((np.zeros((5, 2)), np.zeros(5)), a_study(WOMEN), asked(a_study(WOMEN)))
     with pytest.raises(StudyError, match="a subgroup"):
         select(table(50), a_study(WOMEN, response=Numeric("cost", 0, 9)), epsilon=1, method="pcls")
+
+
+def test_the_code_of_a_command_states_the_subgroup(tmp_path):
+    """And persons: code that left them out would make another promise."""
+    table(300).to_csv(tmp_path / "t.csv", index=False)
+    line = ["analyze", str(tmp_path / "t.csv"), "--response", "cost", "--predictors", "age", "--epsilon", "1"]
+    said = ["--only", "sex=f", "--rows", "100", "--person", "year", "--max-rows-per-person", "3", "--show-code"]
+    answer = CliRunner().invoke(program, [*line, *said])
+    assert answer.exit_code == 0, answer.output
+    assert "only=[dpselect.Only(name='sex', categories=('f',))]" in answer.output
+    assert "person='year', max_rows_per_person=3" in answer.output and "rows=100" in answer.output
