@@ -105,6 +105,7 @@ def bounds():
     for command, roles in BOUNDS.items():
         for what, most in roles.items():
             marks = [needs_studio] if command == "studio" else []
+            marks += [pytest.mark.thorough] if command in ("check", "plan", "studio") else []
             if (command, what) in NOT_YET:
                 marks.append(pytest.mark.xfail(strict=True, raises=AssertionError, reason=NOT_YET[command, what]))
             yield pytest.param(command, what, most, marks=marks, id=f"{command}: {what}")
@@ -153,6 +154,7 @@ def test_the_walk_of_analyze_is_as_it_is_told(walks):
     require_forward(walks("analyze"))
 
 
+@pytest.mark.thorough
 @needs_studio
 def test_the_walk_of_the_studio_is_as_it_is_told(walks):
     require_told("studio", walks("studio"))

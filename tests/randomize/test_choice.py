@@ -74,11 +74,13 @@ def estimated_epsilon(mechanism, range):
     return compute_eps_lo(counts, delta=0.0, alpha=FALSE_ALARM, method="beta")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_privacy_estimates_finds_no_violation(mechanism):
     assert estimated_epsilon(mechanism, RANGE) <= 2.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_privacy_estimates_finds_a_violation_at_half_the_noise(mechanism):
     assert estimated_epsilon(mechanism, RANGE / 2) > 2.0

@@ -63,10 +63,26 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
 
     Formal guarantee: this value is the outcome of a `guarantee.epsilon`, `guarantee.delta` differentially private
     mechanism for tables that are `guarantee.neighbors` neighbours, provided the assumptions were stated without looking at
-    the rows. `directions` says of each variable that was selected whether the response goes "up" or "down" with it, None where
-    that is unknown; of a category, instead, of one of its columns whether it stands above or below the other categories.
-    `range` is the sensitivity that was paid for, in squared units of the scaled response; with PCPL it was
-    bought with part of epsilon, and an infinite one means that the choice was uniform over the candidates.
+    the rows.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The places of the chosen columns in the study's design.
+    variables : tuple of str
+        Their names.
+    directions : dict of str to "up", "down" or None
+        Of each variable that was selected, whether the response goes up or down with it, None where that is unknown; of a
+        category, instead, of one of its columns whether it stands above or below the other categories.
+    range : float
+        The sensitivity that was paid for, in squared units of the scaled response. With PCPL it was bought with part of epsilon,
+        and an infinite one means that the choice was uniform over the candidates.
+    recipe : Recipe
+        The whole way in which the model was chosen; `guarantee`, `study` and `formula` come from it.
+    receipt : Receipt or None
+        What the ledger gave for the charge; None without a ledger.
+    version : str
+        The version of dpselect that made the choice.
     """
 
     columns: tuple[int, ...]
@@ -108,7 +124,17 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
         return result_html(self)
 
     def with_receipts(self, receipts: Sequence[Receipt]) -> Selection:
-        """The same release with the receipt of its charge."""
+        """The same release with the receipt of its charge.
+
+        Parameters
+        ----------
+        receipts : sequence of Receipt
+            Those of a commit, this release's first.
+
+        Returns
+        -------
+        Selection
+        """
         return replace(self, receipt=receipts[0])
 
     def to_dict(self) -> dict[str, Any]:
