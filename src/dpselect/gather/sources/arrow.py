@@ -74,7 +74,7 @@ def require_named(name: str, names: Sequence[str]) -> None:
     count = names.count(name)
     if count == 1:
         return
-    by_look = {each.strip().casefold(): each for each in reversed(names)}
+    by_look = {each.strip().casefold(): each for each in reversed(names) if isinstance(each, str)}  # pandas has others
     close = get_close_matches(name.strip().casefold(), by_look, n=1, cutoff=0.7)
     there = f"; there is {shown(by_look[close[0]])}" if close else ""
     reason = f"is not in the table{there}" if count == 0 else "is in the table more than once"
