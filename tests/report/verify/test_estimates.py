@@ -10,6 +10,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError
 from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.drawn import Term
 from dpselect.report.page import report_page
 from dpselect.report.table import table_of
 from dpselect.report.terminal import analysis_lines
@@ -33,6 +34,7 @@ def test_the_price_is_the_sum_of_both(estimated):
     assert len(estimated.releases) == 2
 
 
+TERM = Term.__struct_fields__
 EDITS = {
     "a coefficient": (("terms", 1, "value"), lambda value: value * 1.01, "follow"),
     "an interval made narrower": (("terms", 1, "lower"), lambda value: value + 0.01, "follow"),
@@ -51,6 +53,22 @@ EDITS = {
     "a lower price": (("guarantee", "epsilon"), lambda value: "2", "noise"),
     "a term less": (("terms",), lambda value: value[:-1], "follow"),
     "another model": (("columns",), lambda value: [0, 3, 4], "belong"),
+    "R squared": (("r_squared", "value"), lambda value: value + 0.2, "follow"),
+    "a residual deviation": (("residual_deviation", "upper"), lambda value: value / 2, "follow"),
+    "the number of rows": (("rows",), lambda value: value + 1, "follow"),
+    "a step of the figure": (("scales", "age"), lambda value: value / 2, "follow"),
+    "an unadjusted effect": (
+        ("unadjusted",),
+        lambda value: [dict.fromkeys(TERM, 1.0) | {"name": "age"}],
+        "follow",
+    ),
+    "the delta of a receipt": (("receipt", "delta"), lambda value: "1e-7", "receipt matches the privacy cost"),
+    "the relation of a price": (("guarantee", "neighbors"), lambda value: "add-remove-one", "noise"),
+    "a thousandth less noise": (
+        ("released", "asks", 1, 0, "draw", "spread"),
+        lambda value: value * 0.999,
+        "noise",
+    ),
 }
 
 
