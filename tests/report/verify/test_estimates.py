@@ -9,13 +9,16 @@ from msgspec.structs import replace
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError
+from dpselect.gather.rows import gather
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Term
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.page import report_page
 from dpselect.report.table import table_of
 from dpselect.report.terminal import analysis_lines
 from dpselect.report.verify import check_report
 from dpselect.use.analyze import analyze
+from tests.report.conftest import STUDY_STATED
 
 
 def failed(text):
@@ -133,3 +136,36 @@ def test_votes_go_by_the_rows_that_are_stated_and_the_estimate_by_those_that_the
     assert failed(json.dumps(values)) == [] and failed(report_page(got)) == []
     values["selection"]["recipe"]["rows"] = 90
     assert "coefficients and selection have the same number of rows" in failed(json.dumps(values))
+
+
+@pytest.fixture(scope="module", params=["laplace", "gaussian"])
+def from_moments(request, table):
+    """A report whose coefficients come from noisy moments, as those of pooled sums do."""
+    sums = gather(table, STUDY_STATED)
+    delta = 0 if request.param == "laplace" else "1e-6"
+    got = analyze(sums, STUDY_STATED, method="pcls", epsilon=8, delta=delta, ledger=Ledger(epsilon=10, delta="1e-5"))
+    return got.to_dict()
+
+
+MOMENT_EDITS = {
+    "a thousandth less noise": (("released", "noise", "spread"), lambda value: value * 0.999, "noise"),
+    "a lower price of the noise": (("released", "noise", "epsilon"), lambda value: value * 0.999, "noise"),
+    "a concentrated price": (
+        ("released", "noise", "rho"),
+        lambda value: 1e-3 if value is None else value * 0.99,
+        "noise",
+    ),
+    "the relation of a price": (("guarantee", "neighbors"), lambda value: "add-remove-one", "noise"),
+    "other rows": (("released", "known_rows"), lambda value: value + 1, "the same number of rows"),
+}
+
+
+@pytest.mark.parametrize(("path", "edit", "what"), MOMENT_EDITS.values(), ids=MOMENT_EDITS)
+def test_an_edited_one_from_moments_does_not(from_moments, path, edit, what):
+    values = copy.deepcopy(from_moments)
+    assert failed(json.dumps(values)) == []
+    inner = values["coefficients"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = edit(inner[path[-1]])
+    assert any(what in each for each in failed(json.dumps(values)))
