@@ -13,6 +13,7 @@ from dpselect.gather.rows import gather
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Term
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.linear import _priced, plan_moments
 from dpselect.report.page import report_page
 from dpselect.report.table import table_of
 from dpselect.report.terminal import analysis_lines
@@ -65,6 +66,7 @@ EDITS = {
         lambda value: [dict.fromkeys(TERM, 1.0) | {"name": "age"}],
         "follow",
     ),
+    "rows of the draws": (("released", "rows"), lambda value: value + 1, "as many rows as the selection"),
     "the delta of a receipt": (("receipt", "delta"), lambda value: "1e-7", "receipt matches the privacy cost"),
     "the relation of a price": (("guarantee", "neighbors"), lambda value: "add-remove-one", "noise"),
     "a thousandth less noise": (
@@ -169,3 +171,8 @@ def test_an_edited_one_from_moments_does_not(from_moments, path, edit, what):
         inner = inner[key]
     inner[path[-1]] = edit(inner[path[-1]])
     assert any(what in each for each in failed(json.dumps(values)))
+
+
+def test_a_lower_concentrated_price_of_gaussian_moments_is_not_theirs():
+    stated = plan_moments(STUDY_STATED, (0, 1, 2), epsilon=1, delta="1e-6", noise="gaussian").noise
+    assert _priced(stated, stated) and not _priced(replace(stated, rho=0.99 * stated.rho), stated)
