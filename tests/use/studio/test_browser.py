@@ -375,6 +375,7 @@ def test_the_keyboard_is_enough(visit):
     assert "OK" in page.locator("main").inner_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_and_the_dark(visit, scheme):
     visitor = visit(PHONE, color_scheme=scheme)
