@@ -40,7 +40,7 @@ def shell(asked, rest, variables=None):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
 
 
