@@ -23,7 +23,7 @@ ANSWER = "refusal string, piece binary"
 MAX_ANSWER_BYTES = 512 * 2**20
 """Bytes that come back from all tasks together, at most: fewer tasks where a summary is large."""
 
-STOPPED = (
+SPARK_STOPPED = (
     "Spark stopped while the rows were read: see its own log; workers need numpy, pyarrow and msgspec, and PYSPARK_PYTHON must "
     "name the same Python on both sides"
 )
@@ -72,7 +72,7 @@ def _running() -> Iterator[None]:
             yield
     except Exception as error:
         lost = any(sign in str(error) for sign in SIGNS_OF_A_LOST_WORKER)
-        with one_sentence(LOST_WORKER if lost else STOPPED):
+        with one_sentence(LOST_WORKER if lost else SPARK_STOPPED):
             raise
 
 
