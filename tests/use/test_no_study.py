@@ -64,10 +64,10 @@ def test_a_person_confirms_what_a_text_file_looks_like_and_it_becomes_part_of_th
     refused = CliRunner().invoke(program, SELECT, input="n\n", standalone_mode=False)
     assert type(refused.exception).__name__ == "NotConfirmed"
     for words in (
-        "types as they look",
+        "columns as their first rows look",
         "considered  age, school, member",
         "person_id (looks like an identifier",
-        "region (text: to include one, add --categories region=",
+        "region (text: to include one, list all its categories, as in --categories region=",
         "raise a 10% suspicion about a person to 23% at most",
         "of the variance or more would be found with probability 80%",
         "opens people.budget.db with a total of epsilon 1; 0 remains afterwards",
@@ -245,7 +245,7 @@ def test_no_cell_of_a_database_decides_a_study(place, capsys, monkeypatch, write
         code, out, err = run(capsys, *asked, "--yes")
         assert (code, out) == (2, "") and "does not say what its columns hold" in err
         shown = CliRunner().invoke(program, asked, input="n\n", standalone_mode=False)
-        assert type(shown.exception).__name__ == "NotConfirmed" and "types as they look" in shown.output
+        assert type(shown.exception).__name__ == "NotConfirmed" and "columns as their first rows look" in shown.output
         for source in (address, parse_address(address)):
             with pytest.raises(StudyError, match="Name the predictors"):
                 study_for(source, "income ~ .")

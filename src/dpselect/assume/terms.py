@@ -102,5 +102,5 @@ def check_width(predictors: Sequence[Variable], terms: Sequence[Term]) -> None:
     width = sum(prod(columns[name] for name in term) for term in terms)
     if width > MOST_COLUMNS:
         raise StudyError(
-            f"The study has {width:,} columns, and the most is {MOST_COLUMNS:,}: state fewer levels or products."
+            f"The study has {width:,} columns, and the most is {MOST_COLUMNS:,}: state fewer categories or products."
         )

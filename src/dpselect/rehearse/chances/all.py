@@ -41,7 +41,7 @@ def log_selection_probabilities(
     if mechanism not in MECHANISMS:
         raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
     if not epsilon > 0:
-        raise StudyError(f"epsilon={epsilon!r} is not a price: state a positive number.")
+        raise StudyError(f"epsilon={epsilon!r} is not a privacy cost: give a positive number.")
     return _LOG_CHANCES[mechanism](_distances(values, range, epsilon))
 
 
