@@ -106,6 +106,6 @@ def _refuse(expression: str) -> None:
             "a variable with a public range instead."
         )
     raise StudyError(
-        f"The formula has {shown(expression)}, whose range does not follow from those of its variables; {ALLOWED_IN_FORMULAS}: store "
+        f"The formula has {shown(expression)}, whose range does not follow from its variables'; {ALLOWED_IN_FORMULAS}: store "
         "what it computes as a column and state its range."
     )
