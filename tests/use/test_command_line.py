@@ -253,7 +253,7 @@ def test_check_tells_the_custodian_and_charges_nothing(place, capsys):
 def test_check_rehearses_and_writes_a_page_for_the_custodian_alone(place, capsys):
     code, out, _ = run(capsys, "check", "study.toml", "people.csv", "--epsilon", "1", "-o", "custodian.html")
     assert code == 0
-    assert "CONFIDENTIAL" in out.upper() and "what would be selected" in out
+    assert "CONFIDENTIAL" in out.upper() and "What would be selected" in out
     page = place / "custodian.html"
     assert page.stat().st_mode & 0o077 == 0
     assert "Confidential: do not publish" in page.read_text()
@@ -460,7 +460,7 @@ def test_plan_without_r2_has_one_line_a_kind_of_world(place, capsys):
     table = out[out.index("R² kept in a scenario of") : out.index("Exactly the best model")].splitlines()
     said = json.loads(run(capsys, *facts, "--json")[1])
     assert [each.strip() for each in table[0].split("  ") if each][1:] == [f"R² = {r2}" for r2 in (0.05, 0.1, 0.3, 0.6)]
-    kinds = {words.partition(", ")[2] for words, _ in said["worlds"]}
+    kinds = {words.partition(", ")[2] for words, _ in said["scenarios"]}
     assert len(table[2:]) == len(kinds) == 6 and all(any(line.startswith(kind) for kind in kinds) for line in table[2:])
     assert sum(line.count("*") for line in table) == len(said["middle"]) == 3
     _, out, _ = run(capsys, *facts, "--r2", "0.3", "--details")

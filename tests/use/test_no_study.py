@@ -21,6 +21,7 @@ from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
 from dpselect.use import command_line
 from dpselect.use.command_line import dpselect as program
+from dpselect.use.init import named_columns
 from dpselect.use.proposal import propose, study_for
 from dpselect.use.shell import options
 
@@ -309,3 +310,30 @@ def test_a_released_result_is_written_in_other_forms_at_no_cost(place, capsys, t
         code, _, err = run(capsys, "report", *wrong)
         assert code == 2 and err.count("\n") == 1, wrong
     assert len(dpselect.Ledger("people.budget.db").entries()) == 2
+
+
+def test_a_column_whose_first_rows_are_0_and_1_is_proposed_as_yes_or_no_and_named_it_is_a_number(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("y,flag,count,only,half\n" + "1.5,0,0,1,0.0\n2.5,1,2,1,1.0\n" * 20)
+    columns = named_columns(str(file))
+    assert {column.name: column.zero_one for column in columns} == {
+        "y": False, "flag": True, "count": False, "only": False, "half": False
+    }  # fmt: skip
+    assert predictors(propose(columns, "y").study)["flag"] == "Binary"
+    assert propose(columns, "y").by_look, "a person has to confirm it"
+    assert type(propose(columns, "flag").study.response).__name__ == "Binary"
+    assert predictors(propose(columns, "y", predictors=["flag"]).study) == {"flag": "Numeric"}
+
+
+def test_a_selection_is_kept_in_a_report_and_a_script_names_its_own(place, capsys):
+    asked = [*SELECT, "--yes", "--predictors", "age,school", "--total-epsilon", "5"]
+    code, out, _ = run(capsys, *asked)
+    assert code == 0 and "Wrote selection.html, selection.json (both public)." in out
+    assert run(capsys, "verify", "selection.html")[0] == 0
+    assert dpselect.Analysis.from_json(Path("selection.json").read_text()).coefficients is None
+    before = sorted(Path().iterdir())
+    assert run(capsys, *asked, "--json")[0] == run(capsys, *asked, "-q")[0] == 0
+    assert sorted(Path().iterdir()) == before
+    assert run(capsys, *asked, "-o", "page.html")[0] == 0 and Path("page.json").exists()
+    code, _, err = run(capsys, *asked, "-o", "page.txt")
+    assert code == 2 and "End it in .html" in err and "Nothing was spent" in err
