@@ -97,7 +97,7 @@ BAD = {
     "not the encoding": (lambda f: Csv(text(f, "y,a,c\n1,1,é\n"), encoding="utf-16"), "t.csv"),
     "an empty file": (lambda f: text(f, ""), "empty"),
     "names and no rows": (lambda f: text(f, "y,a,c\n"), "no rows"),
-    "a level with a trailing space": (lambda f: table(c=["u "] * 400), "'c' has cells"),
+    "a level with a trailing space": (lambda f: table(c=["u "] * 400), "'c' has missing"),
     "a NULL": (lambda f: parquet(f, table(a=[None, *[CELL] * 399])), "'a' has missing"),
     "an infinity": (lambda f: parquet(f, table(a=[np.inf, *[CELL] * 399])), "'a' has missing"),
     "a date": (lambda f: table(a=pa.array([0] * 400, pa.date32())), "days since a fixed day"),

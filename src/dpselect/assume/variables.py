@@ -420,4 +420,4 @@ def unusable_cells(variable: Variable) -> str:
     what = "missing or infinite values"
     if not isinstance(variable, Numeric):
         what = "missing values, or values that are not among its stated categories"
-    return f"{variable.name!r} has {what}. Correct them (`dpselect check` shows more), or leave such rows out: {LEAVE_OUT}."
+    return f"{variable.name!r} has {what}: correct them (`dpselect check` shows more), or leave such rows out by {LEAVE_OUT}."

@@ -210,7 +210,7 @@ def weight_shares(weights: NDArray[np.float64], limit: float, missing: Missing, 
         usable = (weights >= 0) & np.isfinite(weights)
         if missing == "error" and not usable.all():
             raise DataError(
-                f"The weights {name!r} have missing, negative or infinite values. Correct them, or leave such rows out: "
+                f"The weights {name!r} have missing, negative or infinite values: correct them, or leave such rows out by "
                 f"{LEAVE_OUT}."
             )
         shares = np.floor(np.minimum(np.where(usable, weights, 0.0) / limit, 1.0) * 2.0**SHARE_BITS + 0.5)

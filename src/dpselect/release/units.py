@@ -120,7 +120,7 @@ def _factor(cells: Any, factor: Factor, variable: Variable, alone: bool) -> Floa
         known = np.isin(cells, variable.categories)
         if not known.all():
             raise DataError(
-                f"{factor.variable!r} has missing values, or values that are not among its categories. Correct them."
+                f"{factor.variable!r} has missing values, or values that are not among its categories: correct them."
             )
         # No or yes is one column, whose second level is one.
         cells = cells == (variable.categories[1] if factor.level is None else factor.level)

@@ -130,7 +130,7 @@ def _guessed(file: str, form: Csv) -> list[Any]:
     import pyarrow as pa
 
     if not os.path.getsize(file):
-        raise DataError(f"{file!r} is empty. Give a file with a line of names and rows below it.")
+        raise DataError(f"{file!r} is empty: give a file with a line of names and rows below it.")
     packed = ", or its compression may be damaged or cut short" if file.endswith(COMPRESSIONS) else ""
     try:
         with one_sentence(
