@@ -56,8 +56,8 @@ def propose(
     named, a column whose first rows hold 0 and 1 alone is proposed as a yes or no.
     """
     by_look = not any(column.stated for column in columns)
-    # Objects in a frame whose other columns have types are text unless categories are stated, whatever their cells look like. One
-    # cell makes objects of a column of numbers, so that none is left out of a study for it: predictors have to be named.
+    # What a frame holds beside numbers is text unless categories are stated, whatever its cells look like. One cell makes text or
+    # objects of a column of numbers, so that none is left out of a study for it: predictors have to be named.
     untyped = [] if by_look else [column.name for column in columns if not column.stated]
     columns = [column if column.stated or by_look else replace(column, kind="text", stated=True) for column in columns]
     if predictors is not None:  # what a person names is a number, whatever the first rows look like
@@ -83,7 +83,9 @@ def propose(
         if why is not None and named is not None:
             raise StudyError(_refusal(name, why, where))
         if why == IS_TEXT and name in untyped:
-            raise StudyError(f"{where}: {name!r} is untyped: name the predictors, or state its categories.")
+            raise StudyError(
+                f"{where}: {name!r} does not hold numbers alone: name the predictors, or state its categories."
+            )
         if why is None:
             considered.append(_predictor(column, stated.get(name)))
         else:
