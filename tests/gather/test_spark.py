@@ -92,7 +92,7 @@ def test_a_refusal_comes_back_as_one_sentence():
     table = TABLE.set_column(0, "a", pa.nulls(100, pa.float64()))
     _, found = on_a_worker(STUDY, MomentSummary(STUDY), table.to_batches(), here=False)
     assert {row["piece"] for row in found} == {b""}
-    assert {row["refusal"].partition(" has cells")[0] for row in found} == {"'a'"}
+    assert {row["refusal"].partition(" has missing")[0] for row in found} == {"'a'"}
 
 
 def test_little_is_sent():
