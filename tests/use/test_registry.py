@@ -132,3 +132,16 @@ def test_values_are_said_to_be_moved_where_a_range_is_stated_and_nowhere_else(li
         dpselect.Numeric("y"), [dpselect.Numeric("x", *limits), dpselect.Categorical("c", ["a", "b"])]
     )
     assert ("moved to the nearest limit" in _domain(study)) == bool(limits)
+
+
+def test_an_entry_says_whom_a_subgroup_is(tmp_path):
+    chance = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": chance.normal(size=3000), "age": chance.uniform(0, 90, 3000)}).assign(y=lambda f: f.x)
+    stated = dpselect.Study(
+        dpselect.Numeric("y"), [dpselect.Numeric("x")], only=dpselect.Only("age", lower=18, upper=65), rows=1500
+    )
+    page = dpselect.analyze(frame, stated, epsilon=2).to_html(tmp_path / "report.html")
+    about = yaml.safe_load(dpselect.registry(page, **STATED))["deployment"]
+    assert "explain y, among rows with age 18 to 65: " in about["basic"]["description"]
+    assert "columns y, x, age, one row" in about["dp_variant"]["data_domain"]
+    assert "Subgroup: rows with age 18 to 65" in about["implementation"]["preprocessing_and_hyperparameter_tuning"]
