@@ -119,7 +119,8 @@ def edge_chances(votes: Floats, candidates: SubsetRule, rule: EdgeRule, epsilon:
 
 WORK, FEWEST_BLOCKS, MOST_BLOCKS = 2e7, 200, 1_200
 """Products that are computed for the mean votes of one scenario, and how many blocks that may make."""
-DRAWS = 24
+DRAWS = 8
+"""Supposed tables of each scenario."""
 LOTTERY = 0.5
 """Below this expected share of R^2 the choice is close to a lottery."""
 CONTRAST = 0.3
@@ -134,13 +135,15 @@ NORMAL = NormalDist()
 class Forecast:
     """Public. Means over supposed tables, against the model that BIC would choose without privacy.
 
-    Its chance, the share of its R^2 that is kept, the chance of its terms to be found, and that of the other terms.
+    Its chance, the share of its R^2 that is kept, the chance of its terms to be found, and that of the other terms; and how many
+    terms are selected.
     """
 
     right: float
     kept: float
     found: float
     others: float
+    selected: float = 0.0
 
     @property
     def informed(self) -> bool:
@@ -170,21 +173,20 @@ def forecast(scenario: Scenario, held: Held) -> Forecast:
     bic = bic_model(scenario, held.rows)
     worth, terms = Worth(scenario), _terms(scenario.layout.widths).terms
     best, right = worth(bic), sum(term for term, taken in zip(terms, bic, strict=True) if taken)
-    marks = np.zeros(4)
+    marks = np.zeros(5)
     for noise in _noises(rng, means.shape[-1]):
         chances = votes_to_chances(means + spreads * noise, scenario, held)
         models = [np.array([mask & term > 0 for term in terms]) for mask in chances.simulate(rng, MODELS)]
         kept = float(np.mean([worth(taken) for taken in models])) / best
         inside = chances.inclusion
         others = inside[~bic].mean() if (~bic).any() else 0.0
-        marks += np.array([chances.chance_of(right), min(kept, 1.0), inside[bic].mean(), others])
+        marks += np.array([chances.chance_of(right), min(kept, 1.0), inside[bic].mean(), others, inside.sum()])
     return Forecast(*map(float, marks / DRAWS))
 
 
-def mean_forecast(forecasts: list[Forecast]) -> Forecast:
-    """The mean of several, each number by itself."""
-    each = np.array([(one.right, one.kept, one.found, one.others) for one in forecasts])
-    return Forecast(*map(float, each.mean(axis=0)))
+def middle_forecast(forecasts: list[Forecast]) -> Forecast:
+    """The one in the middle by what is kept; of two the darker one."""
+    return sorted(forecasts, key=lambda each: each.kept)[(len(forecasts) - 1) // 2]
 
 
 def votes_to_chances(votes: Floats, scenario: Scenario, held: Held) -> VoteChances | EdgeChances:

@@ -31,8 +31,8 @@ from dpselect.rehearse.planning.forecast import (
     blur,
     forecast,
     lone_votes,
-    mean_forecast,
     mean_votes,
+    middle_forecast,
     votes_to_chances,
 )
 from dpselect.rehearse.planning.scenarios import (
@@ -80,6 +80,10 @@ def forecast_losses(scenario: Scenario, rows: int, epsilon: float) -> Forecast:
 
 
 MAX_PLANNED_TERMS = 300
+MANY_TERMS = 10
+"""Terms beyond which curves have fewer points: a plan is made in seconds."""
+R2_MATTERS = 0.15
+"""By so much the share that is kept must differ between the usual values of R^2 for a plan to ask for it."""
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 FOUND_CHANCE = 0.8
 
@@ -89,7 +93,7 @@ class Outlook:
     """Public. Forecasts in every supposed scenario, and what follows from them.
 
     `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
-    `expected` in the mean of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
+    `expected` in the middle one of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
     outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
     is left unexplained, that is found with a chance of 0.8 in the `typical` one.
     """
@@ -114,7 +118,7 @@ class Outlook:
 
     @property
     def works(self) -> bool:
-        """Whether the choice is clearly better than a lottery in the middle scenarios."""
+        """Whether the choice is clearly better than a lottery in the middle scenario."""
         return self.expected.informed
 
     @property
@@ -123,11 +127,22 @@ class Outlook:
         return float(np.mean([each.right for _, each in self.scenarios]))
 
     @property
+    def r2_matters(self) -> bool:
+        """Whether the share that is kept depends much on R^2, where several were supposed."""
+        by_r2: dict[str, list[float]] = {}
+        for words, each in self.scenarios:
+            by_r2.setdefault(words.partition(",")[0], []).append(each.kept)
+        means = [sum(kept) / len(kept) for kept in by_r2.values()]
+        return max(means) - min(means) > R2_MATTERS
+
+    @property
     def verdict(self) -> str:
         """What to expect, and what that supposes."""
         facts = f"With {self.rows:,} rows and epsilon {self.epsilon:g}"
         spread = f"{percent(self.low)} to {percent(self.high)}, depending on the scenario"
         supposed = f"This supposes that {self.supposed}."
+        if self.r2_matters:
+            supposed += " If a report on similar data gives R², state it: it matters here."
         kept = percent(self.expected.kept)
         kept = kept if "more" in kept else f"about {kept}"
         if self.works:
@@ -144,7 +159,12 @@ class Outlook:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         values: dict[str, Any] = msgspec.to_builtins(self)
-        return values | {"verdict": self.verdict, "works": self.works, "chance": self.chance}
+        return values | {
+            "verdict": self.verdict,
+            "works": self.works,
+            "chance": self.chance,
+            "r2_matters": self.r2_matters,
+        }
 
 
 def percent(share: float) -> str:
@@ -159,9 +179,10 @@ def outlook_study(
     epsilon: float,
     r2: float | None = None,
     choice_only: bool = False,
+    split: tuple[float, float] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Outlook:
-    """The outlook of `analyze` with its defaults, or with `choice_only` of `select`, at this price.
+    """The outlook of `analyze`, or with `choice_only` of `select`, at this price; `split` are shares of it, as in `analyze`.
 
     Example: `outlook_study(read_study_file("study.toml"), rows=5000, epsilon=1)`. `r2` is what the variables are supposed to
     explain of the response; left out, several are. Nothing here reads a row.
@@ -171,24 +192,29 @@ def outlook_study(
     study, models = replace(study, rows=None), candidates_for(study, None)
     tell = progress or (lambda share: None)
     stated = study.expected_rows  # as `analyze` divides its price: by rows that the study states
-    share = 1.0 if choice_only else _share(layout, stated, epsilon)
+
+    def share_of(price: float) -> float:
+        if choice_only:
+            return 1.0
+        return _share(layout, stated, price) if split is None else split[0] / (split[0] + split[1])
 
     def held(n: float, price: float) -> Held:
-        part = price * (1.0 if choice_only else _share(layout, stated, price))
+        part = price * share_of(price)
         return Held(held_votes(study, models, round(n), part), round(n), part)
 
     now, one, middle = held(rows, epsilon), typical(layout, r2), middle_scenarios(layout, r2)
     found = _forecasts(scenarios_of(layout, r2), now, tell)
     shares, smallest = [each.kept for _, each in found], smallest_effect(one, now)
     tell(0.5)
-    expected = mean_forecast([each for scenario, each in found if scenario in middle])
+    expected = middle_forecast([each for scenario, each in found if scenario in middle])
     kept = _memory(middle, held, (rows, epsilon), expected)
     needed = None if _enough(expected) else _rows_needed(middle, rows, lambda n: held(n, epsilon))
     tell(0.7)
+    steps = STEPS if len(layout.widths) <= MANY_TERMS else STEPS[1:-1]
     made = Outlook(
         rows=rows,
         epsilon=epsilon,
-        choice_epsilon=share * epsilon,
+        choice_epsilon=share_of(epsilon) * epsilon,
         rule=now.rule,
         scenarios=tuple((scenario.words, each) for scenario, each in found),
         supposed=f"the variables explain {one.r2:.0%} of the variance",
@@ -199,10 +225,10 @@ def outlook_study(
         high=math.ceil(20 * max(shares)) / 20,
         smallest=smallest,
         units=() if smallest is None else in_own_units(study, layout, smallest, one.r2),
-        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in STEPS if rows * k >= 2),
-        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in STEPS),
+        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in steps if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in steps),
         rows_needed=needed,
-        recommended=better_method(study, layout, found, rows, share * epsilon),
+        recommended=better_method(study, layout, found, rows, share_of(epsilon) * epsilon),
     )
     tell(1.0)
     return made
@@ -224,12 +250,12 @@ def _memory(
     known: tuple[float, float],
     expected: Forecast,
 ) -> Callable[[float, float], float]:
-    """The share kept in the mean of scenarios by rows and epsilon; at those that are known no forecast is made again."""
-    return lambda n, price: expected.kept if (n, price) == known else _mean(scenarios, held(n, price)).kept
+    """The share kept in the middle of scenarios by rows and epsilon; at those that are known no forecast is made again."""
+    return lambda n, price: expected.kept if (n, price) == known else _middle(scenarios, held(n, price)).kept
 
 
-def _mean(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
-    return mean_forecast([forecast(scenario, held) for scenario in scenarios])
+def _middle(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
+    return middle_forecast([forecast(scenario, held) for scenario in scenarios])
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
@@ -277,13 +303,13 @@ def _enough(one: Forecast) -> bool:
 
 
 def _rows_needed(scenarios: tuple[Scenario, ...], rows: int, held: Callable[[float], Held]) -> int | None:
-    """Rows, to two digits, from which four fifths are kept in the mean of scenarios; None if a billion are too few."""
+    """Rows, to two digits, from which four fifths are kept in the middle of scenarios; None if a billion are too few."""
     low, high = float(rows), float(rows)
-    while not _enough(_mean(scenarios, held(high))):
+    while not _enough(_middle(scenarios, held(high))):
         low, high = high, 3 * high
         if high > 1e9:
             return None
     for _ in range(4):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if _enough(_mean(scenarios, held(middle))) else (middle, high)
+        low, high = (low, middle) if _enough(_middle(scenarios, held(middle))) else (middle, high)
     return int(round(high, 1 - math.floor(math.log10(high))))
