@@ -133,6 +133,7 @@ def shares_of_epsilon(scores, epsilon):
     }
 
 
+@pytest.mark.thorough
 def test_no_pair_that_was_searched_for_costs_more_than_epsilon(search):
     worst, pairs = search
     assert pairs > 5000

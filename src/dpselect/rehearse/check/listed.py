@@ -45,9 +45,29 @@ def losses(
 ) -> NDArray[np.float64]:
     """The loss_R of every candidate, masks 1 .. 2^d - 1 in order unless candidates are given, in y's units. Private.
 
-    Example: `rehearse.losses(X, y, R=3)`. X is clipped to [-1, 1] and y to [-r, r]; r=None takes max|y|, as in the paper, not
-    private. These are the losses of the rows as given: a release rounds them to a grid of 2^-20 first, and so does
-    `probabilities`.
+    These are the losses of the rows as given: a release rounds them to a grid of 2^-20 first, and so does `probabilities`.
+
+    Parameters
+    ----------
+    X : array or data frame
+        One row a record, scaled to [-1, 1]; values outside are clipped.
+    y : array
+        The response.
+    R : float
+        The bound on the sum of the absolute coefficients.
+    r : float, optional
+        y is clipped to [-r, r]; max|y| if left out, as in the paper, which is not private.
+    candidates : Subsets, or iterable of models, optional
+        The models that compete; every set of columns, if left out.
+
+    Returns
+    -------
+    array of float
+
+    Examples
+    --------
+    >>> dpselect.rehearse.losses(X, y, R=3).size
+    3
     """
     vector = numeric_array(y, "The response")
     half = float(np.abs(vector).max(initial=0.0)) or 1.0 if r is None else r
@@ -84,8 +104,41 @@ def probabilities(
 ) -> NDArray[np.float64]:
     """The exact probability that `pcls` or `pcpl` with these settings chooses each candidate, in order. Private.
 
-    Example: `rehearse.probabilities(X, y, method="pcls", epsilon=1, r=4, R=3, phi=100, mechanism="exponential")`. Nothing is
-    drawn and nothing is spent; the result depends on the rows without noise and is for the custodian's eyes only.
+    Nothing is drawn and nothing is spent; the result depends on the rows without noise and is for the custodian's eyes only.
+
+    Parameters
+    ----------
+    X : array or data frame
+        One row a record, scaled to [-1, 1]; values outside are clipped.
+    y : array
+        The response.
+    epsilon : number or str
+        The price that the choice would have.
+    r, R : float
+        The bounds of y and of the sum of the absolute coefficients.
+    phi : float or "bic"
+        The penalty of each column.
+    method : "pcls" or "pcpl", optional
+        Which of the two would choose.
+    mechanism : "permute-and-flip" or "exponential", optional
+        How it would draw.
+    delta : number or str, optional
+        Needed by "pcpl".
+    neighbors : "replace-one" or "add-remove-one", optional
+        Which tables are neighbours.
+    candidates : Subsets, or iterable of models, optional
+        The models that compete; every set of columns, if left out.
+    as_printed : bool, optional
+        Use the paper's looser form of the limit on the score's sensitivity.
+
+    Returns
+    -------
+    array of float
+
+    Examples
+    --------
+    >>> dpselect.rehearse.probabilities(X, y, epsilon=1, r=4, R=3, phi=100, mechanism="exponential").size
+    3
     """
     matrix, names = named_matrix(X)
     study = plain_study(names, r=r, R=R, neighbors=neighbors)

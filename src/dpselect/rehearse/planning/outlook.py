@@ -184,8 +184,26 @@ def outlook_study(
 ) -> Outlook:
     """The outlook of `analyze`, or with `choice_only` of `select`, at this price; `split` are shares of it, as in `analyze`.
 
-    Example: `outlook_study(read_study_file("study.toml"), rows=5000, epsilon=1)`. `r2` is what the variables are supposed to
-    explain of the response; left out, several are. Nothing here reads a row.
+    Nothing here reads a row.
+
+    Parameters
+    ----------
+    study : Study
+        What is stated.
+    rows : int
+        How many rows there will be.
+    epsilon : float
+        The price.
+    r2 : float, optional
+        What the variables are supposed to explain of the response; several, if left out.
+    choice_only : bool, optional
+        Whether all of epsilon buys the choice.
+    progress : callable, optional
+        Told the share that is done.
+
+    Returns
+    -------
+    Outlook
     """
     layout = layout_of(study)
     _check(layout, rows, epsilon, r2)

@@ -57,6 +57,21 @@ def suppose(width: int, r: float, effects: Sequence[float] | None = None, deviat
 
     Left out, the effects are equal ones of about the root of the number of columns, and explain half the variance of a
     response whose standard deviation is half its bound; the noise is the other half.
+
+    Parameters
+    ----------
+    width : int
+        How many columns compete.
+    r : float
+        Half the response's stated range.
+    effects : sequence of float, optional
+        Of the columns in [-1, 1]; columns beyond them are idle.
+    deviation : float, optional
+        The standard deviation of the noise.
+
+    Returns
+    -------
+    Supposed
     """
     if effects is None:
         if not 1 <= width <= 10_000:
@@ -86,7 +101,16 @@ def three_digits(value: float) -> str:
 def suppose_sample(X: Floats, y: Floats, truth: Sequence[int] | None = None) -> Supposed:
     """Rows like those of a public or synthetic sample: X in [-1, 1], y with the middle of its bounds at 0.
 
-    The right model is `truth` (column numbers), or BIC's choice in the sample.
+    Parameters
+    ----------
+    X, y : array of float
+        The sample.
+    truth : sequence of int, optional
+        The columns of the right model; BIC's choice in the sample, if left out.
+
+    Returns
+    -------
+    Supposed
     """
     if not (X.ndim == 2 and len(X) == len(y) and len(y) > X.shape[1] > 0 and X.shape[1] <= MAX_PLANNED_COLUMNS):
         raise StudyError(

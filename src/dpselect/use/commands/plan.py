@@ -33,7 +33,7 @@ from dpselect.use.shell.options import (
     STATING,
     parse_split,
 )
-from dpselect.use.shell.stating import Stated
+from dpselect.use.shell.sources import Stated
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, tell, together
 
 
