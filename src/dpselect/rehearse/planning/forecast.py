@@ -44,7 +44,7 @@ def sets_of(terms: int, top: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=32)
-def correlations(scenario: Scenario, rule: EdgeRule, rows: int) -> Floats:
+def correlations(scenario: Scenario, ridges: tuple[float, ...]) -> Floats:
     """What is left of the correlation of every column with the response beside every set of terms; 0 of its own columns.
 
     A small block's ridge leaves something of what a set explains to the columns that go along with it.
@@ -77,10 +77,17 @@ def correlations(scenario: Scenario, rule: EdgeRule, rows: int) -> Floats:
                 swept[column] = swept[:, column] = 0.0
             visit(swept, term + 1, missing - 1, ridge)
 
-    for size, (blocks, ridge) in enumerate(zip(rule.blocks, rule.ridges, strict=True)):
-        # A block uses the less of it the more its columns go along with the response: by chance one over its rows.
-        visit(whole, 0, size, ridge * (1 - min(blocks / rows, 1.0)) ** 16)
+    for size, ridge in enumerate(ridges):
+        visit(whole, 0, size, ridge)
     return np.clip(np.array(found), -1 + 1e-9, 1 - 1e-9)
+
+
+def ridges_used(scenario: Scenario, rule: EdgeRule, rows: int) -> tuple[float, ...]:
+    """The ridge of a block beside sets of each size: the less of it the more a column explains, by chance one over its rows."""
+    strong = scenario.r2 / len(scenario.layout.widths)
+    chance = (min(blocks / rows, 1.0) for blocks in rule.blocks)
+    used = (ridge * ((1 - share) * (1 - strong)) ** 16 for ridge, share in zip(rule.ridges, chance, strict=True))
+    return tuple(round(each, 3) for each in used)
 
 
 def edge_votes(found: Floats, rule: EdgeRule, rows: int, widths: tuple[int, ...]) -> Floats:
@@ -217,7 +224,8 @@ def mean_votes(scenario: Scenario, held: Held, rng: np.random.Generator) -> Floa
     """The expected vote of a block on each column that competes; where each set of terms has its own, beside every set."""
     columns = scenario.layout.columns
     if isinstance(held.rule, EdgeRule):
-        return edge_votes(correlations(scenario, held.rule, held.rows), held.rule, held.rows, scenario.layout.widths)
+        left = correlations(scenario, ridges_used(scenario, held.rule, held.rows))
+        return edge_votes(left, held.rule, held.rows, scenario.layout.widths)
     if held.size >= max(LONG * columns, 25):
         return law_of_least_squares(partial_effects(scenario), held.size, columns)
     each = held.size * columns**2 + 3 * columns**3

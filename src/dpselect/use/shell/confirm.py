@@ -87,8 +87,8 @@ def confirm(
         require_stated(proposal, label)
         if strength(price.epsilon) == "weak":
             tell(_weak(price.epsilon))
-        if not quiet and (words := expected(order, rows)):
-            tell(f"Expect: {words}")
+        if not quiet and BETTER in (words := expected(order, rows)):
+            tell(words)
         return
     if not on_terminal():
         raise NotConfirmed(
