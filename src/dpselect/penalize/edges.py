@@ -70,7 +70,7 @@ class EdgeMargins:
         found = np.full(len(sets), common_columns(self.candidates), np.int64)
         for term, columns in enumerate(self.leads.terms):
             found |= (sets >> term & 1) * mask_of(columns)
-        return found.tolist()  # type: ignore[no-any-return]
+        return found.tolist()
 
     @cached_property
     def classes(self) -> Classes:
