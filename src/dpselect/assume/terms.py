@@ -53,7 +53,7 @@ def _normal(term: Any, order: dict[str, int], predictors: Sequence[Variable]) ->
 
 
 INTERCEPT = "intercept"
-MOST_COLUMNS = 4000
+MOST_COLUMNS = 20_000
 """The sums of the products of so many columns fit in a gigabyte."""
 
 
