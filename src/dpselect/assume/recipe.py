@@ -37,6 +37,14 @@ from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import VoteRule, clear_directions, expected_nats, spread, vote_rule
+from dpselect.assume.wide_rule import (
+    WideRule,
+    clear_wide_directions,
+    deals_equally,
+    is_wide,
+    visible_in_wide,
+    wide_rule,
+)
 from dpselect.errors import StudyError
 
 Method = Literal["votes", "pcls", "pcpl"]
@@ -98,7 +106,7 @@ class Recipe(Public, frozen=True, kw_only=True, dict=True):
     candidates: Candidates
     study: Study
     as_printed: bool = False
-    votes: VoteRule | EdgeRule | None = None
+    votes: VoteRule | EdgeRule | WideRule | None = None
     directions: bool = False
     study_hash: str = ""
 
@@ -213,10 +221,11 @@ def _penalties(recipe: Recipe, penalty: Penalty | None) -> tuple[float, ...]:
     return tuple(column_penalties(penalty, recipe.candidates.width, recipe.rows).tolist())
 
 
-def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: float) -> VoteRule | EdgeRule:
+def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: float) -> VoteRule | EdgeRule | WideRule:
     """How the votes are held, by the public rules: each set of terms in blocks of its own where that serves, else all in one.
 
-    `rows` is n where it is public; what the study states comes first.
+    Where there are too many columns for that, each column is judged in blocks of a few rows. `rows` is n where it is public; what
+    the study states comes first.
     """
     about = study.expected_rows or rows
     if about is None:
@@ -224,8 +233,12 @@ def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: floa
             "Votes need to know about how many rows there are, and here that number is private: state rows in the study, such "
             "as rows = 20000 (a wrong one costs accuracy, never privacy)."
         )
-    edges = edge_rule_for(study, models, about, epsilon)
-    return edges or vote_rule(about, len(study.columns), max(len(vote_units(models)), 1), epsilon)
+    if edges := edge_rule_for(study, models, about, epsilon):
+        return edges
+    columns, terms = len(study.columns), max(len(vote_units(models)), 1)
+    if is_wide(about, columns, terms, epsilon) and study.intercept != "candidate":
+        return wide_rule(about, columns, terms, epsilon, equal=deals_equally(study, rows))
+    return vote_rule(about, columns, terms, epsilon)
 
 
 def tells_directions(recipe: Recipe) -> bool:
@@ -233,8 +246,11 @@ def tells_directions(recipe: Recipe) -> bool:
     rule, models = recipe.votes, recipe.candidates
     if rule is None or not isinstance(models, SubsetRule):
         return False
-    clear = clear_edge_directions if isinstance(rule, EdgeRule) else clear_directions
-    return clear(rule, [term.bit_count() for term in models.terms], float(recipe.choice_epsilon))  # type: ignore[arg-type]
+    widths, epsilon = [term.bit_count() for term in models.terms], float(recipe.choice_epsilon)
+    if isinstance(rule, EdgeRule):
+        return clear_edge_directions(rule, widths, epsilon)
+    clear = clear_wide_directions if isinstance(rule, WideRule) else clear_directions
+    return clear(rule, widths, epsilon)  # type: ignore[arg-type]
 
 
 def _price(study: Study, method: Method, epsilon: Decimal, delta: Price) -> tuple[Guarantee, Decimal]:
@@ -303,6 +319,9 @@ def _visible_to_votes(recipe: Recipe, rows: int, width: float) -> float:
     """
     rule, columns, epsilon = recipe.votes, len(recipe.study.columns), float(recipe.choice_epsilon)
     assert rule is not None
+    if isinstance(rule, WideRule):
+        equal = deals_equally(recipe.study, recipe.rows)
+        return visible_in_wide(rule, max(len(vote_units(recipe.candidates)), 1), epsilon, equal=equal)
     terms = len(recipe.candidates.terms) if isinstance(recipe.candidates, SubsetRule) else columns
     _, nats = expected_nats(max(terms, 1))
     if isinstance(rule, EdgeRule):

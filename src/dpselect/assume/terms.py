@@ -54,7 +54,7 @@ def _normal(term: Any, order: dict[str, int], predictors: Sequence[Variable]) ->
 
 INTERCEPT = "intercept"
 MOST_COLUMNS = 20_000
-"""The sums of the products of so many columns fit in a gigabyte."""
+"""Votes in wide tables keep a few thousand rows of so many columns in half a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,16 @@ def idle_deviation(blocks: float, size: int, partitions: int) -> float:
     return math.sqrt(blocks * (sample + (1 - sample) / partitions))
 
 
+def speaking_blocks(rule: WideRule, *, equal: bool) -> float:
+    """How many blocks of a dealing have something to say, on average; `equal` where rows may be dealt into equal ones."""
+    return rule.blocks * speaking_share(rule.size, equal=equal and rule.share == 1)
+
+
+def wide_deviation(rule: WideRule, *, equal: bool) -> float:
+    """The standard deviation of an idle column's lead by a rule, in votes a dealing."""
+    return idle_deviation(speaking_blocks(rule, equal=equal), rule.size, rule.partitions)
+
+
 def mean_vote(correlation: float, size: int) -> float:
     """The mean vote of a block on a column that has this correlation with the response, both normal."""
     if size == PAIR:
@@ -150,6 +160,27 @@ def needed_correlation(vote: float, size: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if mean_vote(middle, size) < vote else (low, middle)
     return high
+
+
+CHANCE_DEVIATIONS = 0.84
+"""Four fifths of a normal law lie above minus so many standard deviations."""
+
+
+def visible_in_wide(rule: WideRule, terms: int, epsilon: float, *, equal: bool, effects: int = 1) -> float:
+    """The share of the response's variance that a variable must explain to be selected with a chance of .8, about.
+
+    Where there are so many effects of one size. Their lead must lie above the threshold by .84 deviations, and by so much that the
+    model outweighs the one without them and what chance makes of others: its price and its odds, in nats, at epsilon/2 a vote.
+    """
+    speaking, deviation = speaking_blocks(rule, equal=equal), wide_deviation(rule, equal=equal)
+    bar = rule.threshold / (WHOLE_VOTE * rule.partitions)
+    few = min(SUPPOSED, terms / 2)
+    nats = effects * rule.price + few / math.e + math.log(4)
+    spare = bar - deviation * math.sqrt(2 * math.log(max(terms, 2)))  # of the threshold above chance
+    # The model scores min(lead - bar, spare), the one without its terms bar - lead.
+    above = max(2 * nats / epsilon, 4 * nats / epsilon - spare)
+    vote = (bar + above + CHANCE_DEVIATIONS * deviation) / speaking
+    return needed_correlation(vote, rule.size) ** 2
 
 
 def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float) -> bool:

@@ -97,11 +97,11 @@ class WideSummary(Summary[WideRows]):
             coins = np.frombuffer(os.urandom(WORD_BYTES * chunk.count), np.uint32)
             kept &= coins < int(self._rule.share * 2**32)
         order = chunk.order[len(chunk.order) - len(self._columns) - 1 :]
-        cells = np.empty((np.count_nonzero(kept), len(self._columns)), np.float32)
-        for place, line in enumerate(order[:-1].tolist()):
-            # Zero added, so that there is one zero: rows that are equal have the same bytes.
-            cells[:, place] = np.clip(lines[line][kept], -LARGEST_SINGLE, LARGEST_SINGLE) + 0.0
-        response = lines[order[-1]][kept] + 0.0
+        response = lines[order[-1], kept] + 0.0  # zero added, so that there is one zero: rows that are equal have the same bytes
+        own = lines[order[:-1]]
+        own = np.clip(own if kept.all() else own[:, kept], -LARGEST_SINGLE, LARGEST_SINGLE, dtype=np.float32, casting="unsafe")
+        own += np.float32(0)
+        cells = np.ascontiguousarray(own.T)
         self._digests += [_digest(own, each) for own, each in zip(cells, response, strict=True)]
         self._kept.append(_Some(cells, response, dealt[:, kept]))
         self._n += chunk.count
