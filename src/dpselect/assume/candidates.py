@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
-from dpselect.assume.terms import INTERCEPT, MOST_COLUMNS, Column
+from dpselect.assume.terms import INTERCEPT, MAX_STUDY_COLUMNS, Column
 from dpselect.errors import DataError, StudyError
 
 LISTED_AT_MOST = 2**24
@@ -313,7 +313,7 @@ class CandidateList(Candidates):
         return _ListText(width=self.width, models=tuple(map(columns_of, self.listed))).to_dict()
 
 
-_Width = Annotated[int, msgspec.Meta(ge=0, le=MOST_COLUMNS + 1)]  # the intercept's
+_Width = Annotated[int, msgspec.Meta(ge=0, le=MAX_STUDY_COLUMNS + 1)]  # the intercept's
 
 
 class _Text(Public, frozen=True, kw_only=True, tag_field="rule"):

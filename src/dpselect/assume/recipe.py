@@ -49,7 +49,7 @@ from dpselect.errors import StudyError
 
 Method = Literal["votes", "pcls", "pcpl"]
 Mechanism = Literal["permute-and-flip", "exponential", "laplace"]
-METHODS: tuple[Method, ...] = get_args(Method)
+KNOWN_METHODS: tuple[Method, ...] = get_args(Method)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 
 
@@ -68,8 +68,8 @@ class Choice:
     as_printed: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise StudyError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, METHODS))}.")
+        if self.method not in KNOWN_METHODS:
+            raise StudyError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, KNOWN_METHODS))}.")
         if self.mechanism not in MECHANISMS:
             raise StudyError(f"mechanism is {self.mechanism!r}; it must be one of {', '.join(map(repr, MECHANISMS))}.")
         if self.method == "votes" and self.mechanism == "laplace":
@@ -286,6 +286,33 @@ def visible_share(recipe: Recipe, width: float) -> float | None:
     if rows is None:
         return None
     return RULES[recipe.method].visible(recipe, rows, width)
+
+
+HOPELESS_SHARE = 0.9
+"""Of the variance: a variable that would have to explain more is not found."""
+
+
+def too_short(recipe: Recipe) -> str | None:
+    """One sentence where a table by votes has too few rows for its columns, from public facts alone; else None.
+
+    Of a wide table: where five variables that explain the response together could not be found. Of others: where none could.
+    """
+    rows, rule = recipe.study.expected_rows or recipe.rows, recipe.votes
+    if rule is None or rows is None:
+        return None
+    columns, price = len(recipe.study.columns), float(recipe.choice_epsilon)
+    facts = f"{rows:,} rows are too few for {columns:,} columns at epsilon {price:g} for the selection"
+    alone = RULES[recipe.method].visible(recipe, rows, float(rule.range))
+    if alone >= HOPELESS_SHARE:
+        return f"{facts}: expect to find nothing. Use more rows, fewer columns or a larger epsilon."
+    if isinstance(rule, WideRule):
+        terms, equal = max(len(vote_units(recipe.candidates)), 1), deals_equally(recipe.study, recipe.rows)
+        if 5 * visible_in_wide(rule, terms, price, equal=equal, effects=5) > 1:
+            return (
+                f"{facts} to find several effects: only a variable that explains {alone:.0%} of the variance or more is likely to "
+                "be found. Use more rows, fewer columns or a larger epsilon."
+            )
+    return None
 
 
 def _visible_to_losses(recipe: Recipe, rows: int, width: float) -> float:

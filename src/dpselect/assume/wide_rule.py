@@ -1,9 +1,8 @@
-"""Public. How votes are held in wide tables: hundreds to 20,000 columns, of which a block keeps its few rows and no sums of products.
+"""Public. How votes are held in wide tables: hundreds to 20,000 columns, by blocks of a few rows that are kept as they are.
 
-Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.wide`). That finds columns which
-go with the response, and cannot always tell them from their companions: columns much like them. All numbers here are functions of
-public facts; a wrong number of rows costs quality, never privacy.
-"""
+Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.wide`). That finds columns
+which go with the response, and cannot always tell them from their companions: columns much like them. All numbers here are
+functions of public facts; a wrong number of rows costs quality, never privacy. """
 
 from __future__ import annotations
 
@@ -38,10 +37,9 @@ HIGHEST_BAR = 2**31 - 1
 class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="few rows"):
     """The numbers that votes in wide tables need before a row is read.
 
-    In each of `partitions` dealings `share` of the rows, all of them if that is 1, go to one of `blocks` blocks of about `size` rows.
-    A block votes from -1 to 1 on each column; `threshold` is in 64ths of a vote, over all dealings, and `price` is what each term
-    costs, in nats.
-    """
+    In each of `partitions` dealings `share` of the rows, all of them if that is 1, go to one of `blocks` blocks of about `size`
+    rows. A block votes from -1 to 1 on each column; `threshold` is in 64ths of a vote, over all dealings, and `price` is what
+    each term costs, in nats. """
 
     size: int
     blocks: int
@@ -83,12 +81,11 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
     """The rule for so many rows, columns, terms and the price `epsilon`; `equal` where rows are dealt into equal blocks.
 
     A lead is held against the larger of two. What a column gets for its company: others explain a correlation of .16 with the
-    response. And what chance makes of p idle columns, and the choice blurs: above chance the threshold is as far as the price of k = 5
-    terms, so that a choice which cannot tell k strong terms from others finds none, rather than any. The price of a term is one nat
-    more than the odds against it ask for, so that where nothing can be told k/e terms are chosen, not k; and up to two nats more
-    where company asks for a higher threshold anyway. Dual blocks as soon as it does there, else pairs.
-    """
-    if not (rows >= 1 and columns >= 1 and terms >= 1):
+    response. And what chance makes of p idle columns, and the choice blurs: above chance the threshold is as far as the price of
+    k = 5 terms, so that a choice which cannot tell k strong terms from others finds none, rather than any. The price of a term is
+    one nat more than the odds against it ask for, so that where nothing can be told k/e terms are chosen, not k; and up to two
+    nats more where company asks for a higher threshold anyway. Dual blocks as soon as it does there, else pairs. """ if not (rows
+    >= 1 and columns >= 1 and terms >= 1):
         raise StudyError(
             f"There is no rule for {rows} rows, {columns} columns and {terms} terms: each must be at least 1."
         )
@@ -186,13 +183,11 @@ def visible_in_wide(rule: WideRule, terms: int, epsilon: float, *, equal: bool, 
 def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float) -> bool:
     """Whether directions cost the choice nothing; `widths` are the columns of each term.
 
-    A candidate with directions has 2c options for a term of c columns where it had one. Those that are new score at most -t, t being
-    the threshold: a column that goes up is worth -t or less with the direction down. At its price a term weighs k/p/e, so that all
-    sets of options together weigh (1 + 2ck/p/e)^p at most, 2ck/e nats, at a score of -t or below, which costs epsilon t/range nats:
-    free where that is five nats more. Other columns of a category count among the new options, and may score above -t; they name
-    another column of a term that is in anyway.
-    """
-    if not widths:
+    A candidate with directions has 2c options for a term of c columns where it had one. Those that are new score at most -t, t
+    being the threshold: a column that goes up is worth -t or less with the direction down. At its price a term weighs k/p/e, so
+    that all sets of options together weigh (1 + 2ck/p/e)^p at most, 2ck/e nats, at a score of -t or below, which costs epsilon
+    t/range nats: free where that is five nats more. Other columns of a category count among the new options, and may score above
+    -t; they name another column of a term that is in anyway. """ if not widths:
         return False
     few = min(SUPPOSED, len(widths) / 2)
     return epsilon * rule.threshold / rule.range >= 2 * few / math.e * sum(widths) / len(widths) + 5

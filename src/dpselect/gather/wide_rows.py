@@ -21,17 +21,16 @@ from dpselect.gather.summary import Summary, require_some
 LARGEST_SINGLE = 3e38
 """Larger numbers are moved to this: a cell is kept in single precision, which holds all whole numbers of the grid."""
 DIGEST_BYTES = 16
-STAYS = "The rows of a wide table are kept on one machine: give the table as files or as an Arrow table, or state fewer columns."
+STAYS = "The rows of a wide table are kept on one machine: write them to Parquet files and give these, or state fewer columns."
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class WideRows:
     """Private. The rows of a table, those that take part in some dealing, and the block of each in every dealing.
 
-    `cells` are (rows, columns without the intercept) in single precision, sorted by a digest of each row with its response: the order
-    of two rows is a function of these two. `dealt` is (partitions, rows), `NOWHERE` where a row takes no part. `size`, `blocks`,
-    `columns` and `study` (the study's hash) are public.
-    """
+    `cells` are (rows, columns without the intercept) in single precision, sorted by a digest of each row with its response: the
+    order of two rows is a function of these two. `dealt` is (partitions, rows), `NOWHERE` where a row takes no part. `size`,
+    `blocks`, `columns` and `study` (the study's hash) are public."""
 
     cells: NDArray[np.float32]
     response: NDArray[np.float64]
@@ -61,10 +60,9 @@ class _Some(NamedTuple):
 class WideSummary(Summary[WideRows]):
     """Private. Keeps the rows of a wide table, or a random part of them, and deals them to blocks as any votes do.
 
-    Whether a row is kept is decided by a coin of its own, drawn from the operating system, with the public chance `rule.share`: those
-    of both of two neighbouring tables have the same coins, so that the kept ones are neighbours too. `rows` is the number of rows
-    where it was counted and is public; `assigner` is for tests.
-    """
+    Whether a row is kept is decided by a coin of its own, drawn from the operating system, with the public chance `rule.share`:
+    those of both of two neighbouring tables have the same coins, so that the kept ones are neighbours too. `rows` is the number
+    of rows where it was counted and is public; `assigner` is for tests."""
 
     def __init__(self, study: Study, rule: WideRule, rows: int | None, assigner: Assigner | None = None) -> None:
         self._study, self._rule, self._counted, self._stated = study, rule, rows, assigner
@@ -97,11 +95,12 @@ class WideSummary(Summary[WideRows]):
             coins = np.frombuffer(os.urandom(WORD_BYTES * chunk.count), np.uint32)
             kept &= coins < int(self._rule.share * 2**32)
         order = chunk.order[len(chunk.order) - len(self._columns) - 1 :]
-        response = lines[order[-1], kept] + 0.0  # zero added, so that there is one zero: rows that are equal have the same bytes
         own = lines[order[:-1]]
-        own = np.clip(own if kept.all() else own[:, kept], -LARGEST_SINGLE, LARGEST_SINGLE, dtype=np.float32, casting="unsafe")
-        own += np.float32(0)
-        cells = np.ascontiguousarray(own.T)
+        with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
+            own = (own if kept.all() else own[:, kept]).astype(np.float32)
+            np.clip(own, -LARGEST_SINGLE, LARGEST_SINGLE, out=own)
+        # Zero added, so that there is one zero: rows that are equal have the same bytes.
+        cells, response = np.ascontiguousarray(own.T) + np.float32(0), lines[order[-1], kept] + 0.0
         self._digests += [_digest(own, each) for own, each in zip(cells, response, strict=True)]
         self._kept.append(_Some(cells, response, dealt[:, kept]))
         self._n += chunk.count

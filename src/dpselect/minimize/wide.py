@@ -1,19 +1,20 @@
 """Private. Rows of wide tables, kept by block, to leads: a block votes on every column by itself, and no sums of products are made.
 
-Pairs: a block of two rows votes with the sign of (x_i - x_k)(y_i - y_k), which is symmetric where x has nothing to do with y, whatever
-their skewness: exchanging the two responses turns it, and is as likely. A block that has more rows, because rows were dealt by chances
-of their own or persons have several, votes with the mean over neighbours in a ring; every one of these is as symmetric.
+Pairs: a block of two rows votes with the sign of (x_i - x_k)(y_i - y_k), which is symmetric where x has nothing to do with y,
+whatever their skewness: exchanging the two responses turns it, and is as likely. A block that has more rows, because rows were
+dealt by chances of their own or persons have several, votes with the mean over neighbours in a ring; every one of these is as
+symmetric.
 
-Dual blocks: Z are the centred ranks of each column within the block, y those of its response, and K = ZZ'/(trace/rows) + .05, a matrix
-of a few rows. The block votes with the sign of Z'w, w = K^-3 y. K^-1 would be ridge regression in the dual; the cube takes off what
-many columns share, whose eigenvalue is many times that of the others. Turned ranks are as likely as ranks, unless there are ties: so
-the vote is symmetric where x has no ties or y has none. Where both have ties on one side, as rare cells and rare responses do, the sign
-would be biased, and the block votes on the column as a ring of pairs.
+Dual blocks: Z are the centred ranks of each column within the block, y those of its response, and K = ZZ'/(trace/rows) + .05, a
+matrix of a few rows. The block votes with the sign of Z'w, w = K^-3 y. K^-1 would be ridge regression in the dual; the cube takes
+off what many columns share, whose eigenvalue is many times that of the others. Turned ranks are as likely as ranks, unless there
+are ties: so the vote is symmetric where x has no ties or y has none. Where both have ties on one side, as rare cells and rare
+responses do, the sign would be biased, and the block votes on the column as a ring of pairs.
 
-What the proof needs (`assume.lemmas.sensitivity.wide_range`): a block's votes are a function of the set of its own rows, bit for bit.
-Comparisons, ranks and signs are exact, and sums of products of ranks are in any order. What is left are divisions and roots of a few
-numbers a block, done element by element in the order of the rows' digests, which is a function of the rows themselves. So neither the
-other blocks of a batch, nor the machine's way of adding, nor the order of rows can enter.
+What the proof needs (`assume.lemmas.sensitivity.wide_range`): a block's votes are a function of the set of its own rows, bit for
+bit. Comparisons, ranks and signs are exact, and sums of products of ranks are in any order. What is left are divisions and roots
+of a few numbers a block, done element by element in the order of the rows' digests, which is a function of the rows themselves.
+So neither the other blocks of a batch, nor the machine's way of adding, nor the order of rows can enter.
 
 Tested: tests/minimize/test_wide.py, tests/claims/test_wide_range.py
 """

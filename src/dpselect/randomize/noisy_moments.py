@@ -10,7 +10,7 @@ from dpselect.assume.records import Public
 from dpselect.gather.moments import Moments
 from dpselect.randomize.moment_noise import MomentNoise, draw
 
-LARGEST = 2**62
+MAX_CLAMPED_SUM = 2**62
 """Sums beyond are set to it before noise is added. No table of MAXIMUM_ROWS rows has one, and clamping moves nothing apart."""
 
 
@@ -53,7 +53,7 @@ def weighted_integers(moments: Moments, layout: MomentLayout, scale: MomentScale
     half = 1 << (scale.shift - 1)
     entries = [int(products[cells[0]]) if cells else moments.n << GRID_BITS for cells in layout.entries]
     rounded = [(entry * weight + half) >> scale.shift for entry, weight in zip(entries, scale.weights, strict=True)]
-    return [max(-LARGEST, min(LARGEST, number)) for number in rounded]
+    return [max(-MAX_CLAMPED_SUM, min(MAX_CLAMPED_SUM, number)) for number in rounded]
 
 
 def _model_products(moments: Moments, layout: MomentLayout) -> NDArray[np.object_]:

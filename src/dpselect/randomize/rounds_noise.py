@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpselect.assume.lemmas.gaussian_price import MARGIN, largest_mu
+from dpselect.assume.lemmas.gaussian_price import ROUNDING_MARGIN, largest_mu
 from dpselect.assume.lemmas.rounds import COUNT_BITS, PRODUCT_SHIFT, query_sensitivity, release_bits
 from dpselect.assume.queries import Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
 from dpselect.randomize.moment_noise import STEP, gaussian_measurement
-from dpselect.randomize.noisy_moments import LARGEST
+from dpselect.randomize.noisy_moments import MAX_CLAMPED_SUM
 from dpselect.randomize.opendp_door import check_epsilon, invoke
 
 ROOT_HALF = math.sqrt(0.5)
@@ -86,7 +86,7 @@ def whole_mu(epsilon: float, delta: float) -> float:
     check_epsilon(epsilon)
     if not 0 < delta < 0.5:
         raise StudyError("Rounds need a delta above 0 and below 0.5 (1e-6 is usual): their noise is Gaussian.")
-    return largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN)) * (1 - 2.0**-30)
+    return largest_mu(epsilon * (1 - ROUNDING_MARGIN), delta * (1 - ROUNDING_MARGIN)) * (1 - 2.0**-30)
 
 
 def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
@@ -105,7 +105,7 @@ def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
 def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
     """Add the least noise that is worth mu."""
     spread, rho = least_spread(sensitivity, mu)
-    clamped = [max(-LARGEST, min(LARGEST, number)) for number in numbers]
+    clamped = [max(-MAX_CLAMPED_SUM, min(MAX_CLAMPED_SUM, number)) for number in numbers]
     return Draw(tuple(int(value) for value in invoke(gaussian_measurement(spread), clamped)), spread, sensitivity, rho)
 
 

@@ -13,6 +13,7 @@ from dpselect.rehearse.effects import EffectPreview
 from dpselect.report.drawing import LETTERS, curve_chart
 from dpselect.report.numbers import number, percent
 from dpselect.report.page import render
+from dpselect.report.phrases import count_words
 
 WATERMARK = "Confidential: do not publish"
 OFTEN = 0.05
@@ -105,7 +106,7 @@ def _quoted(levels: tuple[str, ...]) -> str:
 def price_sentence(seen: Preview) -> str:
     """What is previewed: the privacy cost, and the part of it that pays for the selection."""
     whole, part = seen.epsilon, seen.recipe.guarantee.epsilon
-    how = f"{seen.recipe.method} by {seen.recipe.mechanism} among {seen.recipe.candidates.count:,} models"
+    how = f"{seen.recipe.method} by {seen.recipe.mechanism} among {count_words(seen.recipe.candidates.count)} models"
     if part == whole:
         return f"Preview of select at epsilon {plain(whole)}: {how}."
     return f"Preview of analyze at epsilon {plain(whole)}, of which {plain(part)} pays for the selection: {how}."

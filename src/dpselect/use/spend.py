@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dpselect.assume.recipe import Recipe
-from dpselect.errors import LedgerError
+from dpselect.assume.recipe import Recipe, too_short
+from dpselect.errors import LedgerError, ShortTableWarning
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
@@ -53,6 +54,8 @@ def spend(
         account.check(*order.charges)
         rows = rows_beforehand(source, order) if look is None else look()
         recipe = order.recipe(rows) if order.method and order.method.rule.counts_rows else None
+        if recipe is not None and (short := too_short(recipe)):
+            warnings.warn(short, ShortTableWarning, stacklevel=2)
         confirm()
         with reading() as progress:
             gathered = _gathered(order, recipe, source, progress)

@@ -13,7 +13,7 @@ from dpselect.report.form import DISGUISED, MAX_TEXT_LENGTH, is_disguised
 from dpselect.report.verify import check_report
 
 A_REPORT = "this is a report"
-MARKS: dict[Answer, str] = {"ok": "OK", "failed": "FAILED", "not checked": "not checked"}
+ANSWER_WORDS: dict[Answer, str] = {"ok": "OK", "failed": "FAILED", "not checked": "not checked"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Verified:
         return self.answer == "ok"
 
     def __str__(self) -> str:
-        return "\n".join(f"{MARKS[each.answer]:11}  {each.what}: {each.found}" for each in self.checks)
+        return "\n".join(f"{ANSWER_WORDS[each.answer]:11}  {each.what}: {each.found}" for each in self.checks)
 
 
 def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[str] | None = None) -> Verified:

@@ -17,9 +17,9 @@ from dpselect.minimize.minimize import minimize_all
 
 Floats = NDArray[np.float64]
 
-FINE = 1e-6
+LEAST_SHOWN_CHANCE = 1e-6
 """Chances are shown to a tenth of a hundredth, and computed to a hundredth of that."""
-FAR = 2.0**10
+UNBOUND_RADIUS = 2.0**10
 """A radius that binds no model whose columns are not nearly dependent: least squares."""
 
 
@@ -78,7 +78,7 @@ def explained(moments: Moments, candidates: Candidates, study: Study) -> Explain
     whole = float(products[-1, -1])
     if study.columns[0].name == INTERCEPT and products[0, 0] > 0:
         whole -= float(products[0, -1] ** 2 / products[0, 0])
-    losses = minimize_all(moments, candidates, FAR).values
+    losses = minimize_all(moments, candidates, UNBOUND_RADIUS).values
     with np.errstate(all="ignore"):
         each = np.clip(1 - losses / whole, 0.0, 1.0) if whole > 0 else np.zeros(losses.size)
         prices = np.log(max(moments.n, 2)) * candidates.sizes()

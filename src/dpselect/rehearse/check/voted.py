@@ -38,7 +38,7 @@ QUICK, SLOW = 4e6, 4e7
 """Cells of a table that is added up in a moment, and in seconds: it is added up once for each dealing."""
 MOST = 32
 """Dealings after which the averages are good enough: a chance is off by less than a tenth."""
-SECONDS, BESIDE = 0.8, 0.2
+SECONDS_HERE, SECONDS_ELSEWHERE = 0.8, 0.2
 """Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
 
 MANY_TERMS = 10
@@ -99,7 +99,7 @@ class Voted:
         if self._stated is not None:
             yield from (self._deal(recipe) for _ in range(self._stated if here else 1))
             return
-        begun, room, least = process_time(), SECONDS if here else BESIDE, self._least if here else 1
+        begun, room, least = process_time(), SECONDS_HERE if here else SECONDS_ELSEWHERE, self._least if here else 1
         for made in range(MOST):
             if made >= least and process_time() - begun > room:
                 return

@@ -33,9 +33,9 @@ from dpselect.rehearse.planning.own_units import in_own_units
 from dpselect.rehearse.planning.rival import better_method
 from dpselect.rehearse.planning.worlds import Layout, World, layout_of, middle_worlds, typical, worlds_of
 
-MOST_TERMS = 300
+MAX_PLANNED_TERMS = 300
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
-FOUND = 0.8
+FOUND_CHANCE = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +182,8 @@ def _mean(worlds: tuple[World, ...], held: Held) -> Forecast:
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
-    if not 1 <= len(layout.widths) <= MOST_TERMS:
-        raise StudyError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MOST_TERMS}.")
+    if not 1 <= len(layout.widths) <= MAX_PLANNED_TERMS:
+        raise StudyError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
     if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
         raise StudyError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
     if r2 is not None and not 0 < r2 < 1:
@@ -213,16 +213,16 @@ def smallest_effect(world: World, held: Held) -> float | None:
         )
 
     low, high = 1e-4, 10.0
-    if found(high) < FOUND:
+    if found(high) < FOUND_CHANCE:
         return None
     for _ in range(12):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if found(middle) >= FOUND else (middle, high)
+        low, high = (low, middle) if found(middle) >= FOUND_CHANCE else (middle, high)
     return high
 
 
 def _enough(one: Forecast) -> bool:
-    return one.informed and one.kept >= FOUND
+    return one.informed and one.kept >= FOUND_CHANCE
 
 
 def _rows_needed(worlds: tuple[World, ...], rows: int, held: Callable[[float], Held]) -> int | None:

@@ -13,19 +13,19 @@ from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.planning.forecast import Forecast, Worth, bic_model
 from dpselect.rehearse.planning.worlds import Layout, World
 
-MARGIN = 0.05
-MOST_TERMS = 8
+RIVAL_MARGIN = 0.05
+MAX_RIVAL_TERMS = 8
 SPREAD = 0.5
 """The response's standard deviation is supposed to be half the half range of its stated bounds."""
 
 
 def better_method(study: Study, layout: Layout, votes: list[tuple[World, Forecast]], rows: int, epsilon: float) -> str:
     """The name of the method: pcls where it says more than votes by a margin in all worlds, looked at up to a few terms."""
-    if study.unbounded or len(layout.widths) > MOST_TERMS or study.neighbors != "replace-one":
+    if study.unbounded or len(layout.widths) > MAX_RIVAL_TERMS or study.neighbors != "replace-one":
         return "votes"
     for world, ours in sorted(votes, key=lambda pair: -pair[1].kept):
         theirs = forecast_losses(world, rows, epsilon)
-        if not (theirs.informed and theirs.kept >= ours.kept + MARGIN):
+        if not (theirs.informed and theirs.kept >= ours.kept + RIVAL_MARGIN):
             return "votes"
     return "pcls"
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 DRAWN = 1000
 """Up to this many rows a table is drawn row by row; longer ones by the normal law of their sums of products."""
 PILOT = 20_000
-MOST_COLUMNS = 12
+MAX_PLANNED_COLUMNS = 12
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -56,13 +56,13 @@ def suppose(width: int, r: float, effects: Sequence[float] | None = None, deviat
     if effects is None:
         if not 1 <= width <= 10_000:
             raise StudyError(f"There are {width} columns; a plan needs at least 1.")
-        shown = min(width, MOST_COLUMNS)
+        shown = min(width, MAX_PLANNED_COLUMNS)
         active = max(1, round(math.sqrt(shown)))
         each = r * math.sqrt(3 / (8 * active))
         effects = [each] * active + [0.0] * (shown - active)
-    elif len(effects) > MOST_COLUMNS:
+    elif len(effects) > MAX_PLANNED_COLUMNS:
         raise StudyError(
-            f"There are {len(effects)} effects; a plan takes at most {MOST_COLUMNS}: leave out idle columns."
+            f"There are {len(effects)} effects; a plan takes at most {MAX_PLANNED_COLUMNS}: leave out idle columns."
         )
     spread = r / math.sqrt(8) if deviation is None else deviation
     setting = Setting("supposed", DRAWN, tuple(float(effect) for effect in effects), deviation=spread)
@@ -83,9 +83,9 @@ def suppose_sample(X: Floats, y: Floats, truth: Sequence[int] | None = None) -> 
 
     The right model is `truth` (column numbers), or BIC's choice in the sample.
     """
-    if not (X.ndim == 2 and len(X) == len(y) and len(y) > X.shape[1] > 0 and X.shape[1] <= MOST_COLUMNS):
+    if not (X.ndim == 2 and len(X) == len(y) and len(y) > X.shape[1] > 0 and X.shape[1] <= MAX_PLANNED_COLUMNS):
         raise StudyError(
-            f"A sample needs more rows than columns, one response a row, and at most {MOST_COLUMNS} columns."
+            f"A sample needs more rows than columns, one response a row, and at most {MAX_PLANNED_COLUMNS} columns."
         )
     matrix = np.clip(np.asarray(X, np.float64), -1, 1)
     vector = np.asarray(y, np.float64)

@@ -218,7 +218,7 @@ def _pool(world: World) -> _Pool:
     return _Pool(columns, signal, columns.T @ columns / POOL, columns.T @ signal / POOL)
 
 
-KINDS: tuple[tuple[Effects, Columns], ...] = (
+WORLD_KINDS: tuple[tuple[Effects, Columns], ...] = (
     ("many", "alike"),
     ("many", "close"),
     ("few", "heavy"),
@@ -233,13 +233,13 @@ MIDDLE = 3
 def worlds_of(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
     """The worlds of a plan, six for every R^2 that is usual or for the one given."""
     given = USUAL_R2 if r2 is None else (r2,)
-    return tuple(World(layout, each, effects, columns) for each in given for effects, columns in KINDS)
+    return tuple(World(layout, each, effects, columns) for each in given for effects, columns in WORLD_KINDS)
 
 
 def middle_worlds(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
     """Those whose mean is what a plan expects."""
     given = USUAL if r2 is None else r2
-    return tuple(World(layout, given, effects, columns) for effects, columns in KINDS[:MIDDLE])
+    return tuple(World(layout, given, effects, columns) for effects, columns in WORLD_KINDS[:MIDDLE])
 
 
 def typical(layout: Layout, r2: float | None = None) -> World:
