@@ -38,6 +38,7 @@ from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import VoteRule, clear_directions, expected_nats, spread, vote_rule
 from dpselect.assume.wide_rule import (
+    SOMETIMES_WIDE,
     WideRule,
     clear_wide_directions,
     deals_equally,
@@ -293,12 +294,13 @@ HOPELESS_SHARE = 0.9
 
 
 def too_short(recipe: Recipe) -> str | None:
-    """One sentence where a table by votes has too few rows for its columns, from public facts alone; else None.
+    """One sentence where a table of many columns has too few rows for them, from public facts alone; else None.
 
-    Of a wide table: where five variables that explain the response together could not be found. Of others: where none could.
+    Of a wide table: where five variables that explain the response together could not be found. Of others: where none could. A
+    table of few columns that is short for its price is one of which a report says so.
     """
     rows, rule = recipe.study.expected_rows or recipe.rows, recipe.votes
-    if rule is None or rows is None:
+    if rule is None or rows is None or len(recipe.study.columns) < SOMETIMES_WIDE:
         return None
     columns, price = len(recipe.study.columns), float(recipe.choice_epsilon)
     facts = f"{rows:,} rows are too few for {columns:,} columns at epsilon {price:g} for the selection"

@@ -2,7 +2,8 @@
 
 Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.wide`). That finds columns
 which go with the response, and cannot always tell them from their companions: columns much like them. All numbers here are
-functions of public facts; a wrong number of rows costs quality, never privacy. """
+functions of public facts; a wrong number of rows costs quality, never privacy.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import expected_nats
 from dpselect.errors import StudyError
 
-PAIR, DUAL = 2, 8
+PAIR_ROWS, DUAL_ROWS = 2, 8
 """Rows of a block."""
 ALWAYS_WIDE = 200
 """Columns from which sums of products of all of them are too many for many blocks."""
@@ -25,7 +26,7 @@ SOMETIMES_WIDE = 50
 """Columns from which a table may be too short for blocks that fit all of them."""
 SUPPOSED = 5.0
 """Terms that are supposed to matter."""
-COMPANY = 0.16
+COMPANION_CORRELATION = 0.16
 """The correlation with the response up to which a column may be a mere companion of others."""
 KEPT_CELLS = 120_000_000
 """Cells that are kept, 4 bytes each; of a longer table a random part of the rows is."""
@@ -39,7 +40,8 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
 
     In each of `partitions` dealings `share` of the rows, all of them if that is 1, go to one of `blocks` blocks of about `size`
     rows. A block votes from -1 to 1 on each column; `threshold` is in 64ths of a vote, over all dealings, and `price` is what
-    each term costs, in nats. """
+    each term costs, in nats.
+    """
 
     size: int
     blocks: int
@@ -49,7 +51,7 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.size not in (PAIR, DUAL):
+        if self.size not in (PAIR_ROWS, DUAL_ROWS):
             raise StudyError("Blocks of a rule for wide tables have 2 or 8 rows.")
         for name in ("blocks", "partitions", "threshold"):
             value = getattr(self, name)
@@ -84,8 +86,9 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
     response. And what chance makes of p idle columns, and the choice blurs: above chance the threshold is as far as the price of
     k = 5 terms, so that a choice which cannot tell k strong terms from others finds none, rather than any. The price of a term is
     one nat more than the odds against it ask for, so that where nothing can be told k/e terms are chosen, not k; and up to two
-    nats more where company asks for a higher threshold anyway. Dual blocks as soon as it does there, else pairs. """ if not (rows
-    >= 1 and columns >= 1 and terms >= 1):
+    nats more where company asks for a higher threshold anyway. Dual blocks as soon as it does there, else pairs.
+    """
+    if not (rows >= 1 and columns >= 1 and terms >= 1):
         raise StudyError(
             f"There is no rule for {rows} rows, {columns} columns and {terms} terms: each must be at least 1."
         )
@@ -95,11 +98,11 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
     used = max(int(rows * share), 1)
     few = min(SUPPOSED, terms / 2)
     odds = math.log(max((terms - few) / few, 1.0))
-    for size, work in ((DUAL, DUAL_WORK), (PAIR, PAIR_WORK)):
+    for size, work in ((DUAL_ROWS, DUAL_WORK), (PAIR_ROWS, PAIR_WORK)):
         blocks = max(used // size, 1)
         partitions = int(min(max(round(60_000 / used), 8), 32, max(work / (used * columns), 4)))
         speaking = blocks * speaking_share(size, equal=equal and share == 1)
-        company = speaking * mean_vote(COMPANY, size)
+        company = speaking * mean_vote(COMPANION_CORRELATION, size)
         deviation = idle_deviation(speaking, size, partitions)
         chance = deviation * (math.sqrt(2 * math.log(max(columns, 2))) + 0.5)
         affordable = (epsilon * (company - chance) / 2 - 2) / few
@@ -127,7 +130,7 @@ def idle_deviation(blocks: float, size: int, partitions: int) -> float:
 
     Of pairs the sample has 2/9, which is Kendall's; of larger blocks 2/pi, less what fitting takes.
     """
-    sample = 2 / 9 if size == PAIR else 0.637 * size / (size + 2)
+    sample = 2 / 9 if size == PAIR_ROWS else 0.637 * size / (size + 2)
     return math.sqrt(blocks * (sample + (1 - sample) / partitions))
 
 
@@ -143,7 +146,7 @@ def wide_deviation(rule: WideRule, *, equal: bool) -> float:
 
 def mean_vote(correlation: float, size: int) -> float:
     """The mean vote of a block on a column that has this correlation with the response, both normal."""
-    if size == PAIR:
+    if size == PAIR_ROWS:
         return 2 / math.pi * math.asin(correlation)
     return math.erf(correlation * math.sqrt((size - 1) / 2))
 
@@ -187,7 +190,9 @@ def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float)
     being the threshold: a column that goes up is worth -t or less with the direction down. At its price a term weighs k/p/e, so
     that all sets of options together weigh (1 + 2ck/p/e)^p at most, 2ck/e nats, at a score of -t or below, which costs epsilon
     t/range nats: free where that is five nats more. Other columns of a category count among the new options, and may score above
-    -t; they name another column of a term that is in anyway. """ if not widths:
+    -t; they name another column of a term that is in anyway.
+    """
+    if not widths:
         return False
     few = min(SUPPOSED, len(widths) / 2)
     return epsilon * rule.threshold / rule.range >= 2 * few / math.e * sum(widths) / len(widths) + 5

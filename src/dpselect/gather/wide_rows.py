@@ -20,7 +20,7 @@ from dpselect.gather.summary import Summary, require_some
 
 LARGEST_SINGLE = 3e38
 """Larger numbers are moved to this: a cell is kept in single precision, which holds all whole numbers of the grid."""
-DIGEST_BYTES = 16
+ROW_DIGEST_BYTES = 16
 STAYS = "The rows of a wide table are kept on one machine: write them to Parquet files and give these, or state fewer columns."
 
 
@@ -30,7 +30,8 @@ class WideRows:
 
     `cells` are (rows, columns without the intercept) in single precision, sorted by a digest of each row with its response: the
     order of two rows is a function of these two. `dealt` is (partitions, rows), `NOWHERE` where a row takes no part. `size`,
-    `blocks`, `columns` and `study` (the study's hash) are public."""
+    `blocks`, `columns` and `study` (the study's hash) are public.
+    """
 
     cells: NDArray[np.float32]
     response: NDArray[np.float64]
@@ -62,7 +63,8 @@ class WideSummary(Summary[WideRows]):
 
     Whether a row is kept is decided by a coin of its own, drawn from the operating system, with the public chance `rule.share`:
     those of both of two neighbouring tables have the same coins, so that the kept ones are neighbours too. `rows` is the number
-    of rows where it was counted and is public; `assigner` is for tests."""
+    of rows where it was counted and is public; `assigner` is for tests.
+    """
 
     def __init__(self, study: Study, rule: WideRule, rows: int | None, assigner: Assigner | None = None) -> None:
         self._study, self._rule, self._counted, self._stated = study, rule, rows, assigner
@@ -97,10 +99,11 @@ class WideSummary(Summary[WideRows]):
         order = chunk.order[len(chunk.order) - len(self._columns) - 1 :]
         own = lines[order[:-1]]
         with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
-            own = (own if kept.all() else own[:, kept]).astype(np.float32)
-            np.clip(own, -LARGEST_SINGLE, LARGEST_SINGLE, out=own)
+            single = (own if kept.all() else own[:, kept]).astype(np.float32)
+            np.clip(single, -LARGEST_SINGLE, LARGEST_SINGLE, out=single)
         # Zero added, so that there is one zero: rows that are equal have the same bytes.
-        cells, response = np.ascontiguousarray(own.T) + np.float32(0), lines[order[-1], kept] + 0.0
+        single += np.float32(0)
+        cells, response = np.ascontiguousarray(single.T), lines[order[-1], kept] + 0.0
         self._digests += [_digest(own, each) for own, each in zip(cells, response, strict=True)]
         self._kept.append(_Some(cells, response, dealt[:, kept]))
         self._n += chunk.count
@@ -145,7 +148,7 @@ class WideSummary(Summary[WideRows]):
 
 
 def _digest(cells: NDArray[np.float32], response: float) -> bytes:
-    return blake2b(cells.tobytes() + response.tobytes(), digest_size=DIGEST_BYTES).digest()  # type: ignore[attr-defined]
+    return blake2b(cells.tobytes() + response.tobytes(), digest_size=ROW_DIGEST_BYTES).digest()  # type: ignore[attr-defined]
 
 
 def _refuse() -> NoReturn:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.assume.wide_rule import PAIR, WideRule
+from dpselect.assume.wide_rule import PAIR_ROWS, WideRule
 from dpselect.errors import DataError
 from dpselect.gather.dealing import NOWHERE
 from dpselect.gather.wide_rows import WideRows
@@ -57,7 +57,7 @@ def count_wide(rows: WideRows, rule: WideRule) -> Votes:
     if (rows.size, rows.blocks, rows.partitions) != (rule.size, rule.blocks, rule.partitions):
         raise DataError("The rows were dealt by another rule than is stated.")
     leads = np.zeros(rows.cells.shape[1], np.int64)
-    votes = pair_votes if rule.size == PAIR else dual_votes
+    votes = pair_votes if rule.size == PAIR_ROWS else dual_votes
     with np.errstate(all="ignore"):  # whatever the program has set: no exception or warning may depend on a cell
         for dealt in rows.dealt:
             for places in blocks_by_size(dealt):
@@ -74,7 +74,7 @@ def blocks_by_size(dealt: NDArray[np.uint32]) -> Iterator[Places]:
     order = order[: np.count_nonzero(dealt != NOWHERE)]
     _, starts, sizes = np.unique(dealt[order], return_index=True, return_counts=True)
     for size in np.unique(sizes).tolist():
-        if size >= PAIR:
+        if size >= PAIR_ROWS:
             yield order[starts[sizes == size][:, None] + np.arange(size)]
 
 
@@ -85,13 +85,13 @@ def _batches(places: Places, columns: int) -> Iterator[Places]:
 
 def pair_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
     """The sum over some blocks of one size of their votes on each column, in 64ths."""
-    if places.shape[1] > PAIR:
-        return ring_votes(cells, response, places).sum(axis=0)
+    if places.shape[1] > PAIR_ROWS:
+        return np.asarray(ring_votes(cells, response, places).sum(axis=0))
     first, second = response[places[:, 0]], response[places[:, 1]]
     upper, lower = np.where(first > second, *places.T), np.where(first > second, *places.T[::-1])
     told = first != second
     above, below = cells[upper[told]], cells[lower[told]]
-    return WHOLE_VOTE * _signs(above, below).sum(axis=0, dtype=np.int8).astype(np.int64)
+    return np.asarray(WHOLE_VOTE * _signs(above, below).sum(axis=0, dtype=np.int8).astype(np.int64))
 
 
 def ring_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
@@ -101,7 +101,7 @@ def ring_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
     for place in range(size):
         one, other = places[:, place], places[:, (place + 1) % size]
         ways += _signs(cells[one], cells[other]) * _signs(response[one], response[other])[:, None]
-    return np.rint(ways * (WHOLE_VOTE / size)).astype(np.int64)
+    return np.asarray(np.rint(ways * (WHOLE_VOTE / size)).astype(np.int64))
 
 
 def _signs(one: NDArray[np.floating], other: NDArray[np.floating]) -> Bytes:
@@ -112,7 +112,7 @@ def dual_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
     """The sum over some blocks of one size of their votes on each column, in 64ths."""
     size = places.shape[1]
     if not SMALLEST_DUAL <= size <= LARGEST_DUAL:
-        return ring_votes(cells, response, places).sum(axis=0)
+        return np.asarray(ring_votes(cells, response, places).sum(axis=0))
     ranks = _ranks([cells[places[:, place]] for place in range(size)])
     own = _ranks([response[places[:, place]] for place in range(size)])
     weights = _weights(_inner(ranks), [each.astype(np.float64) for each in own])
@@ -122,7 +122,7 @@ def dual_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
     votes = _signs(total, np.zeros(1, np.float32))
     lopsided = np.flatnonzero(_cubes(own) != 0)
     if not len(lopsided):
-        return WHOLE_VOTE * votes.sum(axis=0, dtype=np.int64)
+        return np.asarray(WHOLE_VOTE * votes.sum(axis=0, dtype=np.int64))
     whole = WHOLE_VOTE * votes.astype(np.int64)
     both = _cubes([rank[lopsided] for rank in ranks]) != 0
     whole[lopsided] = np.where(both, ring_votes(cells, response, places[lopsided]), whole[lopsided])

@@ -22,7 +22,6 @@ from dpselect.assume.candidates import SubsetRule
 from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, margin_range
 from dpselect.assume.vote_rule import VoteRule, clear_directions
-from dpselect.assume.wide_rule import WideRule
 from dpselect.penalize.margins import Margins
 from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
@@ -66,7 +65,7 @@ class Forecast:
 class Held:
     """Public. How the votes of a supposed table are held."""
 
-    rule: VoteRule | EdgeRule | WideRule
+    rule: VoteRule | EdgeRule
     rows: int
     epsilon: float
 
