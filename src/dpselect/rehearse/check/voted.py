@@ -18,6 +18,7 @@ from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import SubsetRule, columns_of, mask_of, vote_units
 from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.recipe import Recipe
+from dpselect.assume.wide_rule import WideRule
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments
 from dpselect.minimize.minimize import minimize
@@ -63,6 +64,11 @@ class Voted:
         if isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS:
             self._least = 1  # each dealing takes a second
         self.factors: tuple[str, ...] = FACTORS if cells <= QUICK else FACTORS[1:-1] if cells <= SLOW else ()
+        if isinstance(recipe.votes, WideRule) and cells > QUICK:
+            self._least, self.factors = (
+                1,
+                (),
+            )  # each dealing takes a second, and so do the chances of thousands of terms
         self.how = ""
         self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64
         self.r2: Explained | None = None
@@ -156,4 +162,6 @@ def _of_term(term: int, inside: dict[int, float], rule: SubsetRule) -> float:
     """The chance of a term: of its largest part, if its columns compete one by one; 1 if it is always in."""
     if term & rule.always:
         return 1.0
+    if term in inside:
+        return inside[term]
     return max((chance for mask, chance in inside.items() if mask & term), default=0.0)
