@@ -59,7 +59,7 @@ from dpselect.minimize.certificate import certify, into_ball, rounding
 from dpselect.minimize.losses import Losses
 from dpselect.penalize.pcls import pcls_range
 from dpselect.penalize.pcpl import pcpl_scores
-from dpselect.randomize.moment_noise import moment_noise
+from dpselect.randomize.noisy_moments import moment_noise
 from dpselect.release.ledger.accounting import RHO_UNIT, convert
 from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT
 

@@ -41,7 +41,7 @@ def tried(fault: Fault, usual: Usual, most: str) -> Answer:
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python tests/mutants", description=__doc__)
-    parser.add_argument("modules", nargs="*", metavar="MODULE", help="only those in dpselect/release/select.py")
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="only those in dpselect/release/selection.py")
     parser.add_argument("--room", choices=list(ROOMS), default="guarantee", help="which stages are drawn from")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=12)

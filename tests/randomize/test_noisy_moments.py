@@ -10,8 +10,15 @@ from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DpselectError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
-from dpselect.randomize.moment_noise import MomentNoise, draw, moment_noise, quieter_noise
-from dpselect.randomize.noisy_moments import MAX_CLAMPED_SUM, noisy_moments, weighted_integers
+from dpselect.randomize.noisy_moments import (
+    MAX_CLAMPED_SUM,
+    MomentNoise,
+    draw,
+    moment_noise,
+    noisy_moments,
+    quieter_noise,
+    weighted_integers,
+)
 
 pytestmark = pytest.mark.real_chance
 

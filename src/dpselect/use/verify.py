@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,8 @@ def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[st
         return _no("This is far too long for a dpselect report.")
     try:
         text = path.read_text(encoding="utf-8")
-        return verify_text(text, opened, named_json=path.suffix.lower() == ".json")
+        with nullcontext() if opened is None else opened.session():
+            return verify_text(text, opened, named_json=path.suffix.lower() == ".json")
     except UnicodeDecodeError:
         return _no("This is not text: give the JSON or the HTML file of a report.")
 

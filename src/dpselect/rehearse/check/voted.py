@@ -27,9 +27,8 @@ from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
-from dpselect.rehearse.check.listed import FACTORS, Recipes
-from dpselect.rehearse.check.probabilities import score_probabilities
-from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, explained, rehearsal_of, terms_of
+from dpselect.rehearse.check.listed import Recipes, score_probabilities
+from dpselect.rehearse.check.preview import Explained, Rehearsal, explained, rehearsal_of, terms_of
 
 LISTED = 2**14
 """Candidates up to which all are listed, for the share of R^2 to be expected."""
@@ -39,11 +38,15 @@ QUICK, SLOW = 4e6, 4e7
 """Cells of a table that is added up in a moment, and in seconds: it is added up once for each dealing."""
 MOST = 32
 """Dealings after which the averages are good enough: a chance is off by less than a tenth."""
-SECONDS_HERE, SECONDS_ELSEWHERE = 0.8, 0.2
+SECONDS_HERE, SECONDS_ELSEWHERE = 2.0, 0.2
 """Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
 
 MANY_TERMS = 10
-"""Terms from which the votes of one dealing, each set of terms by itself, take a second."""
+"""Terms from which the votes of one random split, each set of terms by itself, take half a second."""
+OTHER_PRICES: tuple[str, ...] = ("0.25", "0.5", "1", "2", "4")
+"""Multiples of the price at which there is time to look; of long tables, or with many terms, only the middle ones."""
+DIRECTION_SPLITS = 4
+"""Random splits over which the chances of directions are averaged: they take longer than all others."""
 
 AddUp = Callable[[Any], Any]
 
@@ -61,14 +64,13 @@ class Voted:
         cells = rows * len(recipe.study.columns)
         self._again, self._recipes, self._epsilon = again, recipes, epsilon
         self._stated, self._least = dealings, 4 if cells <= QUICK else 2 if cells <= SLOW else 1
-        if isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS:
-            self._least = 1  # each dealing takes a second
-        self.factors: tuple[str, ...] = FACTORS if cells <= QUICK else FACTORS[1:-1] if cells <= SLOW else ()
+        many = isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS
+        self.factors: tuple[str, ...] = (
+            () if cells > SLOW else OTHER_PRICES[1:-1] if many or cells > QUICK else OTHER_PRICES
+        )
         if isinstance(recipe.votes, WideRule) and cells > QUICK:
-            self._least, self.factors = (
-                1,
-                (),
-            )  # each dealing takes a second, and so do the chances of thousands of terms
+            # Each dealing takes a second, and so do the chances of thousands of terms.
+            self._least, self.factors = 1, ()
         self.how = ""
         self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64
         self.r2: Explained | None = None
@@ -95,7 +97,7 @@ class Voted:
             rehearsal = rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)
         else:
             rehearsal = _by_levels(found, recipe, leading, asked)
-        return replace(rehearsal, directions=_directions(found, recipe))
+        return replace(rehearsal, directions=_directions(found[:DIRECTION_SPLITS], recipe)) if here else rehearsal
 
     def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Margins | EdgeMargins]:
         """As many as were stated; else a few, and more while there is time.
