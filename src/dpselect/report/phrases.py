@@ -39,8 +39,8 @@ HIDDEN_BY_NOISE = "hidden by noise"
 MAX_NAMED, FIRST_NAMED = 60, 12
 """Variables up to which all are named, and how many of more."""
 COMPANIONS = (
-    "Each variable was judged by itself or in small blocks, because there are many. The selected ones may include companions: "
-    "variables that merely go along with one that matters."
+    "There are many variables, so each was judged in blocks of a few rows. The selected ones may include companions: variables "
+    "that only go along with one that matters."
 )
 ASSOCIATION = "Associations in this data set. They do not show what causes what."
 PARTLY_RANDOM = (
