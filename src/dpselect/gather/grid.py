@@ -58,9 +58,14 @@ def rows_at_once(study: Study) -> int:
     return max(64, min(MAX_CHUNK_ROWS, MAX_CHUNK_CELLS // (len(study.columns) + 1)))
 
 
+OUTSIDE = ""
+"""Among cells, where no column can have that name: which rows are outside the study's subgroup."""
+
+
 def needed_names(study: Study) -> list[str]:
     """The columns to read, and no others."""
-    return [*(variable.name for variable in study.predictors), study.response.name, *beside_names(study)]
+    model = [*(variable.name for variable in study.predictors), study.response.name, *beside_names(study)]
+    return [*dict.fromkeys([*model, *(each.name for each in study.only or ())])]
 
 
 def beside_names(study: Study) -> list[str]:
@@ -303,11 +308,15 @@ class Chunk:
         if self._made is None:
             self._made = self._lines.chunk(self.cells, 0, self.count)
             self._left_out = self._lines.left_out
+            outside = self.cells.get(OUTSIDE)
+            if outside is not None and outside.any():
+                self._made[:, outside] = 0
+                self._left_out = outside if self._left_out is None else self._left_out | outside
         return self._made
 
     @property
     def left_out(self) -> NDArray[np.bool_] | None:
-        """Which rows count in no block, because a cell is missing or too large; None if all count."""
+        """Which rows count in no block: a cell is missing or too large, or the row outside the subgroup; None if all count."""
         _ = self.lines
         return self._left_out
 

@@ -62,6 +62,8 @@ def propose(
     known = {column.name: column for column in columns}
     stated = dict(categories or {})
     apart = [settings[role] for role in ("person", "cluster", "weights") if settings.get(role) is not None]
+    # A column that decides who is in the subgroup is a predictor only where it is named as one.
+    apart += [each.name for each in settings.get("only") or () if each.name not in (predictors or ())]
     named = None if predictors is None else [*predictors]
     for name in (response, *(named or ()), *stated, *apart):
         require_column(name, known, where)
