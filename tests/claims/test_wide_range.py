@@ -89,13 +89,12 @@ def test_hostile_pairs(size, bounded, relation, monkeypatch):
 
 
 def _each_block(rows, dealt, size, blocks):
-    """The votes of every block, one at a time."""
+    """The votes of every block."""
     found = np.zeros((blocks, COLUMNS), np.int64)
     count = pair_votes if size == PAIR_ROWS else dual_votes
     with np.errstate(all="ignore"):
         for places in blocks_by_size(dealt):
-            for own in places:
-                found[dealt[own[0]]] = count(rows.cells, rows.response, own[None])
+            found[dealt[places[:, 0]]] = count(rows.cells, rows.response, places)
     return found
 
 
@@ -135,7 +134,7 @@ def test_a_block_speaks_for_its_own_rows_alone_bit_by_bit(size):
     def own(rows):
         places = np.flatnonzero(rows.dealt[0] == 3)
         votes = pair_votes if size == PAIR_ROWS else dual_votes
-        return votes(rows.cells, rows.response, places[None])
+        return votes(rows.cells, rows.response, places[None])[0].astype(int)
 
     whole = gathered(X, y, dealt)
     votes = own(whole)

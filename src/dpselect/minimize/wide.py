@@ -36,13 +36,12 @@ from dpselect.minimize.votes import Votes
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
-Leads = NDArray[np.int64]
 Bytes = NDArray[np.int8]
 
 CELLS_AT_ONCE = 2**21
 """Cells of the blocks that are looked at together."""
 MOST_TOGETHER = 120
-"""Pairs whose votes are added up in a byte."""
+"""Blocks whose votes are added up in 16 bits."""
 RIDGE = 0.05
 """Of the mean of K's diagonal."""
 POWER = 3
@@ -62,7 +61,8 @@ def count_wide(rows: WideRows, rule: WideRule) -> Votes:
         for dealt in rows.dealt:
             for places in blocks_by_size(dealt):
                 for some in _batches(places, rows.cells.shape[1]):
-                    leads += votes(rows.cells, rows.response, some)
+                    # So few blocks at a time that 16 bits hold the sum.
+                    leads += votes(rows.cells, rows.response, some).sum(axis=0, dtype=np.int16)
     whole = np.zeros(len(rows.columns), np.int64)
     whole[len(rows.columns) - len(leads) :] = leads  # an intercept has no votes
     return Votes(whole, rule.partitions, rule.blocks, rows.columns, rows.study)
@@ -83,36 +83,37 @@ def _batches(places: Places, columns: int) -> Iterator[Places]:
     return (places[start : start + most] for start in range(0, len(places), most))
 
 
-def pair_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
-    """The sum over some blocks of one size of their votes on each column, in 64ths."""
+def pair_votes(cells: Singles, response: Doubles, places: Places) -> Bytes:
+    """The votes of some blocks of one size on each column, in 64ths: (blocks, columns)."""
     if places.shape[1] > PAIR_ROWS:
-        return np.asarray(ring_votes(cells, response, places).sum(axis=0))
+        return ring_votes(cells, response, places)
     first, second = response[places[:, 0]], response[places[:, 1]]
     upper, lower = np.where(first > second, *places.T), np.where(first > second, *places.T[::-1])
-    told = first != second
-    above, below = cells[upper[told]], cells[lower[told]]
-    return np.asarray(WHOLE_VOTE * _signs(above, below).sum(axis=0, dtype=np.int8).astype(np.int64))
+    votes = _signs(cells[upper], cells[lower])
+    votes[first == second] = 0
+    votes *= np.int8(WHOLE_VOTE)
+    return votes
 
 
-def ring_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
+def ring_votes(cells: Singles, response: Doubles, places: Places) -> Bytes:
     """Each block's mean over neighbours in a ring of sign((x_i - x_k)(y_i - y_k)), in 64ths: (blocks, columns)."""
     size = places.shape[1]
     ways = np.zeros((len(places), cells.shape[1]), np.int32)
     for place in range(size):
         one, other = places[:, place], places[:, (place + 1) % size]
         ways += _signs(cells[one], cells[other]) * _signs(response[one], response[other])[:, None]
-    return np.asarray(np.rint(ways * (WHOLE_VOTE / size)).astype(np.int64))
+    return np.asarray(np.rint(ways * (WHOLE_VOTE / size)), np.int8)
 
 
 def _signs(one: NDArray[np.floating], other: NDArray[np.floating]) -> Bytes:
     return (one > other).view(np.int8) - (one < other).view(np.int8)
 
 
-def dual_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
-    """The sum over some blocks of one size of their votes on each column, in 64ths."""
+def dual_votes(cells: Singles, response: Doubles, places: Places) -> Bytes:
+    """The votes of some blocks of one size on each column, in 64ths: (blocks, columns)."""
     size = places.shape[1]
     if not SMALLEST_DUAL <= size <= LARGEST_DUAL:
-        return np.asarray(ring_votes(cells, response, places).sum(axis=0))
+        return ring_votes(cells, response, places)
     ranks = _ranks([cells[places[:, place]] for place in range(size)])
     own = _ranks([response[places[:, place]] for place in range(size)])
     weights = _weights(_inner(ranks), [each.astype(np.float64) for each in own])
@@ -120,13 +121,12 @@ def dual_votes(cells: Singles, response: Doubles, places: Places) -> Leads:
     for rank, weight in zip(ranks, weights, strict=True):
         total += rank * weight.astype(np.float32)[:, None]  # whole numbers, less than 2^24 together
     votes = _signs(total, np.zeros(1, np.float32))
+    votes *= np.int8(WHOLE_VOTE)
     lopsided = np.flatnonzero(_cubes(own) != 0)
-    if not len(lopsided):
-        return np.asarray(WHOLE_VOTE * votes.sum(axis=0, dtype=np.int64))
-    whole = WHOLE_VOTE * votes.astype(np.int64)
-    both = _cubes([rank[lopsided] for rank in ranks]) != 0
-    whole[lopsided] = np.where(both, ring_votes(cells, response, places[lopsided]), whole[lopsided])
-    return np.asarray(whole.sum(axis=0))
+    if len(lopsided):
+        both = _cubes([rank[lopsided] for rank in ranks]) != 0
+        votes[lopsided] = np.where(both, ring_votes(cells, response, places[lopsided]), votes[lopsided])
+    return votes
 
 
 def _ranks(values: Sequence[NDArray[np.floating]]) -> list[Bytes]:
