@@ -69,9 +69,8 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore", NoLedgerWarning)
     rng = np.random.default_rng(24)
-    print(
-        "| p | n | right | idle selected | idle, permuted response | top-R / mistakes | seconds | MB |\n|---|---|---|---|---|---|---|---|"
-    )
+    heads = ["p", "n", "right", "idle selected", "idle, permuted response", "top-R / mistakes", "seconds", "MB"]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for p, n in SETTINGS:
         study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(p)])
         right, idle, null, seconds = [], [], [], []
