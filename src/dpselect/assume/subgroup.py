@@ -31,12 +31,12 @@ class Only(Public, frozen=True, kw_only=False):
     categories : sequence of str or of int, optional
         The row's cell is one of these.
     lower, upper : float, optional
-        The row's cell is no smaller, and no larger; one of them is enough.
+        Or it is no smaller, and no larger; one of them, or both.
 
     Examples
     --------
-    >>> Only("age", lower=18, upper=65).words
-    'age 18 to 65'
+    >>> Only("age", lower=18, upper=65).upper
+    65.0
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1, description="The column's name, to the letter.")]
