@@ -54,7 +54,7 @@ SMALLEST_DUAL, LARGEST_DUAL = 4, 24
 def count_wide(rows: WideRows, rule: WideRule) -> Votes:
     """The leads of all columns over all blocks and dealings, in 64ths of a vote."""
     if (rows.size, rows.blocks, rows.partitions) != (rule.size, rule.blocks, rule.partitions):
-        raise DataError("The rows were dealt by another rule than is stated.")
+        raise DataError("The rows were split by another rule than is stated.")
     leads = np.zeros(rows.cells.shape[1], np.int64)
     votes = pair_votes if rule.size == PAIR_ROWS else dual_votes
     with np.errstate(all="ignore"):  # whatever the program has set: no exception or warning may depend on a cell

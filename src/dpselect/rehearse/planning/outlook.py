@@ -206,7 +206,7 @@ def outlook_study(
     if isinstance(held_votes(study, models, rows, part_of(epsilon)), WideRule):
         return _wide_outlook(study, layout, rows, epsilon, r2, part_of)
     if len(layout.widths) > MAX_PLANNED_TERMS:
-        raise StudyError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
+        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
 
     def held(n: float, price: float) -> Held:
         part = part_of(price)
@@ -312,7 +312,7 @@ def _mean(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
     if not layout.widths:
-        raise StudyError("No term competes, so there is nothing to plan.")
+        raise StudyError("No term is considered, so there is nothing to plan.")
     if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
         raise StudyError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
     if r2 is not None and not 0 < r2 < 1:
