@@ -10,10 +10,11 @@ from typing import Any
 from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price, exact_delta, exact_epsilon, split_for_votes
 from dpselect.assume.false_findings import expected_false
 from dpselect.assume.queries import FamilyName, RoundsPlan
-from dpselect.assume.recipe import Choice, Method, make_recipe
+from dpselect.assume.recipe import Choice, Method, make_recipe, too_short
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT, Column
 from dpselect.assume.variables import Binary, Count, Numeric
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import StudyError
 from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
 from dpselect.randomize.rounds_noise import whole_mu
@@ -52,6 +53,8 @@ class Planned:
     intervals: ExpectedIntervals | None
     false: float | None = None
     """Variables that are expected to be selected where none is associated with the response."""
+    short: str = ""
+    """One sentence where there are too few rows for the columns."""
 
     @property
     def verdict(self) -> str:
@@ -77,7 +80,7 @@ class Planned:
     @property
     def notes(self) -> list[str]:
         """What goes with the verdict, one sentence each."""
-        notes = [self.counted] if self.counted else []
+        notes = [each for each in (self.short, self.counted) if each]
         if self.intervals is not None and self.intervals.sentence:
             notes.append(self.intervals.sentence)
         return notes if self.false is None else [*notes, false_findings(self.false, self.study.response.name)]
@@ -153,12 +156,14 @@ def plan(
     found = METHODS[Choice(method).method].plan(study, rows, price, supposed, progress)
     if not isinstance(found, Outlook):
         return Planned(study, found, None)
-    false = expected_false(make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon)))
-    if choice_only or study.is_sample:
-        return Planned(study, found, None, false)
+    recipe = make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon))
+    false = expected_false(recipe)
+    if choice_only or study.is_sample or isinstance(found.rule, WideRule):
+        return Planned(study, found, None, false, too_short(recipe) or "")
     slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
     asked: dict[str, Any] = {"r2": r2, "split": shares, "family": family, "selected": found.expected.selected}
-    return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, **asked), false)
+    lengths = expected_intervals(study, rows=rows, epsilon=price, delta=slack, **asked)
+    return Planned(study, found, lengths, false, too_short(recipe) or "")
 
 
 def little_is_seen(planned: Planned) -> bool:
