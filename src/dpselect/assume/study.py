@@ -16,6 +16,7 @@ from dpselect.assume.formula import formula_parts
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.source_form import SourceForm, form_from_dict
 from dpselect.assume.study_file import format_tables, located, parse_tables, read_text, write_whole
+from dpselect.assume.subgroup import Only, only_from
 from dpselect.assume.terms import INTERCEPT, Column, Term, check_width, design_columns, normal_terms
 from dpselect.assume.variables import (
     Binary,
@@ -80,6 +81,9 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         What the weights add up to, as the survey publishes it.
     source : SourceForm, optional
         How the file of the rows is written, which no row may decide.
+    only : Only or sequence of Only, optional
+        Of which rows the study speaks, such as `[Only("sex", ["f"]), Only("age", lower=18, upper=65)]`, all of them holding. How
+        many these are is private, so `rows` must say about how many (with weights, `population` is the subgroup's).
     rows : int, optional
         About how many rows there are, where that is public and either not counted (a long file) or secret to the last digit
         (add-remove-one); a wrong number costs accuracy, never privacy.
@@ -122,6 +126,9 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     source: Annotated[
         SourceForm | None, msgspec.Meta(description="How the file of the rows is written, which no row may decide.")
     ] = None
+    only: Annotated[
+        Sequence[Only] | None, msgspec.Meta(description="The subgroup that the study speaks of; all rows without it.")
+    ] = None
     rows: (
         Annotated[
             int, msgspec.Meta(ge=1, le=MAX_ROWS, description="About how many rows there are, if that may be said.")
@@ -137,7 +144,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         force_setattr(self, "predictors", tuple(self.predictors))
         if not all(isinstance(variable, Numeric | Binary | Categorical) for variable in self.predictors):
             raise StudyError(
-                "Each predictor must be Numeric(name, lower, upper), Categorical(name, levels) or Binary(name, [no, yes])."
+                "Each predictor must be Numeric(name, lower, upper), Categorical(name, categories) or Binary(name, [no, yes])."
             )
         for variable in self.predictors:
             if isinstance(variable, Count):
@@ -157,6 +164,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         self._check_person(names)
         self._check_sample(names)
         _check_whole("rows", self.rows, MAX_ROWS)
+        self._check_only()
         if not isinstance(self.source, SourceForm | None):
             raise StudyError("source must be SourceForm(...): how the file of the rows is written.")
         check_width(self.predictors, self.terms or [(variable.name,) for variable in self.predictors])
@@ -166,14 +174,14 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         for name, times in Counter(columns).items():
             if times > 1:
                 raise StudyError(
-                    f"Two columns of the model would be named {shown(name)}; rename a variable or a level."
+                    f"Two columns of the model would be named {shown(name)}; rename a variable or a category."
                 )
 
     def _check_radius(self) -> None:
         if not self.response.bounded:
             if self.radius is not None:
                 raise StudyError(
-                    f"A radius is stated and {self.response.name!r} has no bounds: state them, or leave the radius out."
+                    f"A radius is stated and {self.response.name!r} has no range: state it, or leave the radius out."
                 )
             return
         radius = self.r if self.radius is None else as_number(self.radius, "radius")
@@ -228,6 +236,26 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
                 "that is replaced could come back in another cluster; or name the same column as person."
             )
 
+    def _check_only(self) -> None:
+        if self.only is None:
+            return
+        force_setattr(self, "only", only_from(self.only) or None)
+        if self.only and self.expected_rows is None:
+            raise StudyError(
+                "only needs rows, about how many rows are in the subgroup: their number is private, so that it is not counted."
+            )
+        numbers = {each.name: isinstance(each, Numeric) for each in (self.response, *self.predictors)}
+        numbers |= {
+            v.name: not isinstance(v.categories[0], str)
+            for v in (self.response, *self.predictors)
+            if isinstance(v, Categorical | Binary)
+        }
+        for each in self.only or ():
+            if each.name in (self.person, self.cluster, self.weights):
+                raise StudyError(f"only cannot use {each.name!r}, the column of persons, clusters or weights.")
+            if numbers.get(each.name, not each.is_text) == each.is_text:
+                raise StudyError(f"{each.name!r} is stated as text in one place and as a number in another; see only.")
+
     @classmethod
     def from_dict(cls, values: Any) -> Self:
         """A study from plain values, as people write them: the inverse of `to_dict`, and less strict.
@@ -250,7 +278,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         response = variable_from_dict(values["response"])
         if isinstance(response, Categorical):
             raise StudyError(
-                f"The response {response.name!r} must have lower and upper bounds, or be of the kind 'binary' with two levels."
+                f"The response {response.name!r} must have lower and upper limits, or be of the kind 'binary' with two categories."
             )
         stated = {name: value for name, value in values.items() if name not in ("response", "predictors")}
         if "source" in stated:
@@ -374,13 +402,11 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
             Who needs them, as the refusal begins.
         """
         if self.is_sample:
-            raise StudyError(
-                f"{what} cannot use weights or clusters: leave them out, or choose by votes, which speak of the population."
-            )
+            raise StudyError(f"{what} cannot use weights, clusters or a subgroup: leave them out, or choose by votes.")
         if self.unbounded:
             names = ", ".join(map(repr, self.unbounded))
             raise StudyError(
-                f"{what} needs the bounds of {names}: state lower and upper of each; only a choice by votes (select) needs none."
+                f"{what} needs the range of {names}: state lower and upper of each. Block votes, the usual method, need none."
             )
         if self.person is not None and self.max_rows_per_person is None:
             raise StudyError(
@@ -404,8 +430,8 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
 
     @property
     def is_sample(self) -> bool:
-        """Whether weights or clusters are stated, so that rows do not all count alike and by themselves."""
-        return self.weights is not None or self.cluster not in (None, self.person)
+        """Whether weights, clusters or a subgroup are stated, so that rows do not all count alike and by themselves."""
+        return self.weights is not None or self.cluster not in (None, self.person) or self.only is not None
 
     @property
     def together(self) -> str | None:
@@ -470,7 +496,7 @@ def plain_study(names: Sequence[str], *, r: float, R: float, neighbors: Neighbor
     """Columns in [-1, 1], the response in [-r, r], no intercept but one that is a column of X."""
     half = as_number(r, "r")
     if not half > 0:
-        raise StudyError(f"r is {half:g}; the bound on |y| must be above 0.")
+        raise StudyError(f"r is {half:g}; the limit on |y| must be above 0.")
     radius = as_number(R, "R")
     if not 0 <= radius <= 1e6 * half:
         raise StudyError(f"R is {radius:g}; it must be at least 0 and at most a million times r.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.study import Study
 from dpselect.assume.terms import Column, Factor
-from dpselect.assume.variables import GRID, Categorical, Category, Variable
+from dpselect.assume.variables import GRID, Categorical, Category, Variable, unusable_cells
 from dpselect.errors import DataError
 
 
@@ -51,9 +51,14 @@ MAX_CHUNK_ROWS = 8192
 """Rows that are put on the grid at a time: 2^13 products of up to 2^40 stay within 2^53, so BLAS is exact in any order."""
 
 
+OUTSIDE = ""
+"""Among cells, where no column can have that name: which rows are outside the study's subgroup."""
+
+
 def needed_names(study: Study) -> list[str]:
     """The columns to read, and no others."""
-    return [*(variable.name for variable in study.predictors), study.response.name, *beside_names(study)]
+    model = [*(variable.name for variable in study.predictors), study.response.name, *beside_names(study)]
+    return [*dict.fromkeys([*model, *(each.name for each in study.only or ())])]
 
 
 def beside_names(study: Study) -> list[str]:
@@ -151,10 +156,7 @@ class Design:
             if not rows.any():
                 continue
             if self._missing == "error":
-                raise DataError(
-                    f"{variable.name!r} has cells that are missing, infinite or of an unknown level: clean them, or set "
-                    "missing to 'midpoint' or 'zero-row'."
-                )
+                raise DataError(unusable_cells(variable))
             found[variable.name] = rows
         return found
 
@@ -211,7 +213,8 @@ class OpenDesign:
                 own = cells[variable.name][start:stop]
                 gone = own < 0 if isinstance(variable, Categorical) else ~np.isfinite(own)
                 if gone.any():
-                    self._refuse(variable.name)
+                    if self._missing == "error":
+                        raise DataError(unusable_cells(variable))
                     if self._missing == "zero-row" or variable.name in self._open:
                         out |= gone
                 values[variable.name] = self._entries(variable, own, gone)
@@ -223,13 +226,6 @@ class OpenDesign:
             out |= ~(sizes <= LARGEST_CELL).all(axis=0)
         self.left_out = out if out.any() else None
         return work
-
-    def _refuse(self, name: str) -> None:
-        if self._missing == "error":
-            raise DataError(
-                f"{name!r} has cells that are missing, infinite or of an unknown level: clean them, or set missing to "
-                "'midpoint' or 'zero-row'."
-            )
 
     def _entries(self, variable: Variable, own: NDArray[np.float64], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The grid's whole numbers, the cells themselves, or the places of a category's levels."""
@@ -296,11 +292,15 @@ class Chunk:
         if self._made is None:
             self._made = self._lines.chunk(self.cells, 0, self.count)
             self._left_out = self._lines.left_out
+            outside = self.cells.get(OUTSIDE)
+            if outside is not None and outside.any():
+                self._made[:, outside] = 0
+                self._left_out = outside if self._left_out is None else self._left_out | outside
         return self._made
 
     @property
     def left_out(self) -> NDArray[np.bool_] | None:
-        """Which rows count in no block, because a cell is missing or too large; None if all count."""
+        """Which rows count in no block: a cell is missing or too large, or the row outside the subgroup; None if all count."""
         _ = self.lines
         return self._left_out
 

@@ -93,8 +93,13 @@ def command(
     """
     form: dict[str, Any] = {name: given.pop(name) for name in ("delimiter", "encoding", "decimal")}
     about = {name: given.pop(name) for name in STATED_NAMES}
+    given["rows"] = about["rows"]
+    if not about["only"]:  # a study of all rows need not say how many they are
+        about["rows"] = None
     said = Stated.from_options(places, {"study": study, **about, **form})
     stated = said.study
+    if given["rows"] is None and stated.rows is None:
+        raise click.UsageError("Add --rows N, about how many rows there are: a plan reads none.")
     if said.proposal is not None and not (quiet or as_json):
         tell(pairs(proposal_lines(said.proposal)))
     target = Path(output).with_suffix("") if output is not None else None
