@@ -72,6 +72,10 @@ class EdgeMargins:
             found |= (sets >> term & 1) * mask_of(columns)
         return found.tolist()
 
+    def mask(self, model: int) -> int:
+        """The columns of one of them."""
+        return set_mask(self.candidates, self.leads.terms, int(self.leads.sets[self.models[model]]))
+
     @cached_property
     def classes(self) -> Classes:
         """All candidates, those of one model that have the same score together."""
