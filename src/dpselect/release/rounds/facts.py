@@ -20,6 +20,8 @@ MIN_NU = 5.0
 """Below it nothing is asked: intervals would be a dozen times as long as without privacy."""
 SANDWICH_NU = 60.0
 """Above it the sandwich is asked for: below it its noise would be larger than what it corrects."""
+RADII_SHARE = 0.03
+"""Of the price for the histogram of gradient lengths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,7 @@ def _shares(nu: float, *, curved: bool, residuals: bool) -> Shares:
     wide = math.sqrt(SANDWICH_NU / nu)
     grams = _between(0.15, (12 / nu) ** 2, 0.40)
     first = _between(0.03, 0.05 * wide, 0.10)
-    radii = 0.03
+    radii = RADII_SHARE
     squares = 0.02 if residuals else 0.0
     sandwich = 0.05 if nu > SANDWICH_NU else 0.0
     # Two coarse steps where the link is curved, and what is left for the last one must be short.

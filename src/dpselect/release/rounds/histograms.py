@@ -60,6 +60,7 @@ class Spread:
     tail: float
     resolved: bool
     apart: float = math.inf
+    kurtosis: float = 1.0
 
 
 def limited_edges(rows_a_noise: float) -> Floats:
@@ -139,7 +140,8 @@ def _spread(counts: Floats, edges: Floats, far_rows: float) -> Spread:
     order = np.argsort(-distances)
     last = min(int(np.searchsorted(np.cumsum(counts[order]), far_rows)), len(counts) - 1)
     deviation = math.sqrt(max(between, within))
-    return Spread(center, deviation, float(distances[order][last]) / deviation, within <= RESOLVED * between)
+    fourth = float(chances @ (middles - center) ** 4) / deviation**4
+    return Spread(center, deviation, float(distances[order][last]) / deviation, within <= RESOLVED * between, kurtosis=fourth)
 
 
 def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:
