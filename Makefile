@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo docs test test-fast test-lowest test-elsewhere test-newer test-repeat coverage mutants kills check walk house fuzz runs bench field paper clean
+.PHONY: help demo docs test test-rest test-all test-fast test-lowest test-elsewhere test-newer test-repeat coverage covered mutants kills check walk house fuzz runs bench field paper clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -56,11 +56,22 @@ walk: $(STAMP)   ## what the commands and the studio run and how often, before a
 house: $(STAMP)  ## what hurts who lives here, counted, into docs/ARCHITECTURE.md
 	$(BIN)/python tools/house.py
 
-test: check      ## all checks and all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+# Files stay whole on a worker, the longest first, and all that needs Spark on one (tests/conftest.py). COVERED=1 measures which lines and branches run, for the gate.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(COVERED),--cov=dpselect --cov-append --cov-report=)
+FAST   := not spark and not postgres and not browser and not thorough
 
-test-fast: check ## the same without Spark, PostgreSQL, the browser and the slow ones
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow'
+test: check      ## all checks, and all tests but the thorough ones: about four minutes
+	$(PYTEST) -m 'not thorough'
+	@echo "left out: the thorough tests (laws by thousands of draws, fuzz, kills, paper, site, source archive): make test-rest, or make test-all for both"
+
+test-rest: $(STAMP) ## the thorough tests alone: laws by thousands of draws, fuzz, kills, paper, site, source archive
+	$(PYTEST) -m thorough
+
+test-all:        ## test and test-rest
+	@$(MAKE) --no-print-directory test test-rest
+
+test-fast: check ## test without Spark, PostgreSQL and the browser
+	$(PYTEST) -m '$(FAST)'
 
 # With the lowest versions that pyproject.toml allows, in an environment of its own: the parts that need no extra.
 LOWEST := .venv-lowest
@@ -74,7 +85,7 @@ $(LOWEST)/.installed: pyproject.toml lowest.txt setup.py $(C_FILES)
 	@touch $@
 
 test-lowest: $(LOWEST)/.installed ## readers, exits and commands with the lowest versions allowed
-	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow' $(CORE)
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -m '$(FAST)' $(CORE)
 
 test-elsewhere: $(STAMP) ## SIGINT ignored, a path with spaces, an account without rights, another locale
 	tools/elsewhere $(BIN)/python
@@ -84,17 +95,15 @@ test-newer:      ## the fast tests on the Python of Debian trixie, 3.13, if debo
 
 test-repeat: $(STAMP) ## the fast tests ten times in a row, each with other noise, while the machine is busy; no flake
 	@nice $(BIN)/python -c 'import os; shell = os.getppid(); exec("while os.getppid() == shell: pass")' & for turn in 1 2 3 4 5 6 7 8 9 10; do \
-	  echo "turn $$turn"; CHANCE=$$turn $(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not postgres and not browser and not slow' || exit 1; done
+	  echo "turn $$turn"; CHANCE=$$turn $(PYTEST) -m '$(FAST)' || exit 1; done
 
-# Those that reach every line and branch; what draws thousands of times to test a law is left to `make test`.
-REACH := tests/assume tests/penalize tests/randomize tests/release tests/minimize/test_edges.py tests/report tests/rehearse/chances \
-         tests/claims/test_gaussian_price.py tests/claims/test_rounds_sensitivity.py tests/claims/test_sampling.py tests/claims/test_rounds_audit.py tests/claims/test_edge_range.py tests/claims/test_one_record.py \
-         tests/claims/test_directions.py tests/use/test_select.py tests/use/test_analyze.py tests/use/test_delivery.py tests/use/test_stops.py
-coverage: $(STAMP) ## lines and branches of what makes a guarantee
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not spark and not browser and not slow' $(REACH) \
-	  -k 'not draws_follow and not privacy_estimates and not would_be_caught and not is_caught' \
-	  --cov=dpselect.assume --cov=dpselect.penalize --cov=dpselect.randomize --cov=dpselect.release \
-	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=98
+coverage: $(STAMP) ## test with a gate on the lines and branches of every stage
+	@rm -f .coverage
+	@$(MAKE) --no-print-directory COVERED=1 test
+	@$(MAKE) --no-print-directory covered
+
+covered: $(STAMP) ## the gate alone, of what was measured with COVERED=1
+	$(BIN)/python tools/covered.py
 
 mutants: $(STAMP) ## plant 300 faults one by one; survivors that are not listed fail; ROOM=guarantee, rows, readers or doors
 	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12) --room $(or $(ROOM),guarantee)

@@ -21,8 +21,7 @@ import pandas as pd
 
 import dpselect
 from dpselect.assume.lemmas.moments import moment_layout
-from dpselect.randomize.moment_noise import moment_noise
-from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
 from dpselect.release.equations.findings import findings, fit, unexplained
 from dpselect.release.equations.problem import problem
 from dpselect.release.units import user_scale

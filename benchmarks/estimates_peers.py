@@ -14,8 +14,7 @@ from scipy.stats import norm
 from dpselect import Numeric, Study
 from dpselect.assume.lemmas.gaussian_price import largest_mu
 from dpselect.assume.lemmas.moments import moment_layout
-from dpselect.randomize.moment_noise import moment_noise
-from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
 from dpselect.release.equations.findings import fit
 from dpselect.release.equations.problem import problem
 

@@ -34,7 +34,7 @@ import numpy as np
 import dpselect
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
-from dpselect.use.sealed import Sealed
+from dpselect.use.spend import Sealed
 from dpselect.use.studio.reports import open_source, plan_report, release
 
 RUNS_PER_LEDGER, ROOM = 50, 40

@@ -1,4 +1,4 @@
-"""Whether a plan's chances are kept: made-up studies of many kinds, none of which is a world that plans suppose.
+"""Whether a plan's chances are kept: made-up studies of many kinds, none of which is a scenario that plans suppose.
 
 python -m benchmarks.plan_calibration [--times 100] [--first 0]
 
@@ -78,10 +78,14 @@ def main() -> None:
         study, X, y, epsilon, r2 = a_study(seed)
         right, kept = exact(study, X, y, epsilon)
         plan = outlook_study(study, rows=len(y), epsilon=epsilon, r2=r2, choice_only=True)
-        worlds = np.mean([each.right for _, each in plan.worlds])
-        rows.append((plan.expected.right, worlds, right, plan.expected.kept, kept, plan.works, plan.low, plan.high))
+        scenarios = np.mean([each.right for _, each in plan.scenarios])
+        rows.append((plan.expected.right, scenarios, right, plan.expected.kept, kept, plan.works, plan.low, plan.high))
     found = np.array(rows, dtype=float)
-    for title, said, true in (("the right model", 0, 2), ("the right model, mean of worlds", 1, 2), ("R^2 kept", 3, 4)):
+    for title, said, true in (
+        ("the right model", 0, 2),
+        ("the right model, mean of scenarios", 1, 2),
+        ("R^2 kept", 3, 4),
+    ):
         print(f"| {title}: said | settings | mean said | mean exact |\n|---|---|---|---|")
         for low, high in pairwise(EDGES):
             here = (found[:, said] >= low) & (found[:, said] < high)
@@ -96,7 +100,7 @@ def main() -> None:
         )
     inside = ((found[:, 6] <= found[:, 4]) & (found[:, 4] <= found[:, 7])).mean()
     print(
-        f"R^2 kept within .1 of said: {(np.abs(found[:, 3] - found[:, 4]) <= 0.1).mean():.2f}; in the range of worlds: {inside:.2f}"
+        f"R^2 kept within .1 of said: {(np.abs(found[:, 3] - found[:, 4]) <= 0.1).mean():.2f}; in their range: {inside:.2f}"
     )
 
 

@@ -24,7 +24,7 @@ from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.gather.rows import gather
-from dpselect.rehearse.check.probabilities import recipe_probabilities
+from dpselect.rehearse.check.listed import recipe_probabilities
 from dpselect.rehearse.simulate import Setting, draw
 from paper.simulations import FIRST, HELD_OUT, SECOND
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dpselect.errors import StudyError
 from dpselect.rehearse.simulate import SEED
-from dpselect.report.plan_figure import INK, SETTINGS, save_figure
+from dpselect.report.plan_figure import FIGURE_SETTINGS, INK, save_figure
 from paper.real_tables import housing_figure, housing_table, prostate_figure, prostate_table
 from paper.simulations import AS_PRINTED, EPSILONS, FIRST, NO_PRIVACY, OURS, SECOND, Row, curve, simulation_figure
 from paper.statements import (
@@ -37,7 +37,7 @@ def penalty_figure(rows: list[Row], title: str, note: str, ylabel: str = "chance
 
     sizes = sorted({int(row["n"]) for row in rows})
     radii = sorted({float(row["R"]) for row in rows})
-    with rc_context(SETTINGS):
+    with rc_context(FIGURE_SETTINGS):
         figure = Figure(figsize=(9.6, 2.3 * len(sizes) + 1.5), layout="constrained")
         panels = figure.subplots(len(sizes), len(radii), sharey=True, sharex="row", squeeze=False)
         for i, n in enumerate(sizes):

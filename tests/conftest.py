@@ -23,7 +23,7 @@ from hypothesis import settings
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.gather import dealing as assign
-from dpselect.randomize import choice, digits, least_loss, moment_noise, opendp_door, rounds_noise
+from dpselect.randomize import choice, digits, noisy_moments, opendp_door, rounds_noise
 
 Row = Mapping[str, Any]
 SlowMoments = Callable[[Sequence[Row], Study], Any]
@@ -85,7 +85,7 @@ class FixedChance:
 
 
 CHANCE = FixedChance()
-for module in (choice, least_loss, rounds_noise, moment_noise):
+for module in (choice, rounds_noise, noisy_moments):
     module.invoke = CHANCE.invoke
 digits.secrets = assign.os = CHANCE
 
@@ -100,6 +100,48 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def fixed_chance() -> FixedChance:
     """The draws of this test, for the tests of the draws."""
     return CHANCE
+
+
+LONGEST = (
+    "spark",
+    "tests/use/studio/test_browser.py",
+    "tests/use/test_command_line.py",
+    "tests/claims/test_one_record.py",
+    "tests/use/studio/test_attacks.py",
+    "tests/use/test_delivery.py",
+    "tests/fuzz/test_fuzz.py",
+    "tests/use/test_kills.py",
+    "tests/whole_runs/test_whole_runs.py",
+    "tests/report/test_browser.py",
+)
+"""What takes longest is begun first, so that no worker is left with it at the end."""
+
+
+def work_of(name: str) -> str:
+    """What a worker takes as a whole: a file; or all that needs Spark, which takes as long to start as a file takes to run."""
+    return "spark" if "spark" in name else name.partition("::")[0]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The order in which workers take files."""
+    if hasattr(config, "workerinput"):
+        places = {work: place for place, work in enumerate(LONGEST)}
+        items.sort(key=lambda item: places.get(work_of(item.nodeid), len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`: files in the order above, which xdist would sort by how many tests they have."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByWork(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return work_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByWork(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

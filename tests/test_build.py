@@ -238,7 +238,7 @@ def run(target, script, **more):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not COMPILER, reason="no compiler here, so the sanitizers were not run")
 @pytest.mark.skipif(sys.platform != "linux", reason="the sanitizers are loaded the Linux way")
 @pytest.mark.parametrize(("source", "script"), SCRIPTS, ids=NAMES)

@@ -67,7 +67,7 @@ def test_an_environment_whose_making_was_interrupted_is_made_anew(left, tmp_path
     assert "pip install" in said
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_source_archive_holds_all_that_its_tests_need_and_passes_some(tmp_path):
     command = [sys.executable, "setup.py", "-q", "egg_info", "-e", tmp_path, "sdist", "-d", tmp_path / "dist"]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 import dpselect
 from dpselect.gather.rows import gather
@@ -90,9 +89,6 @@ def _members(value: Any) -> Iterator[str]:
         return
     if not inspect.isclass(value):
         return
-    if fields := list(_fields(value)):
-        yield "**Fields**"
-        yield "\n".join(fields)
     listed = []
     for name, member in vars(value).items():
         if name.startswith("_") or not (isinstance(member, property | classmethod) or inspect.isfunction(member)):
@@ -102,26 +98,6 @@ def _members(value: Any) -> Iterator[str]:
     if listed:
         yield "**Members**"
         yield "\n".join(listed)
-
-
-def _fields(value: type) -> Iterator[str]:
-    """The fields of a record with the descriptions that its types carry, and their defaults."""
-    if not issubclass(value, msgspec.Struct):
-        return
-    for field in msgspec.structs.fields(value):
-        said = (
-            " ".join(re.findall(r"description=(['\"])(.*?)\1", repr(field.type))[0][1:])
-            if "description=" in repr(field.type)
-            else ""
-        )
-        default = (
-            ""
-            if field.required
-            else f" Default: `{field.default!r}`."
-            if field.default is not msgspec.NODEFAULT
-            else ""
-        )
-        yield f"- `{field.name}`: {said}{default}".rstrip(": ")
 
 
 def commands() -> str:

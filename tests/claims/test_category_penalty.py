@@ -8,7 +8,7 @@ from dpselect.assume.lemmas.sensitivity import loss_range
 from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.gather.rows import gather
-from dpselect.rehearse.check.probabilities import recipe_probabilities
+from dpselect.rehearse.check.listed import recipe_probabilities
 
 LEVELS = ["none", "school", "some college", "college", "university"]
 

@@ -22,7 +22,7 @@ from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
-from dpselect.rehearse.chances.all import log_selection_probabilities
+from dpselect.rehearse.chances.scores import log_selection_probabilities
 from tests.claims.test_margin_range import HOSTILE, Fixed
 from tests.randomize.listing import listed
 

@@ -19,7 +19,7 @@ from dpselect.minimize.edges import count_edges
 from dpselect.minimize.edges_numpy import prepare, set_votes
 from dpselect.minimize.votes import EXACT_SQUARES, ROUNDED_SQUARES, _lanes
 from dpselect.penalize.edges import edge_margins
-from dpselect.rehearse.chances.all import log_selection_probabilities
+from dpselect.rehearse.chances.scores import log_selection_probabilities
 from tests.claims.test_margin_range import HOSTILE, Fixed
 from tests.penalize.test_edges import listed
 

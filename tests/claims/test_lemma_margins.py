@@ -13,7 +13,7 @@ import pytest
 from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import CandidateList
 from dpselect.assume.lemmas.gaussian_price import (
-    MARGIN,
+    ROUNDING_MARGIN,
     ROUNDING_VARIANCE,
     composed_is_within,
     discrete_is_within,
@@ -59,7 +59,7 @@ from dpselect.minimize.certificate import certify, into_ball, rounding
 from dpselect.minimize.losses import Losses
 from dpselect.penalize.pcls import pcls_range
 from dpselect.penalize.pcpl import pcpl_scores
-from dpselect.randomize.moment_noise import moment_noise
+from dpselect.randomize.noisy_moments import moment_noise
 from dpselect.release.ledger.accounting import RHO_UNIT, convert
 from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT
 
@@ -238,7 +238,7 @@ def test_where_the_doubles_end_the_second_term_is_left_out(far, epsilon):
     near = math.sqrt(far**2 - 2 * epsilon)
     mu = far - near
     above = math.erfc((epsilon / mu - mu / 2) / math.sqrt(2)) / 2
-    assert above > 1e-100 and gaussian_delta(mu, epsilon) == above * (1 + MARGIN)
+    assert above > 1e-100 and gaussian_delta(mu, epsilon) == above * (1 + ROUNDING_MARGIN)
 
 
 def test_the_largest_mu_is_as_large_as_can_be():
@@ -251,8 +251,8 @@ def test_the_largest_mu_is_as_large_as_can_be():
 def test_noise_on_whole_numbers_costs_the_variance_that_makes_it_whole(sensitivity):
     assert ROUNDING_VARIANCE == 16
     epsilon, delta = 1.0, 1e-6
-    mu = largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN))
-    for share, holds in ((1 - 4 * MARGIN, True), (1 + 4 * MARGIN, False)):
+    mu = largest_mu(epsilon * (1 - ROUNDING_MARGIN), delta * (1 - ROUNDING_MARGIN))
+    for share, holds in ((1 - 4 * ROUNDING_MARGIN, True), (1 + 4 * ROUNDING_MARGIN, False)):
         variance = (Fraction(sensitivity) / Fraction(mu * share)) ** 2 + ROUNDING_VARIANCE
         rho = float(Fraction(sensitivity) ** 2 / (2 * variance))
         assert discrete_is_within(rho, sensitivity, epsilon, delta) is holds

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 import dpselect
-from dpselect.randomize import choice, least_loss, moment_noise, rounds_noise
+from dpselect.randomize import choice, noisy_moments, rounds_noise
 from dpselect.report.board import board_page
 from dpselect.report.page import report_page
 
@@ -26,12 +26,12 @@ def blind(measurement, private):
 
 @pytest.fixture(autouse=True)
 def _draws_look_at_nothing(monkeypatch):
-    for module in (choice, least_loss, moment_noise, rounds_noise):
+    for module in (choice, noisy_moments, rounds_noise):
         monkeypatch.setattr(module, "invoke", blind)
     # Votes on sets of terms are drawn by levels, from digits of the system's: here always the model without a term.
-    monkeypatch.setattr("dpselect.release.select.draw_candidate", lambda margins, epsilon, mechanism: ())
+    monkeypatch.setattr("dpselect.release.selection.draw_candidate", lambda margins, epsilon, mechanism: ())
     # Edge votes likewise: always the model with the first variable, in its own direction.
-    monkeypatch.setattr("dpselect.release.select.draw_edge_candidate", lambda *asked: (0b11, {1: 1}))
+    monkeypatch.setattr("dpselect.release.selection.draw_edge_candidate", lambda *asked: (0b11, {1: 1}))
 
 
 def table(rows, seed, binary):

@@ -27,7 +27,7 @@ def test_from_loose_bounds_the_heuristic_that_pays_for_its_bounds_does_as_well()
     assert chance_with_private_bounds(FIRST, 1.0, bound=10.0, count=200) >= 0.70  # asked for: .45
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_held_out_settings_are_won_but_for_three_with_reasons():
     lost = {
         setting.name

@@ -41,7 +41,7 @@ def test_figure_3():
     assert {statement.verdict for statement in figure_3_statements(table, prostate_figure(table))} == {"reproduced"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_figure_4_on_the_stand_in():
     table = housing_table()
     (statement,) = figure_4_statements(table, housing_figure(table))

@@ -12,8 +12,8 @@ import pytest
 
 from dpselect.assume.lemmas.sensitivity import loss_sensitivity, profile_change
 from dpselect.minimize.lattice import batch_losses
-from dpselect.rehearse.chances.one import chance_of
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
+from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.simulate import sizes_of
 from paper.theorems import Problem, best_penalty, least_rows, pcls_bound, pcpl_bound
 

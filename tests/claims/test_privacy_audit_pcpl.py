@@ -21,8 +21,8 @@ from dpselect.assume.study import plain_study
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
 from dpselect.penalize.pcpl import pcpl_scores
-from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 SLACK = 1e-9
@@ -148,12 +148,14 @@ def search(request):
     return most
 
 
+@pytest.mark.thorough
 def test_no_pair_that_was_searched_for_costs_more_than_epsilon_and_delta(search):
     share_of_epsilon, share_of_delta, _ = search
     assert share_of_epsilon <= 1 + SLACK  # outside the failure event the loss is bounded by epsilon itself
     assert share_of_delta <= 1 + SLACK
 
 
+@pytest.mark.thorough
 def test_laplace_costs_no_more_on_random_pairs():
     """A few only: its quadrature is the slow one."""
     rng = np.random.default_rng(3)

@@ -15,7 +15,7 @@ from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
-from dpselect.rehearse.chances.all import log_selection_probabilities
+from dpselect.rehearse.chances.scores import log_selection_probabilities
 from tests.claims.test_margin_range import HOSTILE, Fixed
 
 EPSILON = 0.8

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 FOLDER = Path(__file__).parent
 
 
@@ -14,13 +16,17 @@ def fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(FOLDER), *arguments], capture_output=True, text=True, check=False)
 
 
-def targets() -> list[str]:
-    """Asked of the program itself, for its modules are no package."""
-    return fuzz("--list").stdout.split()
+TARGETS = (
+    "study moments answers csv parquet arrow stata spss sas report page ledger neighbour excel sheet opendocument table"
+).split()
+
+
+def test_every_reader_is_among_them():
+    assert fuzz("--list").stdout.split() == TARGETS
 
 
 @pytest.mark.skipif(os.name != "posix", reason="children are limited the POSIX way")
-@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize("target", TARGETS)
 def test_every_changed_input_ends_in_success_or_one_sentence(target):
     done = fuzz("--inputs", "400", target)
     assert done.returncode == 0, done.stdout + done.stderr

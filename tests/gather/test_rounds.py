@@ -12,7 +12,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.assume.lemmas.rounds import clip_bits, squared_radius
-from dpselect.assume.queries import Gradient, Gram, Histograms, Norms, Rows, Sandwich, Standard, center_of, rows_of
+from dpselect.assume.queries import (
+    ClusterNorms,
+    Gradient,
+    Gram,
+    Histograms,
+    Norms,
+    Rows,
+    Sandwich,
+    Standard,
+    center_of,
+    rows_of,
+)
 from dpselect.assume.study import Study
 from dpselect.assume.variables import MAX_COUNT, Binary, Categorical, Count, Numeric
 from dpselect.errors import DataError, StudyError
@@ -34,6 +45,21 @@ STUDIES = {
     "no constant": Study(Numeric("cost", -50, 150), PREDICTORS, missing="zero-row", intercept="none"),
     "persons": Study(Numeric("cost", -50, 150), PREDICTORS, missing="zero-row", person="id", max_rows_per_person=3),
     "persons, none": Study(Numeric("cost"), OPEN, missing="zero-row", person="id", max_rows_per_person=3),
+    "clusters": Study(
+        Numeric("cost"), OPEN, missing="zero-row", cluster="school", neighbors="add-remove-one", rows=3000
+    ),
+    "persons in clusters": Study(
+        Numeric("cost", -50, 150),
+        PREDICTORS,
+        missing="zero-row",
+        cluster="school",
+        person="id",
+        max_rows_per_person=2,
+        neighbors="add-remove-one",
+        weights="weight",
+        weight_limit=4,
+        population=6000,
+    ),
 }
 
 
@@ -52,6 +78,8 @@ def table(n=3000):
             "cost": cost,
             "died": pa.array(died, type=pa.string()),
             "id": pa.array(generator.integers(0, n // 4, n)),
+            "school": pa.array([f"s{each}" for each in generator.integers(0, n // 9, n)]),
+            "weight": generator.choice([0.0, 0.5, 1.0, 3.0, 9.0], n),
         }
     )
 
@@ -87,6 +115,11 @@ def queries(study, families=("gaussian",)):
             Sandwich(**about, radius=2.5, center=center),
             Norms(**about, center=center, edges=(0.5, 1.0, 2.0, 4.0), halves="response" if answers else "residual"),
         ]
+        if study.together is not None:
+            asked += [
+                Sandwich(**about, radius=2.5, center=center, cluster_radius=5.5),
+                ClusterNorms(**about, radius=2.5, center=center, edges=(0.5, 2.0, 4.0, 8.0)),
+            ]
     return asked
 
 
@@ -115,7 +148,7 @@ def test_every_engine_gives_the_same_integers(name, tmp_path):
     assert all(isinstance(number, int) for part in expected for number in part)
 
 
-@pytest.mark.parametrize("name", ["limits", "yes", "persons, none"])
+@pytest.mark.parametrize("name", ["limits", "yes", "persons, none", "clusters", "persons in clusters"])
 def test_dask_gives_the_same_integers(name):
     dask = pytest.importorskip("dask.dataframe", reason="No Dask: pip install 'dpselect[dask]'.")
     rows = table(1200)
@@ -124,13 +157,13 @@ def test_dask_gives_the_same_integers(name):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["limits", "yes", "persons, none"])
+@pytest.mark.parametrize("name", ["limits", "yes", "persons, none", "clusters", "persons in clusters"])
 def test_spark_gives_the_same_integers(spark, name):
     rows = table(1200)
     assert answers(spark.createDataFrame(rows).repartition(5), STUDIES[name]) == answers(rows, STUDIES[name])
 
 
-@pytest.mark.parametrize("name", ["limits", "none", "yes", "persons"])
+@pytest.mark.parametrize("name", ["limits", "none", "yes", "persons", "clusters", "persons in clusters"])
 def test_threads_chunks_and_pieces_are_nothing(name, tmp_path, monkeypatch):
     study, rows = STUDIES[name], table()
     expected = answers(rows, study)
@@ -144,13 +177,55 @@ def test_threads_chunks_and_pieces_are_nothing(name, tmp_path, monkeypatch):
     # As workers would: a pickled summary of no rows, its pieces, and the whole of them.
     summary = RoundSummary(study, queries(study, families_of(study)))
     sent = []
-    for part in [rows] if study.person else [rows[:1111], rows[1111:]]:
+    for part in [rows] if study.together else [rows[:1111], rows[1111:]]:
         worker = pickle.loads(pickle.dumps(summary.empty()))
         with_rows = gather_into(part, study, worker)
         sent += list(with_rows.to_bytes())
         assert all(len(piece) <= summary.max_bytes for piece in sent)
     assert summary.from_bytes(sent).result() == expected
     assert repr(summary).endswith("values=<private>)")
+
+
+@pytest.mark.parametrize("name", ["persons", "clusters", "persons in clusters"])
+def test_clusters_are_added_up_and_clipped_as_a_slow_program_does(name):
+    """Each row's clipped vector by itself, then lists by cluster, whole numbers and one clip each."""
+    study, rows = STUDIES[name], table(700)
+    *_, sandwich, lengths = queries(study)
+    gradient = Gradient(
+        **{part: getattr(sandwich, part) for part in ("family", "standard", "matrix", "center", "radius")}
+    )
+    units = (study.cluster or study.person, study.person or study.cluster)
+    kept = {}
+    for at in range(rows.num_rows):  # the rows that count of every unit, as a whole table of it has them
+        kept.setdefault(tuple(str(rows[unit][at].as_py()) for unit in units), []).append(at)
+    sums, seen = {}, set()
+    for (cluster, _), places in kept.items():
+        alone = rows.take(places)
+        count, own = gather(alone, study, RoundSummary(study, [Rows(), gradient]))
+        sums[cluster] = [a + b for a, b in zip(sums.get(cluster, [0] * len(own)), own, strict=True)]
+        seen |= {cluster} if count[0] else set()
+    step = 2.0 ** -clip_bits(squared_radius(sandwich))
+    own, bins = [], [0] * len(lengths.edges)
+    for cluster in seen:
+        vector = [float(each) for each in sums[cluster]]
+        square = 0.0
+        for each in vector:
+            square += each * each
+        length = math.sqrt(square) * step
+        bins[max(sum(edge <= length for edge in lengths.edges) - 1, 0)] += 1
+        factor = min(1.0, 5.5 / length) * step if length else step
+        own.append([math.trunc(each * (factor * 2.0 ** clip_bits(Fraction(5.5) ** 2))) for each in vector])
+    width = len(own[0])
+    products = [sum(each[i] * each[j] for each in own) for i in range(width) for j in range(width)]
+    assert gather(rows, study, RoundSummary(study, [sandwich, lengths])) == (tuple(products), tuple(bins))
+    assert len(seen) > 50 and min(bins[1:3]) > 0
+
+
+def test_clusters_are_asked_about_where_there_are_some():
+    *_, sandwich, lengths = queries(STUDIES["clusters"])
+    for query in (sandwich, lengths):
+        with pytest.raises(StudyError, match="none are stated"):
+            RoundSummary(STUDIES["none"], [query])
 
 
 def gather_into(rows, study, worker):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.minimize import exact
-from dpselect.minimize.exact import UNIT, exact_double, exact_loss
+from dpselect.minimize.exact import PRODUCT_UNIT, exact_double, exact_loss
 
 CAREFUL = settings(deadline=None, derandomize=True, max_examples=300)
 
@@ -44,7 +44,7 @@ def objective(integers, b):
     _, gram, cross, square = integers
     d = len(b)
     quadratic = sum(b[i] * gram[i][j] * b[j] for i in range(d) for j in range(d))
-    return (square - 2 * sum(c * v for c, v in zip(cross, b, strict=True)) + quadratic) / Fraction(UNIT)
+    return (square - 2 * sum(c * v for c, v in zip(cross, b, strict=True)) + quadratic) / Fraction(PRODUCT_UNIT)
 
 
 def brute_force(integers, mask, radius):
@@ -181,21 +181,21 @@ def test_of_two_columns_that_tie_the_earlier_one_joins_where_the_support_says_so
     monkeypatch.setattr(exact._Path, "exchange", lambda path, p: (joined.append(p), exchange(path, p)))
     x = [[-1, -1, 0, 0], [-1, 1, 0, 1], [1, -1, 1, 1], [0, 0, 0, 1]]
     loss, _ = exact_loss(integers_of(x, [-2, 0, -2, 1]), 15, 2)
-    assert joined == [1, 2, 0] and loss == Fraction(7, 3) / UNIT
+    assert joined == [1, 2, 0] and loss == Fraction(7, 3) / PRODUCT_UNIT
 
 
 def test_no_response_no_columns_no_radius():
     x, y = [[3, 1], [2, 2], [1, 0]], [4, 5, 6]
     integers = integers_of(x, y)
-    assert exact_loss(integers, 0, 2.0)[0] == Fraction(77, UNIT)
-    assert exact_loss(integers, 3, 0.0)[0] == Fraction(77, UNIT)
+    assert exact_loss(integers, 0, 2.0)[0] == Fraction(77, PRODUCT_UNIT)
+    assert exact_loss(integers, 3, 0.0)[0] == Fraction(77, PRODUCT_UNIT)
     assert exact_loss(integers_of(x, [0, 0, 0]), 3, 1.0) == (0, [0, 0])
 
 
 def test_the_rounding_is_to_the_nearest_double():
     integers = integers_of([[3]], [1])
     # min over |b| <= 0.1 of (1 - 3b)^2 at the double 0.1, in units of 2^-40.
-    true = (1 - 3 * Fraction(0.1)) ** 2 / UNIT
+    true = (1 - 3 * Fraction(0.1)) ** 2 / PRODUCT_UNIT
     rounded = exact_double(integers, 1, 0.1)
     assert abs(Fraction(rounded) - true) <= min(
         abs(Fraction(float(np.nextafter(rounded, side))) - true) for side in (0, 1)

@@ -179,7 +179,7 @@ def test_ten_digits_where_they_cost_little():
     moments = moments_of(x, rng.integers(-GRID, GRID + 1, 30))
     losses = minimize_all(moments, all_subsets(6), 1e8)
     for value, loss in zip(losses.values, true_losses(moments, all_subsets(6), 1e8), strict=True):
-        assert abs(Fraction(value) - loss) <= everything.FINE * Fraction(moments.n)
+        assert abs(Fraction(value) - loss) <= everything.FINE_LOSS_SHARE * Fraction(moments.n)
 
 
 @pytest.mark.parametrize(("width", "exact"), [(6, True), (64, False)])

@@ -2,7 +2,6 @@
 
 BRACKET = "a bisection starts from a wider bracket and ends at the same place"
 LAST_BIT = "a bisection does one step more where the bracket is exactly as narrow as asked, and returns its lower end all the same"
-BOUNDARY = "only a count of exactly 2^24 candidates is treated otherwise, and both ways to draw are exact"
 BALL = (
     "d + 2 roundings must fit, by the sum, the product, the division and the shrinking; room for 2d + 4 holds them too"
 )
@@ -18,34 +17,33 @@ EQUIVALENT: dict[str, str] = {
         "else (low, middle) [LtE -> Lt] at 30"
     ): "where a middle has exactly this delta it becomes the upper end, and the lower end comes as near to it as to any other",
     (
-        "dpselect/assume/lemmas/moment_layout.py: has_constant = any(column.name == INTERCEPT and not column.factors for column "
+        "dpselect/assume/lemmas/moments.py: has_constant = any(column.name == INTERCEPT and not column.factors for column "
         "in chosen) [and <-> or] at 19"
     ): "the intercept is the only column without factors, and no predictor may have its name",
     (
-        "dpselect/assume/lemmas/moment_sensitivity.py: bits = 62 - MAXIMUM_ROWS.bit_length() - (largest + 1).bit_length() "
+        "dpselect/assume/lemmas/moments.py: bits = 62 - MAXIMUM_ROWS.bit_length() - (largest + 1).bit_length() "
         "[one more] at 7"
     ): "one bit finer; 2^32 rows of weights below largest + 1 still stay below 2^62, as the docstring claims",
-    "dpselect/assume/models/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more] at 17": "a byte more of memory, no other blocks",
+    "dpselect/assume/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more] at 17": "a byte more of memory, no other blocks",
     (
-        "dpselect/assume/models/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [one more] at 51"
+        "dpselect/assume/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [one more] at 51"
     ): FEW_BLOCKS,
     (
-        "dpselect/assume/models/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [half the number] at 51"
+        "dpselect/assume/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [half the number] at 51"
     ): FEW_BLOCKS,
-    'dpselect/assume/models/recipe.py: if models.count <= LISTED_AT_MOST or mechanism == "exponential": [LtE -> Lt] at 3': BOUNDARY,
-    "dpselect/release/select.py: if recipe.candidates.count <= LISTED_AT_MOST: [LtE -> Lt] at 3": BOUNDARY,
     (
-        'dpselect/assume/models/budget.py: if not 0 <= delta < Decimal("0.5") or (positive and not delta >= Decimal("1e-100")): '
+        'dpselect/assume/budget.py: if not 0 <= delta < Decimal("0.5") or (positive and not delta >= Decimal("1e-100")): '
         "[GtE -> Gt] at 56"
     ): "a delta of exactly 1e-100 is refused; no proof rests on the limit, which keeps numbers printable",
     "dpselect/minimize/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [half the number] at 43": BALL,
     "dpselect/minimize/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [one more] at 43": BALL,
     (
-        "dpselect/minimize/lattice_certificate.py: norm = absolute.sum(axis=-1) * (1 + 2 * width * UNIT) [half the number] at 36"
+        "dpselect/minimize/lattice_certificate.py: norm = absolute.sum(axis=-1) * (1 + 2 * width * ROUNDING_UNIT) "
+        "[half the number] at 36"
     ): "a sum of `width` terms is off by less than `width` roundings; twice as many are allowed for",
     (
-        "dpselect/minimize/lattice_certificate.py: return (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP "
-        "[Sub -> Add] at 29"
+        "dpselect/minimize/lattice_certificate.py: return (operations * ROUNDING_UNIT / (1 - operations * ROUNDING_UNIT) "
+        "+ 2 * error) * ROUND_UP [Sub -> Add] at 38"
     ): "a relative difference below 2^-45 for all widths that a lattice can have; ROUND_UP adds 2^-40",
     (
         "dpselect/minimize/exact.py: if not (rate > 0 and start < 0): [Gt -> GtE] at 8"
@@ -79,7 +77,5 @@ EQUIVALENT: dict[str, str] = {
         "# pragma: no cover [no refusal] at 0"
     ): "never reached: the attempts end with a return or an error",
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
-    "dpselect/randomize/levels.py: DIGITS = 40 [one more] at 9": FINER,
-    "dpselect/randomize/levels.py: BITS = 128 [one more] at 7": FINER,
-    "dpselect/randomize/levels.py: power = Context(prec=digits + 30) [one more] at 30": FINER,
+    "dpselect/randomize/digits.py: DIGITS = 40 [one more] at 9": FINER,
 }

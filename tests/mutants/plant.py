@@ -23,7 +23,7 @@ from order import Quickest, Told
 
 ROOT = SOURCE.parent
 MEMORY = 6 * 2**30
-MARKS = "not spark and not postgres and not browser and not slow"
+MARKS = "not spark and not postgres and not browser and not thorough"
 
 
 class Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -4,7 +4,7 @@ import pytest
 from dpselect.assume.candidates import all_subsets
 from dpselect.assume.penalty import default_penalty
 from dpselect.assume.study import plain_study
-from dpselect.rehearse.check.probabilities import probabilities
+from dpselect.rehearse.check.listed import probabilities
 from dpselect.rehearse.simulate import SEED, Setting, clipped_products, draw
 from paper.contest import as_printed, with_stated_bounds
 from paper.simulations import FIRST, tables

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpselect.errors import DataError
-from dpselect.rehearse.check.probabilities import probabilities
+from dpselect.rehearse.check.listed import probabilities
 from dpselect.rehearse.simulate import Setting, draw
 from paper.real_tables import (
     COUNTIES,

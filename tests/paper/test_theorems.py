@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpselect.errors import StudyError
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 from paper.theorems import (
     Problem,
     best_penalty,

@@ -8,7 +8,7 @@ import numpy as np
 from dpselect.assume.candidates import SubsetRule
 from dpselect.errors import StudyError
 from dpselect.penalize.margins import Margins
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 
 def random_margins(rng, *, most_terms=5, directions=None, limits=True):

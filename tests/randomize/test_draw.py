@@ -48,6 +48,7 @@ SIGNED = Margins(LEADS, 5, Fraction(1, 2), SubsetRule(4, (2, 4, 8), 1), 8.0, dir
 LIMITED = Margins(LEADS, 5, Fraction(1, 2), SubsetRule(4, (2, 4, 8), 1, 2, at_least=1), 8.0, directions=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("margins", [SIGNED, LIMITED], ids=["free", "limited"])
 def test_a_price_that_is_ten_percent_off_is_caught_and_the_right_one_is_not(margins, mechanism):

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from dpselect.penalize.edges import edge_margins
 from dpselect.randomize import draw_edges as module
 from dpselect.randomize.draw_edges import draw_class, draw_edge_candidate
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 from tests.penalize.test_edges import CANDIDATES, defined, made_up
 
 FALSE_ALARMS = 1e-6

@@ -7,9 +7,8 @@ from scipy.stats import chisquare, kstest, laplace, norm
 from dpselect.assume.recipe import MECHANISMS
 from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose
-from dpselect.randomize.moment_noise import _measurement
-from dpselect.randomize.opendp_door import number_measurement
-from dpselect.rehearse.chances.all import selection_probabilities
+from dpselect.randomize.opendp_door import integer_measurement, number_measurement
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 DRAWS, WRONG = 4000, 1e-6
 
@@ -26,7 +25,7 @@ def test_choices_follow_the_mechanism(mechanism, fixed_chance):
 
 @pytest.mark.parametrize(("noise", "law"), [("laplace", laplace), ("gaussian", norm)])
 def test_numbers_follow_the_noise(noise, law, fixed_chance):
-    drawn = np.array(fixed_chance.invoke(_measurement(noise, 1000.0), [7] * DRAWS)) - 7.0
+    drawn = np.array(fixed_chance.invoke(integer_measurement(noise, 1000.0), [7] * DRAWS)) - 7.0
     assert kstest(drawn, law(scale=1000).cdf).pvalue > WRONG
     assert kstest(drawn, law(scale=1300).cdf).pvalue < WRONG
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, kstest, laplace
 
 from dpselect.errors import DataError, StudyError
-from dpselect.randomize import least_loss as module
-from dpselect.randomize.least_loss import noisy_least_loss
+from dpselect.randomize import choice as module
+from dpselect.randomize.choice import noisy_least_loss
 from dpselect.randomize.opendp_door import number_measurement
 
 pytestmark = pytest.mark.real_chance

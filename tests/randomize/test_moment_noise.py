@@ -8,7 +8,7 @@ from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.errors import StudyError
-from dpselect.randomize.moment_noise import moment_noise, quieter_noise
+from dpselect.randomize.noisy_moments import moment_noise, quieter_noise
 
 
 def study(columns):

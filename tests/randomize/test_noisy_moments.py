@@ -10,8 +10,15 @@ from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DpselectError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
-from dpselect.randomize.moment_noise import MomentNoise, draw, moment_noise, quieter_noise
-from dpselect.randomize.noisy_moments import LARGEST, noisy_moments, weighted_integers
+from dpselect.randomize.noisy_moments import (
+    MAX_CLAMPED_SUM,
+    MomentNoise,
+    draw,
+    moment_noise,
+    noisy_moments,
+    quieter_noise,
+    weighted_integers,
+)
 
 pytestmark = pytest.mark.real_chance
 
@@ -122,8 +129,8 @@ def test_sums_too_large_are_clamped_not_wrapped():
     moments = Moments(2**50, huge, ("intercept", "x0"), study.hash)
     layout = moment_layout(study, [0, 1])
     noise = moment_noise(layout, 1.0, 0.0)
-    assert set(weighted_integers(moments, layout, noise.scale)) == {LARGEST}
-    assert min(noisy_moments(moments, layout, noise).values) > LARGEST // 2
+    assert set(weighted_integers(moments, layout, noise.scale)) == {MAX_CLAMPED_SUM}
+    assert min(noisy_moments(moments, layout, noise).values) > MAX_CLAMPED_SUM // 2
 
 
 @pytest.mark.parametrize(

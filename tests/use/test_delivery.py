@@ -259,7 +259,7 @@ def test_a_library_that_is_missing_names_its_extra(monkeypatch, capsys):
     def missing(*_):
         raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib.pyplot")
 
-    monkeypatch.setattr("dpselect.use.shell.stating.Study.read", missing)
+    monkeypatch.setattr("dpselect.use.shell.sources.Study.read", missing)
     assert command_line.run(SELECT) == 2
     assert "pip install 'dpselect[figures]'" in capsys.readouterr().err
 

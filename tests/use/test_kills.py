@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_no_charge_without_its_release_at_random_moments(tmp_path):
     counts = {name: Counter() for name in ("SIGKILL", "SIGINT", "SIGTERM")}
     plan = ["SIGKILL"] * 24 + ["SIGINT"] * 3 + ["SIGTERM"] * 3
@@ -35,7 +35,7 @@ def test_no_charge_without_its_release_at_random_moments(tmp_path):
     assert sum(found[kills.LIVING] for found in counts.values()) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("door", kills.DOORS)
 @pytest.mark.skipif(sys.platform != "linux" or COMPILER is None, reason="needs Linux and a C compiler")
 def test_no_charge_without_its_release_at_any_call_that_writes(tmp_path, door):

@@ -1,4 +1,4 @@
-"""The lengths that a plan expects are those that releases then have, on tables of the world that it supposes."""
+"""The lengths that a plan expects are those that releases then have, on tables of the scenario that it supposes."""
 
 import math
 from dataclasses import replace
@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dpselect
-from dpselect.rehearse.planning.sums import likely_models, supposed_moments, supposed_products
-from dpselect.rehearse.planning.worlds import layout_of, typical
+from dpselect.rehearse.planning.scenarios import layout_of, likely_models, supposed_moments, supposed_products, typical
 from dpselect.use.plan import expected_intervals, two_digits
 
 STUDY = dpselect.Study(
@@ -25,7 +24,7 @@ WORLD = typical(layout_of(STUDY), R2)
 
 
 def table(n, rng):
-    """Rows of the typical world, made here by hand: correlated normal columns, falling shares of levels, a third yes."""
+    """Rows of the typical scenario, made here by hand: correlated normal columns, falling shares of levels, a third yes."""
     latent = math.sqrt(0.7) * rng.standard_normal((n, 7)) + math.sqrt(0.3) * rng.standard_normal((n, 1))
     found = {f"x{j}": np.clip(5 + 2.5 * latent[:, j], 0, 10) for j in range(5)}
     level = np.searchsorted([NormalDist().inv_cdf(6 / 11), NormalDist().inv_cdf(9 / 11)], latent[:, 5])
@@ -98,7 +97,7 @@ def test_supposed_sums_are_those_of_drawn_rows():
 
 
 def test_an_intercept_that_competes_with_one_variable():
-    """It may be what acts in the supposed world; the plan once failed there."""
+    """It may be what acts in the supposed scenario; the plan once failed there."""
     a_study = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)], intercept="candidate")
     expected = expected_intervals(a_study, rows=3000, epsilon=1)
     assert [name for name, _, _ in expected.terms] == ["x"]

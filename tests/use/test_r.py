@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 R = shutil.which("R")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_r_package_installs_and_runs(tmp_path):
     if R is None or subprocess.run([R, "-s", "-e", "library(jsonlite)"], capture_output=True, check=False).returncode:
         pytest.skip("R with jsonlite is not installed; with Debian: r-base-core and r-cran-jsonlite")

@@ -33,7 +33,7 @@ def seen_before(table, *settings, dealings=None, **more):
     return rehearsal.preview(rehearsal.rehearse(table, rows=900, dealings=dealings))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("method", "delta"), [("pcls", 0), ("pcpl", "1e-6"), ("votes", 0)])
 @pytest.mark.parametrize("run", ["analyze", "select"])
 def test_the_chances_come_true_in_two_thousand_draws(table, method, delta, run):

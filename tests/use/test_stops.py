@@ -18,7 +18,7 @@ from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.families import kind_of
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use import command_line
-from dpselect.use.sealed import Sealed
+from dpselect.use.spend import Sealed
 
 STUDY = """
 [response]
@@ -268,7 +268,7 @@ def test_a_signal_that_a_library_swallowed_is_still_a_stop(monkeypatch, capsys):
         failures._State.came = True
         raise ImportError("numpy failed to load")
 
-    monkeypatch.setattr("dpselect.use.shell.stating.Study.read", swallowed)
+    monkeypatch.setattr("dpselect.use.shell.sources.Study.read", swallowed)
     assert command_line.run(ASKED) == 1
     assert capsys.readouterr().err.startswith("Stopped.")
 

@@ -100,6 +100,13 @@ class Guarantee(Public, frozen=True, kw_only=True):
 
     Formal guarantee: for all neighbouring tables D, D' and every set A of outcomes,
     P(outcome of D in A) <= exp(epsilon) P(outcome of D' in A) + delta.
+
+    Attributes
+    ----------
+    epsilon, delta : Decimal
+        The two numbers of the promise, exact.
+    neighbors : "replace-one" or "add-remove-one"
+        Which tables are neighbours: those that differ in the values of one row, or in whether it is there.
     """
 
     epsilon: Decimal
@@ -120,7 +127,17 @@ class Guarantee(Public, frozen=True, kw_only=True):
 class Budget:
     """Public. A whole price, and how it is divided.
 
-    `Budget(1).split(1, 1)` is two halves that add up to the whole exactly, epsilon and delta alike.
+    Parameters
+    ----------
+    epsilon : number or str
+        As a person writes it: 0.1 is one tenth, not the nearest double.
+    delta : number or str, optional
+        The same; 0 for pure epsilon.
+
+    Examples
+    --------
+    >>> [str(part.epsilon) for part in Budget(1).split(3, 1)]
+    ['0.75', '0.25']
     """
 
     epsilon: Decimal
@@ -134,7 +151,16 @@ class Budget:
     def split(self, *shares: Price, delta: Sequence[Price] | None = None) -> tuple[Budget, ...]:
         """Parts in proportion to `shares`, adding up to the whole exactly; delta by shares of its own where they are given.
 
-        A share of delta may be 0, for a part that needs none; a share of epsilon may not.
+        Parameters
+        ----------
+        *shares : number or str
+            The parts, in proportion; each above 0.
+        delta : sequence of number or str, optional
+            The same for delta, where a share may be 0 for a part that needs none.
+
+        Returns
+        -------
+        tuple of Budget
         """
         weights = [exact_decimal(share, "A share of the budget") for share in shares]
         if not (len(weights) > 0 and all(weight > 0 for weight in weights)):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
-from dpselect.assume.terms import INTERCEPT, MOST_COLUMNS, Column
+from dpselect.assume.terms import INTERCEPT, MAX_STUDY_COLUMNS, Column
 from dpselect.errors import DataError, StudyError
 
 LISTED_AT_MOST = 2**24
@@ -210,6 +210,11 @@ class SubsetRule(Candidates):
         single = tuple(1 << j for j in range(self.width))
         return self.terms == single and self.limit is None and self.at_least <= 1 and not self.one_of
 
+    @property
+    def is_free(self) -> bool:
+        """Whether every set of terms competes, the empty one too."""
+        return self.limit is None and self.fewest == 0 and not self.one_of
+
     def mask(self, index: int) -> int:
         left, mask = (self.limit or 0, self.fewest), self.always
         for place in reversed(range(len(self.slots))):
@@ -313,7 +318,7 @@ class CandidateList(Candidates):
         return _ListText(width=self.width, models=tuple(map(columns_of, self.listed))).to_dict()
 
 
-_Width = Annotated[int, msgspec.Meta(ge=0, le=MOST_COLUMNS + 1)]  # the intercept's
+_Width = Annotated[int, msgspec.Meta(ge=0, le=MAX_STUDY_COLUMNS + 1)]  # the intercept's
 
 
 class _Text(Public, frozen=True, kw_only=True, tag_field="rule"):
@@ -373,11 +378,27 @@ Model = Sequence[str | int]
 class Subsets:
     """Public. All sets of terms, within limits.
 
-    `max_size` bounds the columns and `at_least` the terms (those always in not counted); `always` names columns or variables
-    that every candidate has; `empty` lets the model without any column compete; `split` lets a category's dummies enter one by
-    one instead of together; `one_of` are groups of variables of each of which exactly one is in. The best k are
-    `Subsets(at_least=k)`, with no others unless they too pass the threshold of the votes.
-    Example: `Subsets(max_size=4, always=("age",), one_of=(("income", "wealth"),))`.
+    The best k are `Subsets(at_least=k)`, with no others unless they too pass the threshold of the votes.
+
+    Parameters
+    ----------
+    max_size : int, optional
+        The most columns that a candidate has.
+    always : tuple of str or int, optional
+        Columns or variables that every candidate has.
+    empty : bool, optional
+        Whether the model without any column competes.
+    split : bool, optional
+        Whether the columns of a category enter one by one instead of together.
+    at_least : int, optional
+        The fewest terms that a candidate has, those that are always in not counted.
+    one_of : tuple of tuple of str or int, optional
+        Groups of variables of each of which exactly one is in.
+
+    Examples
+    --------
+    >>> Subsets(max_size=4, always=("age",), one_of=(("income", "wealth"),)).max_size
+    4
     """
 
     max_size: int | None = None

@@ -140,6 +140,8 @@ def listed_sets(candidates: Candidates, rule: EdgeRule) -> list[int]:
     """The places, among all sets of at most `top` terms, of those that are candidates."""
     terms = voted_terms(candidates)
     sets = all_sets(len(terms), rule.top)
+    if isinstance(candidates, SubsetRule) and candidates.is_free and len(terms) == len(candidates.terms):
+        return list(range(len(sets)))
     return [place for place, each in enumerate(sets) if set_mask(candidates, terms, each) in candidates]
 
 

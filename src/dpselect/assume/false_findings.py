@@ -15,7 +15,7 @@ from dpselect.assume.recipe import Recipe
 
 Floats = NDArray[np.float64]
 
-TABLES = 400
+NULL_TABLES = 400
 """Tables without any association over which the mean is taken."""
 MAX_LISTED_TERMS = 64
 """Of more terms only those that chance has favoured most are looked at; the others weigh nothing."""
@@ -70,7 +70,7 @@ def _sorted_leads(widths: list[int]) -> Floats:
     """The largest |normal| of the columns of each term, in every table, sorted: from points that fill the cube evenly."""
     columns = sum(widths)
     steps = np.sqrt(_primes(columns)) % 1
-    points = (np.arange(1, TABLES + 1)[:, None] * steps + 0.5) % 1
+    points = (np.arange(1, NULL_TABLES + 1)[:, None] * steps + 0.5) % 1
     grid = np.linspace(0.5 / 2**12, 1 - 0.5 / 2**12, 2**12)
     normal = NormalDist()
     quantiles = np.array([normal.inv_cdf((1 + float(each)) / 2) for each in grid])

@@ -135,13 +135,32 @@ class Gradient(Public, frozen=True, kw_only=True, tag_field="kind", tag="gradien
 
 
 class Sandwich(Public, frozen=True, kw_only=True, tag_field="kind", tag="sandwich"):
-    """The sum of gg' over rows, each g as in `Gradient`."""
+    """The sum of gg' over rows, each g as in `Gradient`.
+
+    With `cluster_radius` it is the sum of ss' over clusters (over persons, where no cluster is stated): s is the sum of the g of a
+    cluster's rows, shortened to that radius.
+    """
 
     family: FamilyName
     standard: Standard
     matrix: tuple[Row, ...]
     center: Row
     radius: float
+    cluster_radius: float | None = None
+
+
+class ClusterNorms(Public, frozen=True, kw_only=True, tag_field="kind", tag="cluster norms"):
+    """How many clusters have a summed gradient of which length, each row's g as in `Gradient`: bins from each edge to the next.
+
+    What is shorter than the first edge counts in the first bin, and the last has no end.
+    """
+
+    family: FamilyName
+    standard: Standard
+    matrix: tuple[Row, ...]
+    center: Row
+    radius: float
+    edges: Row
 
 
 class Norms(Public, frozen=True, kw_only=True, tag_field="kind", tag="norms"):
@@ -159,7 +178,7 @@ class Norms(Public, frozen=True, kw_only=True, tag_field="kind", tag="norms"):
     halves: Literal["response", "residual"] = "residual"
 
 
-Query = Rows | Histograms | Gram | Gradient | Sandwich | Norms
+Query = Rows | Histograms | Gram | Gradient | Sandwich | Norms | ClusterNorms
 Ask = tuple[tuple[Query, float], ...]
 """What is answered in one pass over the rows: queries, each with the mu that its noise is worth."""
 

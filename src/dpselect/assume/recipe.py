@@ -41,7 +41,7 @@ from dpselect.errors import StudyError
 
 Method = Literal["votes", "pcls", "pcpl"]
 Mechanism = Literal["permute-and-flip", "exponential", "laplace"]
-METHODS: tuple[Method, ...] = get_args(Method)
+KNOWN_METHODS: tuple[Method, ...] = get_args(Method)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 
 
@@ -60,8 +60,8 @@ class Choice:
     as_printed: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise StudyError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, METHODS))}.")
+        if self.method not in KNOWN_METHODS:
+            raise StudyError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, KNOWN_METHODS))}.")
         if self.mechanism not in MECHANISMS:
             raise StudyError(f"mechanism is {self.mechanism!r}; it must be one of {', '.join(map(repr, MECHANISMS))}.")
         if self.method == "votes" and self.mechanism == "laplace":

@@ -42,22 +42,53 @@ MAX_RADIUS = 1e6
 class Study(Public, frozen=True, kw_only=False, dict=True):
     """All that a custodian states before dpselect reads a row: limits, categories, neighbours, and what to do about missing cells.
 
-    The columns are scaled to [-1, 1] by their limits and the response to [-r, r], r being half its range. `radius` bounds
-    the sum of the absolute coefficients on that scale, in the response's units; the default is r.
+    The columns are scaled to [-1, 1] by their limits and the response to [-r, r], r being half its range.
 
-    Each predictor is a term of the model by itself unless `terms` lists others, such as `["size", ["size", "year"]]`: a list
-    is the product of its scaled factors, which is in [-1, 1] again. The column `person` makes the guarantee one for whole
-    persons. Block votes then count all rows of each; whatever else is released needs `max_rows_per_person`: at most so many
-    rows of each count, and sensitivities are so many times larger. `rows` says about how many rows there are, where that
-    is public and either not counted (a long file) or secret to the last digit (add-remove-one); a wrong number costs
-    accuracy, never privacy.
+    Of a survey, `weights`, `weight_limit` and `population` are stated together: a choice by votes then speaks of the population, at
+    no cost in privacy, and about population / weight_limit rows count in each dealing.
 
-    Of a survey, `weights` is the column of its weights, `weight_limit` a public number near the largest of them (larger ones are
-    moved to it) and `population` what they add up to, as the survey publishes it: a choice by votes then speaks of the population,
-    at no cost in privacy, and about population / weight_limit rows count in each dealing. `cluster` is the column of sampling
-    clusters, schools or households: their rows go to one block together. It is no unit of privacy; `person` is.
+    Parameters
+    ----------
+    response : Numeric, Binary or Count
+        What is to be explained.
+    predictors : sequence of Numeric, Binary or Categorical
+        What may explain it.
+    intercept : "always", "candidate" or "none", optional
+        In every model, competing, or in none.
+    radius : float, optional
+        Bounds the sum of the absolute coefficients on the scale of [-1, 1], in the response's units; the default is r.
+    neighbors : "replace-one" or "add-remove-one", optional
+        Whether the number of rows is public, or itself secret.
+    missing : "error", "midpoint" or "zero-row", optional
+        What becomes of empty cells and unknown categories.
+    terms : sequence of str or of sequences of str, optional
+        The terms of the model, such as `["size", ["size", "year"]]`; each predictor by itself, if left out. A list is the product
+        of its scaled factors, which is in [-1, 1] again.
+    person : str, optional
+        The column that tells persons apart; it makes the guarantee one for whole persons. Block votes then count all rows of each.
+    max_rows_per_person : int, optional
+        Whatever else than votes is released needs this: at most so many rows of each count, and sensitivities are so many times
+        larger.
+    cluster : str, optional
+        The column of sampling clusters, schools or households: their rows go to one block together. It is no unit of privacy;
+        `person` is.
+    weights : str, optional
+        The column of survey weights.
+    weight_limit : float, optional
+        A public number near the largest weight; larger ones are moved to it.
+    population : float, optional
+        What the weights add up to, as the survey publishes it.
+    source : SourceForm, optional
+        How the file of the rows is written, which no row may decide.
+    rows : int, optional
+        About how many rows there are, where that is public and either not counted (a long file) or secret to the last digit
+        (add-remove-one); a wrong number costs accuracy, never privacy.
 
-    Example: `Study(Numeric("price", 0, 1_000_000), [Numeric("size", 0, 3000), Categorical("county", ["Marin", "Napa"])])`.
+    Examples
+    --------
+    >>> study = Study(Numeric("price", 0, 1_000_000), [Numeric("size", 0, 3000), Categorical("county", ["Marin", "Napa"])])
+    >>> [column.name for column in study.columns]
+    ['intercept', 'size', 'county[Napa]']
     """
 
     response: Annotated[Number, msgspec.Meta(description="What is to be explained.")]
@@ -199,7 +230,17 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """A study from plain values, as people write them: the inverse of `to_dict`, and less strict."""
+        """A study from plain values, as people write them: the inverse of `to_dict`, and less strict.
+
+        Parameters
+        ----------
+        values : mapping
+            A response, predictors, and any other of the fields.
+
+        Returns
+        -------
+        Study
+        """
         if not (isinstance(values, Mapping) and "response" in values and "predictors" in values):
             raise StudyError("A study needs a response and predictors.")
         if extra := sorted(map(str, set(values) - set(cls.__struct_fields__))):
@@ -220,9 +261,21 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     def from_formula(cls, formula: str, variables: Iterable[Variable], **settings: Any) -> Self:
         """A study whose terms are those of a formula. Variables that the formula does not use are left out.
 
-        Example: `Study.from_formula("price ~ size + C(county) + size:year", [Numeric("price", 0, 1e6), ...])`. A product is that
-        of the scaled factors, and a category stands for its dummies without the reference, also in products; "- 1" or "0 +"
-        leave the intercept out. `settings` are those of `Study`.
+        A product is that of the scaled factors, and a category stands for its dummies without the reference, also in products;
+        "- 1" or "0 +" leave the intercept out.
+
+        Parameters
+        ----------
+        formula : str
+            Such as "price ~ size + C(county) + size:year".
+        variables : iterable of Numeric, Binary, Count or Categorical
+            What is stated of the variables that it names.
+        **settings
+            The other fields of a study.
+
+        Returns
+        -------
+        Study
         """
         parts = formula_parts(formula, variables)
         settings.setdefault("intercept", "always" if parts.intercept else "none")
@@ -232,12 +285,34 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
 
     @classmethod
     def parse(cls, text: str, where: str = "The study file") -> Self:
-        """A study from the text of a study file."""
+        """A study from the text of a study file.
+
+        Parameters
+        ----------
+        text : str
+            TOML.
+        where : str, optional
+            What a refusal calls it.
+
+        Returns
+        -------
+        Study
+        """
         return cls._of_tables(parse_tables(text, where))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a study file. Example: `Study.read("study.toml")`."""
+        """Read a study file.
+
+        Parameters
+        ----------
+        path : str or path
+            Such as "study.toml".
+
+        Returns
+        -------
+        Study
+        """
         text = read_text(path)
         tables = parse_tables(text, f"The study file {str(path)!r}")
         try:
@@ -261,7 +336,13 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         return format_tables(self.to_dict())
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a study file, whole or not at all."""
+        """Write a study file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Such as "study.toml".
+        """
         write_whole(path, self.text())
 
     @cached_property
@@ -285,7 +366,13 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         )
 
     def require_bounds(self, what: str) -> None:
-        """Refuse what needs every limit, for persons how many rows of each count, and rows that all count alike."""
+        """Refuse what needs every limit, for persons how many rows of each count, and rows that all count alike.
+
+        Parameters
+        ----------
+        what : str
+            Who needs them, as the refusal begins.
+        """
         if self.is_sample:
             raise StudyError(
                 f"{what} cannot use weights or clusters: leave them out, or choose by votes, which speak of the population."
@@ -302,13 +389,28 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
             )
 
     def public_rows(self, count: int) -> int | None:
-        """The number of rows where it may appear in a public formula: with replace-one neighbours have the same."""
+        """The number of rows where it may appear in a public formula: with replace-one neighbours have the same.
+
+        Parameters
+        ----------
+        count : int
+            The number of rows.
+
+        Returns
+        -------
+        int or None
+        """
         return count if self.neighbors == "replace-one" else None
 
     @property
     def is_sample(self) -> bool:
         """Whether weights or clusters are stated, so that rows do not all count alike and by themselves."""
         return self.weights is not None or self.cluster not in (None, self.person)
+
+    @property
+    def together(self) -> str | None:
+        """The column whose equal cells keep rows together, in blocks and in the variance of coefficients: clusters, or persons."""
+        return self.cluster or self.person
 
     @property
     def expected_rows(self) -> int | None:

@@ -53,7 +53,7 @@ def _normal(term: Any, order: dict[str, int], predictors: Sequence[Variable]) ->
 
 
 INTERCEPT = "intercept"
-MOST_COLUMNS = 4000
+MAX_STUDY_COLUMNS = 4000
 """The sums of the products of so many columns fit in a gigabyte."""
 
 
@@ -100,7 +100,7 @@ def check_width(predictors: Sequence[Variable], terms: Sequence[Term]) -> None:
     """Refuse more columns than can be added up, before they are listed: a product has as many as its levels multiplied."""
     columns = {variable.name: len(_factors(variable)) for variable in predictors}
     width = sum(prod(columns[name] for name in term) for term in terms)
-    if width > MOST_COLUMNS:
+    if width > MAX_STUDY_COLUMNS:
         raise StudyError(
-            f"The study has {width:,} columns, and the most is {MOST_COLUMNS:,}: state fewer levels or products."
+            f"The study has {width:,} columns, and the most is {MAX_STUDY_COLUMNS:,}: state fewer levels or products."
         )

@@ -106,8 +106,25 @@ class Described(Public, frozen=True, kw_only=True, tag_field="kind"):
 class Numeric(Described, frozen=True, kw_only=False, tag="number"):
     """A number between two limits; values outside are moved to the nearest one.
 
-    Example: `Numeric("size", 0, 3000)`. `Numeric("size")` states no limits: block votes need none, everything else does.
-    Reports use `label` and `unit` where they are given, and print the `reason` for the limits.
+    `Numeric("size")` states no limits: block votes and coefficients by rounds need none, everything else does.
+
+    Parameters
+    ----------
+    name : str
+        The column's name, to the letter.
+    lower, upper : float, optional
+        The limits, known without the rows: both, or none.
+    label, unit : str, optional
+        What people call the variable, and its unit; reports use them.
+    reason : str, optional
+        Why its limits or categories are known without the rows; reports print it.
+    one_more : str, optional
+        One more of it in words, "each further child"; reports quote it.
+
+    Examples
+    --------
+    >>> Numeric("size", 0, 3000, unit="square feet").bounds
+    (0.0, 3000.0)
     """
 
     name: Name
@@ -175,7 +192,23 @@ class Numeric(Described, frozen=True, kw_only=False, tag="number"):
 class Count(Numeric, frozen=True, kw_only=False, tag="count"):
     """A response of whole numbers from 0 on: visits, accidents, days away. Its coefficients are rate ratios.
 
-    Example: `Count("visits")`, or `Count("visits", upper=50)`, where more than 50 count as 50.
+    Parameters
+    ----------
+    name : str
+        The column's name, to the letter.
+    lower, upper : float, optional
+        Zero, and the largest count that is told apart: with `upper=50` more than 50 count as 50.
+    label, unit : str, optional
+        What people call the variable, and its unit; reports use them.
+    reason : str, optional
+        Why its limits or categories are known without the rows; reports print it.
+    one_more : str, optional
+        One more of it in words, "each further child"; reports quote it.
+
+    Examples
+    --------
+    >>> Count("visits", upper=50).bounds
+    (0.0, 50.0)
     """
 
     def __post_init__(self) -> None:
@@ -201,7 +234,25 @@ CategoryLabels = Annotated[Sequence[str], msgspec.Meta(description="What people 
 class Binary(Described, frozen=True, kw_only=False, tag="binary"):
     """No or yes: the first category counts as 0 and the second as 1, so that its limits are 0 and 1 by nature.
 
-    Example: `Binary("died", ["no", "yes"])`, or `Binary("died", [0, 1])`.
+    Parameters
+    ----------
+    name : str
+        The column's name, to the letter.
+    categories : sequence of two str or two int
+        What stands for no, and what for yes.
+    category_labels : sequence of str, optional
+        What people call the two.
+    label, unit : str, optional
+        What people call the variable, and its unit; reports use them.
+    reason : str, optional
+        Why its limits or categories are known without the rows; reports print it.
+    one_more : str, optional
+        One more of it in words, "each further child"; reports quote it.
+
+    Examples
+    --------
+    >>> Binary("died", ["no", "yes"]).categories
+    ('no', 'yes')
     """
 
     name: Name
@@ -226,8 +277,27 @@ class Binary(Described, frozen=True, kw_only=False, tag="binary"):
 class Categorical(Described, frozen=True, kw_only=False, tag="category"):
     """One of a few categories, stated in advance; each but the reference becomes a column of zeros and ones.
 
-    Example: `Categorical("county", ["Marin", "Napa", "Sonoma"])`. Categories are strings or whole numbers; the reference is the
-    first unless another is named.
+    Parameters
+    ----------
+    name : str
+        The column's name, to the letter.
+    categories : sequence of str or of int
+        All that can occur.
+    reference : str or int, optional
+        The category that the others are compared with; the first, unless another is named.
+    category_labels : sequence of str, optional
+        What people call each of them.
+    label, unit : str, optional
+        What people call the variable, and its unit; reports use them.
+    reason : str, optional
+        Why its limits or categories are known without the rows; reports print it.
+    one_more : str, optional
+        One more of it in words, "each further child"; reports quote it.
+
+    Examples
+    --------
+    >>> Categorical("county", ["Marin", "Napa", "Sonoma"], reference="Napa").dummies
+    ('Marin', 'Sonoma')
     """
 
     name: Name

@@ -39,8 +39,8 @@ def _rows(frame: Any, study: Study, summary: Summary[Any]) -> Any:
     names = summary.needs(study)
     known = [name for name in frame.columns if name in names]
     rows = frame[known]
-    if summary.persons_together and study.person is not None and study.person in known:
-        return rows.shuffle(on=study.person)
+    if summary.rows_together and study.together is not None and study.together in known:
+        return rows.shuffle(on=study.together)
     return rows
 
 

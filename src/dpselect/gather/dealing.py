@@ -225,10 +225,9 @@ def study_shares(cells: Cells, study: Study, bits: int) -> NDArray[np.float64]:
 
 def fresh_assigner(study: Study, blocks: int, partitions: int, equal_rows: int | None = None) -> Assigner:
     """An assignment that nobody has used before; into equal blocks where `equal_rows`, the public number of rows, is given."""
-    together = study.cluster or study.person
     dealt: Assigner
-    if together is not None:
-        dealt = PersonAssigner(blocks, partitions, together)
+    if study.together is not None:
+        dealt = PersonAssigner(blocks, partitions, study.together)
     elif equal_rows is not None:
         dealt = EqualAssigner(blocks, partitions, equal_rows)
     else:

@@ -177,7 +177,7 @@ class Design:
         return np.where(codes[factor.variable] == place, float(GRID), 0.0)
 
 
-SMALLEST, LARGEST = 1e-75, 1e75
+SMALLEST_CELL, LARGEST_CELL = 1e-75, 1e75
 
 
 class OpenDesign:
@@ -219,8 +219,8 @@ class OpenDesign:
                 line[:] = self._product(column, values)
             work[-1] = values[self._response]
             sizes = np.abs(work)
-            work[sizes < SMALLEST] = 0
-            out |= ~(sizes <= LARGEST).all(axis=0)
+            work[sizes < SMALLEST_CELL] = 0
+            out |= ~(sizes <= LARGEST_CELL).all(axis=0)
         self.left_out = out if out.any() else None
         return work
 

@@ -33,9 +33,20 @@ Integers = tuple[int, list[list[int]], list[int], int]
 class Moments:
     """Private. n and the products of all columns and the response, as exact integers; `a + b` pools two tables.
 
-    `products` is symmetric, one row a column and the response last, in units of 2^-40; `columns` and `study` (the
-    hash of the public statements that the rows were clipped to) are public. `gatherings` are random names, one for each time
-    that rows were read, so that none is added twice.
+    They are made by `gather`, `load_moments` and `moments_from_answer`.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows. Private where it is secret.
+    products : array of int
+        Symmetric, one row a column and the response last, in units of 2^-40. Private.
+    columns : tuple of str
+        The names of the design's columns.
+    study : str
+        The hash of the public statements that the rows were clipped to.
+    gatherings : frozenset of str
+        Random names, one for each time that rows were read, so that none is added twice.
     """
 
     n: int
@@ -126,7 +137,7 @@ def named_by_content(moments: Moments) -> Moments:
 class MomentSummary(Summary[Moments]):
     """Private. Adds rows to the moments of one table; with persons, those rows of each that count."""
 
-    persons_together = True
+    rows_together = True
 
     def __init__(self, study: Study) -> None:
         study.require_bounds("Adding up moments")

@@ -30,6 +30,27 @@ MAX_WAITING_ROWS = 1_000_000
 """Rows that may wait before those beyond k are dropped."""
 
 
+MAX_CLUSTERS = 2**32
+"""More than there are rows."""
+
+
+class Names:
+    """Private. A number for each name, from 0 on in the order in which they come; 17 and "17" are one name."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return "Names(values=<private>)"
+
+    def numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of each cell's name."""
+        places, different = different_persons(cells)
+        return np.array([self.known.setdefault(str(name), len(self.known)) for name in different], dtype=np.int64)[
+            places
+        ]
+
+
 class PersonRows:
     """Private. The rows that count of every person, for whatever sums are made of them in the end.
 
@@ -39,7 +60,7 @@ class PersonRows:
     def __init__(self, study: Study) -> None:
         assert study.person is not None
         self._person, self._most, self._width = study.person, study.rows_per_person, len(study.columns) + 1
-        self._codes: dict[str, int] = {}
+        self._names, self._within = Names(), Names()
         self._persons: list[NDArray[np.int64]] = []
         self._values: list[NDArray[Any]] = []
         # Without limits a row is its doubles, which are told apart by their bits.
@@ -53,19 +74,22 @@ class PersonRows:
         """Add some rows, which are on the grid."""
         self.add_rows(chunk.lines[chunk.order], chunk.cells[self._person])
 
-    def add_rows(self, lines: NDArray[np.float64], persons: NDArray[Any]) -> None:
-        """Add some rows, a line for each column of the design and the response last, and whose they are."""
+    def add_rows(
+        self, lines: NDArray[np.float64], persons: NDArray[Any], clusters: NDArray[np.int64] | None = None
+    ) -> None:
+        """Add some rows, a line for each column of the design and the response last, and whose they are.
+
+        With the number of each row's cluster, all rows or none, the same name in two clusters is two persons.
+        """
+        numbers = self._names.numbers(persons)
+        if clusters is not None:
+            numbers = self._within.numbers(numbers * MAX_CLUSTERS + clusters)
         self._values.append(lines.T.astype(self._kind))
-        self._persons.append(self._coded(persons))
+        self._persons.append(numbers)
         self._waiting += len(persons)
         if self._waiting > MAX_WAITING_ROWS:
             self._drop()
             self._waiting = 0
-
-    def _coded(self, persons: NDArray[Any]) -> NDArray[np.int64]:
-        places, different = different_persons(persons)
-        codes = [self._codes.setdefault(str(person), len(self._codes)) for person in different]
-        return np.array(codes, dtype=np.int64)[places]
 
     def _drop(self) -> None:
         """Keep the first k rows of every person."""
@@ -83,7 +107,7 @@ class PersonRows:
     @property
     def count(self) -> int:
         """How many persons there are."""
-        return len(self._codes)
+        return len(self._within.known or self._names.known)
 
     def rows(self) -> NDArray[Any]:
         """The rows added so far that count: one row of columns and response each, and none that fills up."""
@@ -91,6 +115,12 @@ class PersonRows:
             return np.zeros((0, self._width), dtype=self._kind)
         self._drop()
         return self._values[0]
+
+    def clusters(self) -> NDArray[np.int64]:
+        """The number of the cluster of each of `rows`, which are asked for first; that of the person where none was given."""
+        if not self._persons or not self._within.known:
+            return self._persons[0] if self._persons else np.zeros(0, dtype=np.int64)
+        return np.array([int(pair) % MAX_CLUSTERS for pair in self._within.known], dtype=np.int64)[self._persons[0]]
 
 
 def mixed(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.terms import Column
 from dpselect.assume.variables import GRID
 
-UNIT = GRID**2
+SQUARE_OF_ONE = GRID**2
 """The square of 1 on the grid."""
 
 
@@ -56,7 +56,7 @@ def are_possible(n: int, products: Any, study: Study | None = None) -> bool:
     table = products.tolist()
     if not 0 <= n <= MAXIMUM_ROWS or any(len(row) != len(table) for row in table):
         return False
-    if not all(0 <= table[i][i] <= n * UNIT for i in range(len(table))):
+    if not all(0 <= table[i][i] <= n * SQUARE_OF_ONE for i in range(len(table))):
         return False
     for i, row in enumerate(table):
         for j in range(i):
@@ -75,17 +75,17 @@ def _facts(n: int, table: list[list[int]], study: Study) -> Iterator[bool]:
     for i, column in enumerate(columns):
         if _is_indicator(column):
             # Each of its rows adds 1 to its own square and at most 1 to any product, all in units of the grid.
-            yield table[i][i] % UNIT == 0
+            yield table[i][i] % SQUARE_OF_ONE == 0
             yield all(value % GRID == 0 and abs(value) <= table[i][i] for value in table[i])
         for j, other in enumerate(columns[:i]):
             if _exclude_each_other(column, other):
                 yield table[i][j] == 0
             elif _is_indicator(column) and _is_indicator(other):
-                yield table[i][j] % UNIT == 0 and table[i][j] >= 0
+                yield table[i][j] % SQUARE_OF_ONE == 0 and table[i][j] >= 0
     if columns and not columns[0].factors:
         # Rows without an intercept are rows of zeros: those that miss a cell, and those that fill up a person.
         everywhere = study.missing != "zero-row" and study.person is None
-        yield table[0][0] == n * UNIT if everywhere else table[0][0] <= n * UNIT
+        yield table[0][0] == n * SQUARE_OF_ONE if everywhere else table[0][0] <= n * SQUARE_OF_ONE
         yield all(table[i][i] <= table[0][0] for i in range(len(table)))
         yield all(table[0][i] == table[i][i] for i, column in enumerate(columns) if _is_indicator(column))
 

@@ -8,6 +8,9 @@ because another machine's exp may end in another digit. Clipped vectors are cut 
 
 Survey weights: a row with the share s = min(w/W, 1) adds s to counts, s g to a gradient and s zz' to a Gram, so that sums are those
 of the population over W; the sandwich is that of s g. Shares are whole numbers of 2^-20, of 2^-10 in counts (`lemmas.sampling`).
+
+Clusters: a row's clipped vector is added to that of its cluster, and what the clusters come to is clipped in the end. So all rows
+of a cluster are added to one summary, as all rows of a person are.
 """
 
 from __future__ import annotations
@@ -20,7 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.lemmas.rounds import COUNT_BITS, clip_bits, squared_radius, vector_width
+from dpselect.assume.lemmas.rounds import (
+    COUNT_BITS,
+    clip_bits,
+    squared_cluster_radius,
+    squared_radius,
+    vector_width,
+)
 from dpselect.assume.lemmas.sampling import SHARE_STEP_BITS
 from dpselect.assume.queries import (
     MATRIX_BITS,
@@ -28,6 +37,7 @@ from dpselect.assume.queries import (
     MAX_ETA,
     MAX_STANDARD,
     STANDARD_BITS,
+    ClusterNorms,
     FamilyName,
     Gradient,
     Gram,
@@ -45,7 +55,7 @@ from dpselect.assume.variables import GRID, MAX_COUNT, Binary, Count
 from dpselect.errors import StudyError
 from dpselect.gather.dealing import study_shares
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
-from dpselect.gather.persons import PersonRows
+from dpselect.gather.persons import Names, PersonRows
 from dpselect.gather.summary import Summary, require_some
 
 ETA_STEPS = 256
@@ -76,10 +86,13 @@ class RoundSummary(Summary[Sums]):
     these are is decided by each of them alone. Of each person at most k rows count (`gather/persons.py`), and nobody is filled up.
     """
 
-    persons_together = True
-
     def __init__(self, study: Study, queries: Sequence[Query]) -> None:
         self._study, self._queries = study, tuple(queries)
+        self._clustered = any(map(is_of_clusters, self._queries))
+        if self._clustered and study.together is None:
+            raise StudyError("A round asks about clusters, and none are stated; this is a fault of the program.")
+        self.rows_together = self._clustered or study.person is not None
+        self._names = Names()
         self._views = Views(study, self._queries)
         self._answers = [_answer(query, study) for query in self._queries]
         self._rows = 0
@@ -107,25 +120,31 @@ class RoundSummary(Summary[Sums]):
             counted &= lines[-1] > 0
         if not counted.all():
             lines = lines[:, counted]
-        if self._study.person is not None:
+        person, cluster = self._study.person, self._study.cluster
+        clusters = None if cluster in (None, person) else self._names.numbers(chunk.cells[cluster][counted])
+        if person is not None:
             self._persons = self._persons or PersonRows(self._study)
-            self._persons.add_rows(lines, chunk.cells[self._study.person][counted])
+            self._persons.add_rows(lines, chunk.cells[person][counted], clusters)
             return
-        self._add(lines)
+        self._add(lines, clusters)
 
-    def _add(self, lines: Floats) -> None:
+    def _add(self, lines: Floats, clusters: Integers | None) -> None:
         shares = None if self._study.weights is None else lines[-1] * 2.0**-SHARE_STEP_BITS
         with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
-            self._views.look(lines if shares is None else lines[:-1], shares)
+            self._views.look(lines if shares is None else lines[:-1], shares, clusters)
             for query, answer in zip(self._queries, self._answers, strict=True):
                 answer.add(query, self._views)
 
     def finish(self) -> None:
-        """Add up the rows of persons, of which there will be no others."""
+        """Add up the rows of persons, and what clusters have come to: there will be no other rows of any of them."""
         if self._persons is not None:
-            rows, self._persons = self._persons.rows(), None
+            rows, clusters, self._persons = self._persons.rows(), self._persons.clusters(), None
             for start in range(0, len(rows), MAX_CHUNK_ROWS):
-                self._add(np.ascontiguousarray(rows[start : start + MAX_CHUNK_ROWS].T, dtype=np.float64))
+                some = slice(start, start + MAX_CHUNK_ROWS)
+                self._add(np.ascontiguousarray(rows[some].T, dtype=np.float64), clusters[some])
+        for query, answer in zip(self._queries, self._answers, strict=True):
+            answer.close(query)
+        self._names = Names()
 
     def merge(self, other: RoundSummary) -> RoundSummary:
         """The sums of the rows of both."""
@@ -180,17 +199,21 @@ class Views:
         self._made: list[tuple[Any, ...]] = []
         self.lines: Floats = np.zeros((0, 0))
         self.shares: Floats | None = None
+        self.clusters: Integers | None = None
 
     def __repr__(self) -> str:
         return "Views(values=<private>)"
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the rows of the last look."""
-        return {**self.__dict__, "_made": [], "lines": np.zeros((0, 0)), "shares": None}
+        return {**self.__dict__, "_made": [], "lines": np.zeros((0, 0)), "shares": None, "clusters": None}
 
-    def look(self, lines: Floats, shares: Floats | None = None) -> None:
-        """Turn to other rows: a line for each column of the design, the response last; and how much each counts, if not one."""
-        self.lines, self.shares, self._made = lines, shares, []
+    def look(self, lines: Floats, shares: Floats | None = None, clusters: Integers | None = None) -> None:
+        """Turn to other rows: a line for each column of the design, the response last.
+
+        `shares` are how much each counts, if not one, and `clusters` the number of each one's cluster.
+        """
+        self.lines, self.shares, self.clusters, self._made = lines, shares, clusters, []
 
     def count(self, rows: NDArray[np.bool_] | None = None) -> int:
         """How many rows there are, all or those marked; with weights the sum of their shares, in whole numbers of 2^-10."""
@@ -288,7 +311,7 @@ class Views:
             return 1.0
         return _looked_up(self.tables[query.family][1], self.eta(query.standard, query.center))
 
-    def gradient(self, query: Gradient | Sandwich) -> Floats:
+    def gradient(self, query: Gradient | Sandwich | ClusterNorms) -> Floats:
         """The clipped gradient of each row, in whole numbers: a line a coordinate."""
         return self._once(self._gradient, query.family, query.standard, query.matrix, query.center, query.radius)  # type: ignore[no-any-return]
 
@@ -342,7 +365,7 @@ def _looked_up(table: Floats, eta: Floats) -> Floats:
     return np.asarray(low + (table[step + 1] - low) * (place - step))
 
 
-def check_exact(query: Gram | Gradient | Sandwich | Norms, study: Study) -> None:
+def check_exact(query: Gram | Gradient | Sandwich | Norms | ClusterNorms, study: Study) -> None:
     """Refuse a query whose numbers are not on their grids, or so large that sums of them would be rounded: all of it public."""
     standard, rows = query.standard, len(query.matrix)
     matrix = np.array(query.matrix, dtype=np.float64).reshape(rows, -1)
@@ -386,6 +409,9 @@ class _Counts:
     def of(self, query: Any, rows: Views) -> Integers:
         """The sums of some rows."""
         raise NotImplementedError
+
+    def close(self, query: Any) -> None:
+        """Add what waits for the last row of its cluster."""
 
     def put(self, numbers: Sequence[int]) -> None:
         """Add what others added up."""
@@ -465,7 +491,80 @@ class _Products(_Counts):
         return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
 
 
+class _Clusters(_Counts):
+    """Private. What the rows of each cluster add up to, by its number, until it is closed: exact, below 2^53."""
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__(size)
+        self._width = width
+        self._sums, self._some = np.zeros((width, 0)), np.zeros(0, dtype=bool)
+
+    def add(self, query: Sandwich | ClusterNorms, rows: Views) -> None:
+        clusters = rows.clusters
+        assert clusters is not None
+        if not clusters.size:
+            return
+        if missing := max(int(clusters.max()) + 1 - self._some.size, 0):
+            room = max(missing, self._some.size)  # doubled, so that many clusters are not copied for each chunk
+            self._sums = np.pad(self._sums, ((0, 0), (0, room)))
+            self._some = np.pad(self._some, (0, room))
+        for place, line in enumerate(rows.gradient(query)):
+            self._sums[place] += np.bincount(clusters, weights=line, minlength=self._some.size)
+        self._some[clusters] = True
+
+    def close(self, query: Sandwich | ClusterNorms) -> None:
+        sums = self._sums[:, self._some]
+        self._sums, self._some = np.zeros((self._width, 0)), np.zeros(0, dtype=bool)
+        for start in range(0, sums.shape[1], MAX_CHUNK_ROWS):
+            self._waiting += self.of_sums(query, sums[:, start : start + MAX_CHUNK_ROWS])
+            self.numbers()
+
+    def of_sums(self, query: Any, sums: Floats) -> Integers:
+        """What some clusters add: their sums, in whole numbers of the rows' vectors."""
+        raise NotImplementedError
+
+
+def _lengths(sums: Floats) -> Floats:
+    # One by one, as the lengths of rows are.
+    squares = np.zeros(sums.shape[1])
+    for line in sums:
+        squares += line * line
+    return np.asarray(np.sqrt(squares))
+
+
+class _ClusterLengths(_Clusters):
+    def of_sums(self, query: ClusterNorms, sums: Floats) -> Integers:
+        lengths = _lengths(sums) * 2.0 ** -clip_bits(squared_radius(query))
+        places = np.maximum(np.searchsorted(np.array(query.edges), lengths, side="right") - 1, 0)
+        return np.bincount(places, minlength=len(query.edges)).astype(np.int64)
+
+
+class _ClusterProducts(_Clusters):
+    def of_sums(self, query: Sandwich, sums: Floats) -> Integers:
+        assert query.cluster_radius is not None
+        shift = 2.0 ** -clip_bits(squared_radius(query))
+        lengths = _lengths(sums) * shift
+        with np.errstate(all="ignore"):
+            factor = np.minimum(1.0, query.cluster_radius / lengths) * shift
+        vectors = np.trunc(sums * (factor * 2.0 ** clip_bits(squared_cluster_radius(query))))
+        return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
+
+
+def is_of_clusters(query: Query) -> bool:
+    """Whether a query asks about clusters."""
+    return isinstance(query, ClusterNorms) or (isinstance(query, Sandwich) and query.cluster_radius is not None)
+
+
+def _cluster_answer(query: Any) -> _Clusters:
+    width = vector_width(query)
+    if isinstance(query, ClusterNorms):
+        return _ClusterLengths(len(query.edges), width)
+    return _ClusterProducts(width**2, width)
+
+
 def _answer(query: Query, study: Study) -> _Counts:
+    if is_of_clusters(query):
+        return _cluster_answer(query)
     if isinstance(query, Rows):
         return _RowCount(1)
     if isinstance(query, Histograms):

@@ -29,7 +29,7 @@ Adding = TypeVar("Adding", bound=Summary[Any])
 def add_in_spark(source: Any, study: Study, summary: Adding) -> Adding:
     """The summary of a Spark data frame, or of a table named by `Database("spark:", table=...)`."""
     rows = _rows(source, study, summary)
-    # Fewer partitions, each of whole old ones: nothing is shuffled, and a person's rows stay where they met.
+    # Fewer partitions, each of whole old ones: nothing is shuffled, and the rows of a person stay where they met.
     tasks = max(1, MAX_ANSWER_BYTES // summary.max_bytes)
     with _running():
         answers = rows.coalesce(tasks).mapInArrow(_shipped(study, summary), ANSWER).toArrow()
@@ -40,15 +40,15 @@ def add_in_spark(source: Any, study: Study, summary: Adding) -> Adding:
 
 
 def _rows(source: Any, study: Study, summary: Summary[Any]) -> Any:
-    """The needed columns, their types checked; all rows of a person in one place if the summary asks for that."""
+    """The needed columns, their types checked; all rows of a person or cluster in one place if the summary asks for that."""
     frame = _table(source) if isinstance(source, Database) else source
     check_schema(_arrow_schema(frame.schema), study)
     from pyspark.sql import functions
 
     columns = {name: functions.col("`" + name.replace("`", "``") + "`") for name in summary.needs(study)}
     rows = frame.select(*columns.values())
-    if summary.persons_together and study.person is not None:
-        return rows.repartition(columns[study.person])
+    if summary.rows_together and study.together is not None:
+        return rows.repartition(columns[study.together])
     return rows
 
 

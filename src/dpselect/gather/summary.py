@@ -28,8 +28,8 @@ class Summary(Protocol[Result_co]):
     One of no rows is small and can be pickled: it is sent to the workers as it is.
     """
 
-    persons_together: bool = False
-    """Whether all rows of a person must be added to the same summary."""
+    rows_together: bool = False
+    """Whether all rows of a person, or of a cluster where one is stated, must be added to the same summary."""
 
     def empty(self) -> Self:
         """One of no rows for another worker of the same gathering: same plan, same key."""
@@ -136,7 +136,7 @@ class Both(Summary[tuple[First, Second]], Generic[First, Second]):
 
     def __init__(self, first: Summary[First], second: Summary[Second]) -> None:
         self._first, self._second = first, second
-        self.persons_together = first.persons_together or second.persons_together
+        self.rows_together = first.rows_together or second.rows_together
 
     def __repr__(self) -> str:
         return f"Both({self._first!r}, {self._second!r})"
@@ -199,7 +199,7 @@ class Several(Summary[tuple[First, ...]], Generic[First]):
 
     def __init__(self, summaries: Iterable[Summary[First]]) -> None:
         self._each = tuple(summaries)
-        self.persons_together = any(each.persons_together for each in self._each)
+        self.rows_together = any(each.rows_together for each in self._each)
 
     def __repr__(self) -> str:
         return f"Several({', '.join(map(repr, self._each))})"

@@ -29,13 +29,13 @@ Adding = TypeVar("Adding", bound=Summary[Any])
 def add_here(parts: Iterable[Iterable[Cells]], study: Study, summary: Adding, report: Reporter) -> Adding:
     """The summary of all parts of a table: threads take a part each. Sums are exact, so their order is nothing.
 
-    Few parts wait at a time, so memory is bounded. One thread does all of a small table, and of one with persons whose rows
-    have to meet.
+    Few parts wait at a time, so memory is bounded. One thread does all of a small table, and of one with persons or clusters
+    whose rows have to meet.
     """
     parts = iter(parts)
     first = list(islice(parts, 2))
     parts = chain(first, parts)
-    if len(first) < 2 or (summary.persons_together and study.person is not None):
+    if len(first) < 2 or (summary.rows_together and study.together is not None):
         add_all(_reported(chain.from_iterable(parts), report), study, summary)
         return summary
     adders = [_Adder(each, study) for each in summary.for_threads(thread_count(summary, study))]

@@ -43,7 +43,7 @@ from dpselect.minimize.votes_numpy import (
 
 Floats = NDArray[np.float64]
 
-LEAST_PIVOT = 1e-9
+LEAST_COLUMN_SHARE = 1e-9
 """Share of a column's square below which nothing is left of it."""
 STEEPEST = 1e300
 """Makes a sign of any number."""
@@ -148,7 +148,7 @@ def _visit(
 def _swept(gram: Floats, column: int, ridges: Floats) -> Floats:
     """One column swept out; of the result only the upper triangle counts."""
     row = np.concatenate([gram[:column, column], gram[column, column:]])
-    some = row[column] > LEAST_PIVOT
+    some = row[column] > LEAST_COLUMN_SHARE
     inverse = np.where(some, 1.0 / np.where(some, row[column] + ridges, 1.0), 0.0)
     left: Floats = gram - (row * inverse)[:, None] * row[None, :]
     left[column, :] = left[:, column] = 0.0
@@ -157,7 +157,7 @@ def _swept(gram: Floats, column: int, ridges: Floats) -> Floats:
 
 def _votes(blocks: Prepared, gram: Floats, swept: NDArray[np.int64]) -> NDArray[np.int64]:
     own, left, rest = np.einsum("jjl->jl", gram)[:-1], gram[:-1, -1], gram[-1, -1]
-    counts = (own > LEAST_PIVOT) & (rest > LEAST_PIVOT)
+    counts = (own > LEAST_COLUMN_SHARE) & (rest > LEAST_COLUMN_SHARE)
     lanes = np.arange(len(swept))
     steep, mean, weight = (table[swept, :, lanes].T for table in (blocks.steep, blocks.mean, blocks.weight))
     z = left / np.sqrt(np.where(counts, own * rest, 1.0)) * steep

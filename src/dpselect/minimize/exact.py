@@ -31,8 +31,8 @@ from fractions import Fraction
 from dpselect.assume.candidates import columns_of
 from dpselect.gather.moments import Integers
 
-UNIT = 2**40
-"""Products are integers in units of 1/UNIT."""
+PRODUCT_UNIT = 2**40
+"""Products are integers in units of 1/PRODUCT_UNIT."""
 
 _Condition = tuple[int, int, int, int]
 
@@ -179,7 +179,7 @@ def exact_loss(
     coefficients = [Fraction(0)] * len(with_response)
     for j, value in zip(columns, inside, strict=True):
         coefficients[j] = value
-    return loss / UNIT, coefficients
+    return loss / PRODUCT_UNIT, coefficients
 
 
 def exact_double(integers: Integers, mask: int, radius: float, guess: Sequence[float] | None = None) -> float:

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-UNIT = 2.0**-53
+ROUNDING_UNIT = 2.0**-53
 PIVOT = 2.0**-43
 """A pivot below this share of its diagonal entry is taken for zero; the certificate, not this number, decides."""
 SLACK = 8.0
@@ -81,7 +81,7 @@ def scales_of(products: Floats, error: float) -> Scales:
 def rounding_shares(width: int, error: float) -> Floats:
     """The share w of the proof, for coefficients with 0 .. width entries that are not zero."""
     operations = np.arange(width + 1) + 4.0
-    return (operations * UNIT / (1 - operations * UNIT) + 2 * error) * ROUND_UP
+    return (operations * ROUNDING_UNIT / (1 - operations * ROUNDING_UNIT) + 2 * error) * ROUND_UP
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -120,8 +120,8 @@ def certify(products: Floats, scales: Scales, b: Floats, radii: Floats, error: f
         columns = scales.columns[:, None, None]
         size = scales.response[:, None, None] + (columns * absolute).sum(axis=-1)
         share = rounding_shares(width, error)[np.count_nonzero(b, axis=-1)]
-        norm = absolute.sum(axis=-1) * (1 + 2 * width * UNIT)
-        over = np.where(norm > limit, 1.0 - limit / norm, 0.0) + UNIT
+        norm = absolute.sum(axis=-1) * (1 + 2 * width * ROUNDING_UNIT)
+        over = np.where(norm > limit, 1.0 - limit / norm, 0.0) + ROUNDING_UNIT
         largest = columns.max(axis=-1, initial=0.0)
         return Certificate(
             values=values,

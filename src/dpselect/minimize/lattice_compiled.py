@@ -27,7 +27,7 @@ LANES = 4
 NARROW = 32
 """Up to this many columns a subset's marks fit one word."""
 WIDEST = 63
-TURN = 2**19
+SUBSETS_PER_LOOK = 2**19
 """About how many subsets a thread solves between two looks at Ctrl-C."""
 
 _NONE = np.empty(0, np.uint64)
@@ -80,7 +80,7 @@ def plan_lattice(width: int, max_size: int) -> WalkPlan:
     sizes = np.where(popcounts <= max_size, ways[low, rooms], np.uint64(0))
     starts = np.concatenate([np.zeros(1, np.uint64), np.cumsum(sizes)[:-1]])
     groups = np.concatenate([_groups(top_bits, size) for size in range(min(top_bits, max_size) + 1)])
-    turn = max(1, TURN // (LANES * int(sizes[0])))
+    turn = max(1, SUBSETS_PER_LOOK // (LANES * int(sizes[0])))
     return WalkPlan(low, groups << np.uint64(low), np.zeros_like(groups), _needs(groups, top_bits), starts, turn)
 
 
@@ -154,7 +154,7 @@ def solve_batch(
         products, radii, values, bounds, _NONE, rounding_shares(width, error), _NONE,
         np.zeros_like(lanes), lanes, _NONE, np.zeros(groups, np.uint64), shared,
     )  # fmt: skip
-    turn = max(1, TURN // (LANES * radii.size << width))
+    turn = max(1, SUBSETS_PER_LOOK // (LANES * radii.size << width))
     numbers = (width, width, width, NARROW, SLACK, PIVOT, norm_factor(error), turn, plain)
     _together(partial(_lattice.run, arrays, *numbers), shared, threads, None)
     return values, bounds

@@ -35,7 +35,7 @@ LATTICE_PAYS = 512 if is_available() else 8
 TERMS_PAY = 8
 """A set of terms costs about as much as this many subsets of the lattice."""
 
-FINE = 2.0**-33
+FINE_LOSS_SHARE = 2.0**-33
 """A share of y'y: losses are computed to this where it costs little, whatever larger error the tolerance allows."""
 
 LITTLE_WORK = 2.0**20
@@ -102,7 +102,7 @@ def minimize_all(
 
 def _target(wanted: float, bounds: Floats, masks: Masks, square: float) -> float:
     """The bound to insist on: the tolerance, or, if that costs little, ten digits of y'y for the custodian's own eyes."""
-    fine = min(wanted, FINE * square)
+    fine = min(wanted, FINE_LOSS_SHARE * square)
     work = np.bitwise_count(masks[~(bounds <= fine)]).astype(np.float64) ** 3
     return fine if work.sum() <= LITTLE_WORK else wanted
 

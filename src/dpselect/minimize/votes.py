@@ -27,7 +27,7 @@ EXACT_SQUARES = 2.0**-80
 """The same where squares are whole numbers."""
 TOGETHER = 2**21
 """Numbers of the sums that NumPy holds as lanes at a time."""
-TURN = 2**21
+NUMBERS_PER_THREAD = 2**21
 """Numbers of the sums that are worth a thread."""
 
 
@@ -93,7 +93,7 @@ def _vote_all(
         raise RuntimeError("The compiled votes were not built here.")
     numbers = flat[0].size
     if threads is None:
-        threads = min(cores(), MAX_THREADS, 1 + flat.size // TURN)
+        threads = min(cores(), MAX_THREADS, 1 + flat.size // NUMBERS_PER_THREAD)
     most = -(-len(flat) // threads) if compiled else max(1, TOGETHER // (numbers * 4))
     ranges = [slice(start, start + most) for start in range(0, len(flat), most)]
 

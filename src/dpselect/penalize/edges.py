@@ -14,7 +14,7 @@ from dpselect.assume.candidates import Candidates, SubsetRule, columns_of
 from dpselect.assume.edge_rule import EdgeRule, listed_sets, set_mask, voted_terms
 from dpselect.errors import DataError
 from dpselect.minimize.edges import EdgeLeads
-from dpselect.penalize.margins import FAR
+from dpselect.penalize.margins import NO_TERM_MARGIN
 
 Whole = NDArray[np.int64]
 EXACT_COUNT = 2**53
@@ -71,7 +71,7 @@ class EdgeMargins:
         if not self.directions:
             margins = np.minimum(inside, outside)[self.models]
             # Where there are no terms at all there is one candidate: its score is 0.
-            return Classes(every, np.where(margins > FAR // 2, 0, margins), sizes, (1,) * len(every))
+            return Classes(every, np.where(margins > NO_TERM_MARGIN // 2, 0, margins), sizes, (1,) * len(every))
         found = [self.levels(place) for place in every.tolist()]
         counts = [self._counted(fitting) for _, fitting in found]
         lengths = [len(levels) for levels, _ in found]
@@ -105,7 +105,7 @@ class EdgeMargins:
         options = self.options(model)
         if not options:
             most = self._sides[1][self.models[model]]
-            return np.array([0 if most > FAR // 2 else most]), np.ones((1, 0), np.int64)
+            return np.array([0 if most > NO_TERM_MARGIN // 2 else most]), np.ones((1, 0), np.int64)
         best = min(each.max() for each in options)
         levels = np.unique(np.concatenate(options))
         levels = levels[levels <= best][::-1]
@@ -135,7 +135,7 @@ class EdgeMargins:
         """For every set, how far its worst term lies above the threshold, and the best of the others below it."""
         sets, bars = self.leads.sets, np.array(self.rule.thresholds)
         sizes = np.bitwise_count(sets).astype(np.int64)
-        inside, outside = np.full(len(sets), FAR), np.full(len(sets), FAR)
+        inside, outside = np.full(len(sets), NO_TERM_MARGIN), np.full(len(sets), NO_TERM_MARGIN)
         for term, columns in enumerate(self.leads.terms):
             own = np.abs(self.leads.leads[:, list(columns)]).max(axis=1)
             taken = (sets >> term & 1).astype(bool)

@@ -16,7 +16,7 @@ from dpselect.errors import DataError
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.scores import Scores
 
-FAR = 2**50
+NO_TERM_MARGIN = 2**50
 """Beyond any agreement: stands for the minimum over no terms."""
 
 
@@ -77,7 +77,9 @@ class Margins:
             options: list[Option] = []
             added = threshold if excused or 0 not in slot else -threshold
             for part in slot:
-                others = min((threshold - agreement[term] for term in slot if term not in (0, part)), default=FAR)
+                others = min(
+                    (threshold - agreement[term] for term in slot if term not in (0, part)), default=NO_TERM_MARGIN
+                )
                 if part == 0:
                     options.append(Option(others, 0))
                 elif not self.directions:
@@ -105,9 +107,9 @@ class Margins:
             excused[:, [place for group in self.candidates.one_of for place in group]] = True
             excused[taken.sum(axis=1) == self.candidates.fewest] = True
         inside = np.where(excused, agreement + self.threshold, agreement - self.threshold)
-        margin = np.where(taken, inside, self.threshold - agreement).min(axis=1, initial=FAR)
+        margin = np.where(taken, inside, self.threshold - agreement).min(axis=1, initial=NO_TERM_MARGIN)
         # Where no term is free there is one candidate: its score is 0.
-        margin[margin == FAR] = 0
+        margin[margin == NO_TERM_MARGIN] = 0
         values = np.float64(self.step) * taken.sum(axis=1) - margin.astype(np.float64)
         return Scores(values, self.range, self.name)
 

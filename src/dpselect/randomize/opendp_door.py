@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any
 
+from dpselect.assume.lemmas.moments import NoiseKind
 from dpselect.assume.recipe import MECHANISMS, Mechanism
 from dpselect.errors import DpselectError, StudyError
 
@@ -114,3 +115,13 @@ def check_epsilon(epsilon: float) -> None:
     """Refuse what is not a price."""
     if not 0 < epsilon <= 1e9:
         raise StudyError(f"epsilon is {epsilon!r}; it must be above 0 and at most 1e9.")
+
+
+@lru_cache(maxsize=64)
+def integer_measurement(noise: NoiseKind, spread: float) -> Any:
+    """OpenDP's discrete Laplace or Gaussian on 64-bit whole numbers, for the l1 or l2 distance. Sums that overflow saturate."""
+    dp = opendp()
+    numbers = dp.vector_domain(dp.atom_domain(T="i64"))
+    if noise == "laplace":
+        return dp.m.make_laplace(numbers, dp.l1_distance(T="i64"), scale=spread)
+    return dp.m.make_gaussian(numbers, dp.l2_distance(T="i64"), scale=spread)

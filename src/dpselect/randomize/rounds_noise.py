@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpselect.assume.lemmas.gaussian_price import MARGIN, largest_mu
+from dpselect.assume.lemmas.gaussian_price import ROUNDING_MARGIN, largest_mu
 from dpselect.assume.lemmas.rounds import COUNT_BITS, PRODUCT_SHIFT, query_sensitivity, release_bits
-from dpselect.assume.queries import Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
+from dpselect.assume.queries import ClusterNorms, Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.randomize.moment_noise import STEP, gaussian_measurement
-from dpselect.randomize.noisy_moments import LARGEST
-from dpselect.randomize.opendp_door import check_epsilon, invoke
+from dpselect.randomize.noisy_moments import MAX_CLAMPED_SUM, STEP
+from dpselect.randomize.opendp_door import check_epsilon, integer_measurement, invoke
 
 ROOT_HALF = math.sqrt(0.5)
 
@@ -86,7 +85,7 @@ def whole_mu(epsilon: float, delta: float) -> float:
     check_epsilon(epsilon)
     if not 0 < delta < 0.5:
         raise StudyError("Rounds need a delta above 0 and below 0.5 (1e-6 is usual): their noise is Gaussian.")
-    return largest_mu(epsilon * (1 - MARGIN), delta * (1 - MARGIN)) * (1 - 2.0**-30)
+    return largest_mu(epsilon * (1 - ROUNDING_MARGIN), delta * (1 - ROUNDING_MARGIN)) * (1 - 2.0**-30)
 
 
 def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
@@ -96,7 +95,7 @@ def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
     """
     spread = math.hypot(sensitivity / mu, 4.0)
     while True:
-        rho = gaussian_measurement(spread).map(sensitivity)
+        rho = integer_measurement("gaussian", spread).map(sensitivity)
         if sensitivity**2 / (2 * rho) - 16 >= (sensitivity / mu) ** 2:
             return spread, rho
         spread *= 1 + STEP
@@ -105,8 +104,13 @@ def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
 def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
     """Add the least noise that is worth mu."""
     spread, rho = least_spread(sensitivity, mu)
-    clamped = [max(-LARGEST, min(LARGEST, number)) for number in numbers]
-    return Draw(tuple(int(value) for value in invoke(gaussian_measurement(spread), clamped)), spread, sensitivity, rho)
+    clamped = [max(-MAX_CLAMPED_SUM, min(MAX_CLAMPED_SUM, number)) for number in numbers]
+    return Draw(
+        tuple(int(value) for value in invoke(integer_measurement("gaussian", spread), clamped)),
+        spread,
+        sensitivity,
+        rho,
+    )
 
 
 def add_noise(query: Query, sums: tuple[int, ...], study: Study, mu: float) -> Answered:
@@ -128,7 +132,7 @@ def released_numbers(query: Query, sums: tuple[int, ...], *, weighted: bool = Fa
             for i in range(width)
             for j in range(i, width)
         ]
-    if isinstance(query, Gradient) or weighted:
+    if isinstance(query, Gradient) or (weighted and not isinstance(query, ClusterNorms)):
         return list(sums)  # in the units of their release already
     return [each << COUNT_BITS for each in sums]
 

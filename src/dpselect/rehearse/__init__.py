@@ -1,6 +1,6 @@
 """What would happen: exact probabilities and simulations, for the custodian's eyes only."""
 
-from dpselect.rehearse.check.probabilities import losses, probabilities
+from dpselect.rehearse.check.listed import losses, probabilities
 from dpselect.rehearse.planning.outlook import outlook_study
 from dpselect.rehearse.planning.plan import plan, plan_study
 from dpselect.rehearse.planning.supposed import suppose, suppose_sample

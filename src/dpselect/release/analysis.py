@@ -15,10 +15,8 @@ from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import Estimate
 from dpselect.release.families import kind_of
 from dpselect.release.ledger.entries import Charge
-from dpselect.release.select import selection_charge
-from dpselect.release.selection import Selection
-from dpselect.release.tables import FrameKind, effects_of, framed, result_html, result_text, tidy_rows
-from dpselect.release.titles import check_title
+from dpselect.release.selection import Selection, selection_charge
+from dpselect.release.tables import FrameKind, check_title, effects_of, framed, result_html, result_text, tidy_rows
 
 
 def today() -> str:

@@ -21,6 +21,7 @@ from dpselect.release.account import NO_ACCOUNT, Account, software_version
 from dpselect.release.drawn import Direction, Drawn, EstimatePlan, Request, Term, as_level
 from dpselect.release.equations.findings import Amount
 from dpselect.release.families import Family, family_for, kind_of
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.tables import FrameKind, amount_columns, effects_of, framed, result_html, result_text, tidy_rows
 from dpselect.release.units import design_matrix
 
@@ -32,10 +33,40 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     differentially private mechanism for tables that are `guarantee.neighbors` neighbours, and from public statements.
     Hence `submodel`, `with_intervals` and whatever else is done with it cost nothing more.
 
-    A term without a value could not be estimated at this price; `unadjusted` has its slope in a model by itself, from the same
-    release. `residual_deviation` and `r_squared` have an interval, or nothing. `rows` is noisy where their number is private. Terms
-    of a family of ratios are logarithms, and `effects` are the ratios. `scales` are the standard deviations of columns of numbers,
-    where the release shows them: twice that is the step in which a report compares effects.
+    Attributes
+    ----------
+    family : "gaussian", "binomial" or "poisson"
+        What the model is of: the response itself, the odds of a yes, or the rate of a count.
+    columns : tuple of int
+        The places of the model's columns in the study's design; `variables` has their names.
+    level : float
+        The confidence of the intervals.
+    selected : bool
+        Whether the model was selected from the same rows, for which the adjusted ends of the intervals allow.
+    directions : dict of str to "up", "down" or None
+        What the selection said of each variable.
+    study : Study
+        What was stated before the rows were read.
+    guarantee : Guarantee
+        The price of this estimate.
+    released : record
+        The noisy sums from which all the rest is computed.
+    receipt : Receipt or None
+        What the ledger gave for the charge; None without a ledger.
+    version : str
+        The version of dpselect that drew it.
+    terms : tuple of Term
+        The coefficients; of a family of ratios their logarithms, and `effects` are the ratios. A term without a value could not be
+        estimated at this price.
+    unadjusted : tuple of Term
+        The slope of each such term in a model by itself, from the same release.
+    residual_deviation, r_squared : Amount
+        A value with an interval, or nothing.
+    rows : float
+        How many rows there were; noisy where their number is private.
+    scales : dict of str to float
+        Standard deviations of columns of numbers, where the release shows them: twice that is the step in which a report compares
+        effects.
     """
 
     terms: tuple[Term, ...]
@@ -82,17 +113,37 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
         raise KeyError(name)
 
     def tidy(self, frame: FrameKind = "plain", *, exponentiate: bool = True) -> Any:
-        """One row a term; `frame` may be "pandas" or "polars".
+        """One row a term.
 
         Its columns are term, label, category, direction, estimate, std_error, conf_low, conf_high, adjusted_low, adjusted_high,
-        unit and hidden. Of a family of ratios they are ratios, whose std_error is that of the logarithm; or logarithms, if
-        `exponentiate` is False.
+        unit and hidden.
+
+        Parameters
+        ----------
+        frame : "plain", "pandas" or "polars", optional
+            What is returned: a list of dictionaries, or a data frame.
+        exponentiate : bool, optional
+            Of a family of ratios: ratios, whose std_error is that of the logarithm; or logarithms, if False.
+
+        Returns
+        -------
+        list of dict, or a data frame
         """
         ratios = self.kind.ratios and exponentiate
         return framed(tidy_rows(effects_of(self.terms, self.study, self.directions), ratios=ratios), frame)
 
     def glance(self, frame: FrameKind = "plain") -> Any:
-        """One row for the model: its fit with intervals, its rows, how much could be seen, and the price."""
+        """One row for the model: its fit with intervals, its rows, how much could be seen, and the price.
+
+        Parameters
+        ----------
+        frame : "plain", "pandas" or "polars", optional
+            What is returned: a list of dictionaries, or a data frame.
+
+        Returns
+        -------
+        list of dict, or a data frame
+        """
         row: dict[str, Any] = {"formula": self.formula, "family": self.family, "nobs": self.rows}
         row |= amount_columns(r_squared=self.r_squared, sigma=self.residual_deviation)
         seen = sum(term.determined for term in self.terms)
@@ -114,28 +165,63 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     def submodel(self, model: Iterable[str | int]) -> Estimate:
         """A smaller model from the same release. It costs nothing: no row is read again.
 
-        Name columns or variables; an intercept that is always in stays in. Example: `coefficients.submodel(["size"])`.
+        Parameters
+        ----------
+        model : iterable of str or int
+            Columns or variables; an intercept that is always in stays in.
+
+        Returns
+        -------
+        Estimate
         """
         if not self.kind.submodels:
             raise StudyError(f"The {self.kind.words.many} of a smaller model need a release of their own: estimate it.")
         return self._again(columns=columns_of(candidates_for(self.study, [list(model)]).mask(0)))
 
     def with_intervals(self, level: float | None = None) -> Estimate:
-        """The same release with intervals of another level. It costs nothing."""
+        """The same release with intervals of another level. It costs nothing.
+
+        Parameters
+        ----------
+        level : float, optional
+            Such as 0.9; the level that it has, if left out.
+
+        Returns
+        -------
+        Estimate
+        """
         return self._again(level=self.level if level is None else as_level(level))
 
     def _again(self, **changes: Any) -> Estimate:
         return solved(replace(self, **changes))
 
     def design(self, table: Any) -> NDArray[np.float64]:
-        """The matrix of a table's new rows that `to_sklearn` predicts from: one column a term but the intercept."""
+        """The matrix of a table's new rows that `to_sklearn` predicts from: one column a term but the intercept.
+
+        Parameters
+        ----------
+        table : data frame, mapping or array
+            New rows that have the model's variables; the columns of an array are the predictors as stated.
+
+        Returns
+        -------
+        array of float
+        """
         return design_matrix(table, self.study, self.columns)
 
     def predict(self, table: Any) -> NDArray[np.float64]:
         """The expected response of new rows, in the user's units; of a binomial family the chance of a yes.
 
-        `table` is a data frame or a mapping that has the model's variables, or an array whose columns are the predictors as
-        stated. Rows outside the stated bounds are extrapolated, not clipped.
+        Rows outside the stated bounds are extrapolated, not clipped.
+
+        Parameters
+        ----------
+        table : data frame, mapping or array
+            New rows that have the model's variables; the columns of an array are the predictors as stated.
+
+        Returns
+        -------
+        array of float
         """
         matrix, values = self.design(table), self._predictive()
         constant = values.pop(INTERCEPT, 0.0)
@@ -182,16 +268,34 @@ def plan_estimate(
     asked, columns = as_level(level), tuple(sorted(set(columns)))
     kind = family if isinstance(family, Family) else family_for(study, family, delta=delta, noise=noise)
     plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
+    charge = kind.charge(study, plan.guarantee)
+    return estimate_plan(
+        study, columns, kind, plan, charge, level=asked, selected=selected, directions=dict(directions or {})
+    )
+
+
+def estimate_plan(
+    study: Study,
+    columns: tuple[int, ...],
+    kind: Family,
+    draws: Any,
+    charge: Charge,
+    *,
+    level: float,
+    selected: bool,
+    directions: Mapping[str, Direction | None],
+) -> EstimatePlan:
+    """The plan of an estimate whose draws and charge are settled."""
     request = Request(
         family=kind.name,
         columns=columns,
-        level=asked,
+        level=level,
         selected=selected,
-        directions=dict(directions or {}),
+        directions=dict(directions),
         study=study,
-        guarantee=plan.guarantee,
+        guarantee=draws.guarantee,
     )
-    return EstimatePlan(request=request, kind=kind, draws=plan, charge=kind.charge(study, plan.guarantee))
+    return EstimatePlan(request=request, kind=kind, draws=draws, charge=charge)
 
 
 def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Estimate:
@@ -201,7 +305,7 @@ def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCO
     """
     plan.kind.check_source(source, plan.request.study)
     committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
-    estimate = solved(finish_drawing(source, committed.release, committed.keep))
+    estimate = solved(finish_drawing(source, committed.release, committed.keep, plan.draws))
     committed.delivered()
     return estimate
 
@@ -214,14 +318,17 @@ def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
     return Drawn(**asdict(request), released=released, receipt=None, version=software_version())
 
 
-def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object]) -> Drawn:
-    """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too."""
+def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object], draws: Any = None) -> Drawn:
+    """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too.
+
+    `draws` is the family's plan, which is otherwise computed anew from what the release states.
+    """
     kind = kind_of(drawn)
     if kind.complete(drawn.released):
         return drawn
     if source is None:
         raise DataError("This release was stopped between its rounds: give its rows again, `dpselect resume DATA`.")
-    plan = kind.planned(drawn)
+    plan = kind.planned(drawn) if draws is None else draws
     while not kind.complete(drawn.released):
         drawn = replace(drawn, released=kind.draw_more(source, drawn.study, plan, drawn.released))
         keep(drawn)

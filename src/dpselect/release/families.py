@@ -65,6 +65,8 @@ class Family:
     """(study, columns, epsilon=, delta=, noise=) -> which sums with which noise, and their `guarantee`; refuses what cannot be."""
     plan_any: Callable[..., Any]
     """(study, epsilon=, delta=) -> the same for a model that is not selected yet, at the price of any model."""
+    settle: Callable[..., Any]
+    """(that plan, study, columns, price) -> the plan of the model that was selected, at the same price."""
     charge: Callable[[Study, Guarantee], Charge]
     """What the ledger is told; it does not depend on the columns, which may be drawn together with the noise."""
     check_source: Callable[..., None]
@@ -121,6 +123,7 @@ BOX = Family(
     submodels=True,
     plan=linear.plan_moments,
     plan_any=linear.plan_any_moments,
+    settle=linear.settle_moments,
     charge=linear.moments_charge,
     check_source=linear.check_moments_of,
     draw=linear.draw_moments,
@@ -147,6 +150,7 @@ def _by_rounds(name: FamilyName, words: Words, mean: Callable[[Floats], Floats],
         submodels=False,
         plan=partial(drawing.plan_rounds, name),
         plan_any=partial(drawing.plan_any_rounds, name),
+        settle=drawing.settle_rounds,
         charge=partial(drawing.rounds_charge, name),
         check_source=drawing.check_rows,
         draw=drawing.no_rounds,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.assume.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below, plain
+from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below, plain
 from dpselect.assume.lemmas.moments import MomentLayout, NoiseKind, moment_layout
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
@@ -18,8 +18,7 @@ from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.gather.moments import Moments
-from dpselect.randomize.moment_noise import MomentNoise, moment_noise
-from dpselect.randomize.noisy_moments import NoisyMoments, noisy_moments
+from dpselect.randomize.noisy_moments import MomentNoise, NoisyMoments, moment_noise, noisy_moments
 from dpselect.release.account import charge_about
 from dpselect.release.checks import Check
 from dpselect.release.drawn import Drawn, Solved, Term, terms_of
@@ -71,6 +70,11 @@ def plan_moments(
 def plan_any_moments(study: Study, *, epsilon: Price, delta: Price) -> MomentPlan:
     """The plan of a model that is not selected yet: the price is that of any model."""
     return plan_moments(study, (), epsilon=epsilon, delta=delta)
+
+
+def settle_moments(plan: MomentPlan, study: Study, columns: tuple[int, ...], price: Budget) -> MomentPlan:
+    """The plan of a model that was selected: which sums there are, and so their noise, depends on its columns."""
+    return plan_moments(study, columns, epsilon=price.epsilon, delta=price.delta)
 
 
 def moments_charge(study: Study, guarantee: Guarantee) -> Charge:

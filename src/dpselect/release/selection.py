@@ -1,20 +1,32 @@
-"""Public. The model that was chosen, with its whole recipe."""
+"""Public. The model that was selected, with its whole recipe, and its exit: check, draw in memory, commit, hand over."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from msgspec.structs import force_setattr, replace
 
-from dpselect.assume.budget import Guarantee, plain
-from dpselect.assume.recipe import Recipe
+from dpselect.assume.budget import Guarantee, float_below, plain
+from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.assume.recipe import Mechanism, Method, Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
-from dpselect.errors import DataError
-from dpselect.release.ledger.entries import Receipt
+from dpselect.errors import DataError, StudyError
+from dpselect.penalize.edges import EdgeMargins
+from dpselect.penalize.margins import Margins
+from dpselect.penalize.pcpl import LocalScores
+from dpselect.penalize.penalize import PrivateScores
+from dpselect.penalize.scores import Scores
+from dpselect.randomize.choice import choose, noisy_least_loss
+from dpselect.randomize.draw import draw_candidate
+from dpselect.randomize.draw_edges import draw_edge_candidate
+from dpselect.release.account import NO_ACCOUNT, Account, charge_about, software_version
+from dpselect.release.ledger.entries import Charge, Receipt
 from dpselect.release.tables import result_html, result_text
 
 INFINITY = "infinity"
@@ -51,10 +63,26 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
 
     Formal guarantee: this value is the outcome of a `guarantee.epsilon`, `guarantee.delta` differentially private
     mechanism for tables that are `guarantee.neighbors` neighbours, provided the assumptions were stated without looking at
-    the rows. `directions` says of each variable that was selected whether the response goes "up" or "down" with it, None where
-    that is unknown; of a category, instead, of one of its columns whether it stands above or below the other categories.
-    `range` is the sensitivity that was paid for, in squared units of the scaled response; with PCPL it was
-    bought with part of epsilon, and an infinite one means that the choice was uniform over the candidates.
+    the rows.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The places of the chosen columns in the study's design.
+    variables : tuple of str
+        Their names.
+    directions : dict of str to "up", "down" or None
+        Of each variable that was selected, whether the response goes up or down with it, None where that is unknown; of a
+        category, instead, of one of its columns whether it stands above or below the other categories.
+    range : float
+        The sensitivity that was paid for, in squared units of the scaled response. With PCPL it was bought with part of epsilon,
+        and an infinite one means that the choice was uniform over the candidates.
+    recipe : Recipe
+        The whole way in which the model was chosen; `guarantee`, `study` and `formula` come from it.
+    receipt : Receipt or None
+        What the ledger gave for the charge; None without a ledger.
+    version : str
+        The version of dpselect that made the choice.
     """
 
     columns: tuple[int, ...]
@@ -96,10 +124,106 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
         return result_html(self)
 
     def with_receipts(self, receipts: Sequence[Receipt]) -> Selection:
-        """The same release with the receipt of its charge."""
+        """The same release with the receipt of its charge.
+
+        Parameters
+        ----------
+        receipts : sequence of Receipt
+            Those of a commit, this release's first.
+
+        Returns
+        -------
+        Selection
+        """
         return replace(self, receipt=receipts[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         values = super().to_dict()
         return values if math.isfinite(self.range) else values | {"range": INFINITY}
+
+
+def release_selection(scores: PrivateScores, recipe: Recipe, account: Account = NO_ACCOUNT) -> Selection:
+    """Choose one candidate, commit the choice with its charge, and hand it over."""
+    check_selection(scores, recipe)
+    committed = account.commit((selection_charge(recipe),), lambda: draw_selection(scores, recipe))
+    committed.delivered()
+    return committed.release
+
+
+def check_selection(scores: PrivateScores, recipe: Recipe) -> None:
+    """Refuse what does not belong together, before anything is drawn or charged."""
+    if recipe.candidates.width != len(recipe.study.columns):
+        raise StudyError("The candidates range over other columns than the assumptions have.")
+    if isinstance(scores, Margins | EdgeMargins):
+        if scores.candidates is not recipe.candidates:
+            raise DataError("The margins do not belong to these candidates.")
+    elif scores.values.size != recipe.candidates.count:
+        raise DataError("The scores do not belong to these candidates.")
+    elif not np.isfinite(scores.values).all():
+        raise DataError("The scores must be finite.")
+
+
+def draw_selection(scores: PrivateScores, recipe: Recipe) -> Selection:
+    """Choose one candidate, in memory: nothing of it may be shown before its charge is committed."""
+    check_selection(scores, recipe)
+    signs: dict[int, int] = {}
+    if isinstance(scores, EdgeMargins):
+        mask, signs = draw_edge_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
+        paid = scores.range
+    elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule):
+        drawn = draw_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
+        mask, paid = scores.candidates.always, scores.range
+        for option in drawn:
+            mask |= option.mask
+            if option.sign:
+                signs[option.column] = option.sign
+    else:
+        listed = scores.scores() if isinstance(scores, Margins) else _bounded(scores, recipe)
+        place = choose(listed, recipe.mechanism, float_below(recipe.choice_epsilon))
+        mask, paid = recipe.candidates.mask(place), listed.range
+    columns = columns_of(mask)
+    names = tuple(column.name for column in recipe.study.columns)
+    return Selection(
+        columns=columns,
+        variables=tuple(names[j] for j in columns),
+        directions=named_directions(recipe.study, columns, signs),
+        range=paid,
+        recipe=recipe,
+        receipt=None,
+        version=software_version(),
+    )
+
+
+def selection_charge(recipe: Recipe) -> Charge:
+    """What the ledger is told."""
+    return Charge(
+        what="select",
+        mechanism=charged_mechanism(recipe.method, recipe.mechanism),
+        parameters={
+            "method": recipe.method,
+            "candidates": recipe.candidates.count,
+            "bound_epsilon": str(recipe.bound_epsilon),
+            "choice_epsilon": str(recipe.choice_epsilon),
+            "recipe": recipe.hash,
+        },
+        **charge_about(recipe.study, recipe.guarantee),
+    )
+
+
+def charged_mechanism(method: Method, mechanism: Mechanism) -> str:
+    """What prices a choice: the mechanism, and PCPL's bound besides."""
+    return f"pcpl/{mechanism}" if method == "pcpl" else mechanism
+
+
+def _bounded(scores: Scores | LocalScores, recipe: Recipe) -> Scores:
+    """Scores with a range: PCPL's is bought with its part of epsilon."""
+    if isinstance(scores, Scores):
+        return scores
+    least_loss = noisy_least_loss(
+        scores.least_loss,
+        scores.sensitivity,
+        float_below(recipe.bound_epsilon),
+        float_below(recipe.guarantee.delta),
+    )
+    return scores.bounded(least_loss)

@@ -7,7 +7,7 @@ import math
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
-from dpselect.release.titles import column_titles, level_title, variable_title
+from dpselect.release.tables import column_titles, level_title, variable_title
 from dpselect.report import phrases
 from dpselect.report.numbers import interval_place, interval_text, rounded, written
 from dpselect.report.phrases import Words, named, text

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
 from dpselect.assume.study import Study
+from dpselect.rehearse.check.effects import EffectPreview
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
-from dpselect.rehearse.effects import EffectPreview
 from dpselect.report.drawing import LETTERS, curve_chart
 from dpselect.report.numbers import number, percent
 from dpselect.report.page import render

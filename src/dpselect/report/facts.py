@@ -14,7 +14,7 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Direction
 from dpselect.release.estimate import Estimate
 from dpselect.release.selection import Selection
-from dpselect.release.titles import level_title, variable_title
+from dpselect.release.tables import level_title, variable_title
 from dpselect.report import phrases
 from dpselect.report.answer import figure_words, fit_words, headline_of, hidden_words, missed_words, quote_of
 from dpselect.report.fine_print import (

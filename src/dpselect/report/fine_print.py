@@ -11,6 +11,7 @@ from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
+from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
 from dpselect.release.ledger.entries import Receipt
@@ -32,7 +33,7 @@ class ChargeFact(Public, frozen=True, kw_only=True):
 
 def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[str, str], ...]:
     """How to read the uncertainty: each point with what comes first."""
-    selection, study = analysis.selection, analysis.selection.study
+    selection = analysis.selection
     said: list[tuple[str, str]] = []
     if table is not None:
         said.append(
@@ -62,14 +63,14 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
     expected = expected_false(selection.recipe)
     if expected is not None:
         said.append(("Chance alone selects few variables.", phrases.false_findings(expected, "the response")))
-    if table is not None:
-        said += interval_limits(study)
+    if analysis.coefficients is not None and table is not None:
+        said += interval_limits(analysis.coefficients)
     return tuple(said)
 
 
-def interval_limits(study: Study) -> list[tuple[str, str]]:
+def interval_limits(estimate: Estimate) -> list[tuple[str, str]]:
     """What the intervals do not allow for, each point with what comes first."""
-    said = []
+    study, said = estimate.study, []
     if any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors)):
         moved = "Values outside the stated ranges were moved to the nearest limit."
         said.append((moved, "The intervals do not allow for that."))
@@ -78,7 +79,7 @@ def interval_limits(study: Study) -> list[tuple[str, str]]:
         said.append(
             (lead, "Extreme values of these count for less. The intervals allow for what of that could be seen.")
         )
-    if study.rows_per_person > 1:
+    if study.rows_per_person > 1 and not isinstance(estimate.released, Rounds):  # rounds count persons
         said.append(
             ("A person can have several rows.", "If the rows of a person are alike, the intervals are too short.")
         )
@@ -172,7 +173,12 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
         rows = "all rows count in the selection" if most is None else f"{most:,} rows of each count at most"
         said.append(("Person-level privacy", f"persons named by {study.person}; {rows}"))
     if study.cluster is not None:
-        said.append(("Clusters", f"named by {study.cluster}; the rows of a cluster are in one block"))
+        said.append(
+            (
+                "Clusters",
+                f"named by {study.cluster}; the rows of a cluster are in one block, and intervals allow for rows that are alike",
+            )
+        )
     said.append(("Random numbers", "OpenDP, from the operating system; no seed"))
     return tuple(said)
 

@@ -16,7 +16,7 @@ from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
 from dpselect.release.drawn import Direction
-from dpselect.release.titles import level_title, variable_title
+from dpselect.release.tables import level_title, variable_title
 from dpselect.report.numbers import estimate_text, interval_text, number, percent, power_of_ten, two_digits
 
 Words = tuple[tuple[str, str], ...]

@@ -11,8 +11,8 @@ from dpselect.rehearse.planning.plan import Plan
 
 INK = "#333333"
 LINE, POINT, GOAL = "#0072B2", "#D55E00", "#009E73"
-MARKS = 5
-SETTINGS = {
+MAX_TICKS = 5
+FIGURE_SETTINGS = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -31,7 +31,7 @@ def plan_figure(plan: Plan) -> Any:
     from matplotlib.figure import Figure
 
     facts = plan.facts
-    with rc_context(SETTINGS):
+    with rc_context(FIGURE_SETTINGS):
         figure = Figure(figsize=(8.4, 3.9), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         _draw(left, plan.by_epsilon, (facts.epsilon, plan.recommended.chance), plan.epsilon_needed, plan.wanted)
@@ -58,7 +58,7 @@ def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = 
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context(SETTINGS):
+    with rc_context(FIGURE_SETTINGS):
         figure = Figure(figsize=(8.4, 3.9 if lengths is None else 6.6), layout="constrained")
         panels = figure.subplots(1 if lengths is None else 2, 2, sharey="row", squeeze=False)
         left, right = panels[0]
@@ -135,7 +135,7 @@ def _marked(panel: Any, places: Sequence[float]) -> None:
     from matplotlib.ticker import NullLocator
 
     panel.set_xscale("log")
-    panel.set_xticks(places if len(places) <= MARKS else places[::2])
+    panel.set_xticks(places if len(places) <= MAX_TICKS else places[::2])
     panel.xaxis.set_minor_locator(NullLocator())
     panel.xaxis.set_major_formatter(lambda value, place: f"{value:,.6g}" if value < 1000 else f"{value:,.0f}")
 
@@ -151,7 +151,7 @@ def save_figure(figure: Any, folder: Path, name: str) -> list[Path]:
     from matplotlib import rc_context
 
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
-    with rc_context(SETTINGS):
+    with rc_context(FIGURE_SETTINGS):
         figure.savefig(paths[0], dpi=160, metadata={"Software": None})
         figure.savefig(paths[1], metadata={"Date": None})
     return paths

@@ -88,7 +88,7 @@ def estimate_lines(estimate: Estimate) -> list[str]:
         )
     hidden = [row for row in table.effects if row.hidden]
     notes = [" ".join(hidden_words(hidden, table))] if hidden else []
-    notes += [*fit_words(estimate), *(" ".join(point) for point in interval_limits(estimate.study))]
+    notes += [*fit_words(estimate), *(" ".join(point) for point in interval_limits(estimate))]
     lines += [line for note in notes for line in wrap(note, LINE_LENGTH)]
     return [*lines, f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)})."]
 

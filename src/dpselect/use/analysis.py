@@ -65,12 +65,35 @@ class Analysis(AnalysisRecord, frozen=True, kw_only=True):
 
     Formal guarantee: all of it together costs `guarantee`, by basic composition; a ledger may find less. `from_json` reads what
     `to_json` gives and what the report.json of `dpselect analyze` holds: they are the same.
+
+    Attributes
+    ----------
+    title : str
+        The question, as the report's heading has it.
+    made : str
+        The day of the release, such as 2026-11-15.
+    selection : Selection
+        What was selected.
+    coefficients : Estimate or None
+        Its effects; None if none were asked for.
     """
 
     def to_html(self, path: Place, title: str | None = None, board: Place | None = None) -> Path:
         """Write the public page, and its JSON beside it, as `dpselect analyze` does; files that are there are not overwritten.
 
-        `board` is the file for one more page, made to be printed for an ethics board.
+        Parameters
+        ----------
+        path : str or path
+            The page; its name ends in .html.
+        title : str, optional
+            Another heading than the analysis has.
+        board : str or path, optional
+            The file for one more page, made to be printed for an ethics board.
+
+        Returns
+        -------
+        Path
+            The page.
         """
         page = Path(path)
         if page.suffix != ".html":
@@ -90,25 +113,72 @@ class Analysis(AnalysisRecord, frozen=True, kw_only=True):
         return page
 
     def to_docx(self, path: Place) -> Path:
-        """Write the answer, the table of effects and its notes as a Word document; needs the extra `exports`."""
+        """Write the answer, the table of effects and its notes as a Word document; needs the extra `exports`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Path
+        """
         return self._write(path, ".docx")
 
     def to_markdown(self, path: Place | None = None) -> str | Path:
-        """The answer, the table of effects and its notes in Markdown; written to `path` if there is one, else returned."""
+        """The answer, the table of effects and its notes in Markdown.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file; without one the text is returned.
+
+        Returns
+        -------
+        str or Path
+        """
         return self._text(path, ".md")
 
     def to_latex(self, path: Place | None = None) -> str | Path:
-        """The table of effects as a LaTeX float (needs the package booktabs); written to `path` if there is one."""
+        """The table of effects as a LaTeX float (needs the package booktabs).
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file; without one the text is returned.
+
+        Returns
+        -------
+        str or Path
+        """
         return self._text(path, ".tex")
 
     def to_csv(self, path: Place | None = None) -> str | Path:
-        """The columns of `tidy()` with full precision; written to `path` if there is one, else returned."""
+        """The columns of `tidy()` with full precision.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file; without one the text is returned.
+
+        Returns
+        -------
+        str or Path
+        """
         return self._text(path, ".csv")
 
     def plot(self, path: Place | None = None) -> Figure:
-        """The figure of effects with their intervals; also written to `path`, an .svg or a .png, if there is one.
+        """The figure of effects with their intervals, which notebooks show.
 
-        Example: `analysis.plot("effects.svg")`. A PNG needs the extra `exports`.
+        Parameters
+        ----------
+        path : str or path, optional
+            An .svg or a .png to write it to as well; a PNG needs the extra `exports`.
+
+        Returns
+        -------
+        Figure
         """
         figure = Figure(self)
         if path is not None:

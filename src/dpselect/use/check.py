@@ -21,9 +21,9 @@ from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import Moments, MomentSummary
 from dpselect.gather.rows import Telling, engine_of, gather
 from dpselect.gather.summary import Both
+from dpselect.rehearse.check.effects import REHEARSED_RELEASES, Again, EffectPreview, rehearse_effects
 from dpselect.rehearse.check.fit import FitSummary, TableFit, near_twins
 from dpselect.rehearse.check.preview import Preview, Rehearsed, Step, preview
-from dpselect.rehearse.effects import REHEARSED_RELEASES, Again, EffectPreview, rehearse_effects
 from dpselect.release.families import family_for
 from dpselect.release.rounds.drawing import plan_rounds
 from dpselect.release.rounds.path import path

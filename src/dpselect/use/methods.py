@@ -1,7 +1,7 @@
 """The methods of choice, each a record: what it needs, what it gathers, and how that is scored and rehearsed.
 
 What a method is made of stands in the stages: its rule in `assume.recipe`, its losses or votes in `minimize`, its scores in
-`penalize`, its draw in `release.select`, its words and checks in `report`. Here it is put together; nobody asks which one it is.
+`penalize`, its draw in `release.selection`, its words and checks in `report`. Here it is put together; nobody asks which one it is.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from dpselect.release.account import charge_about
 from dpselect.release.drawn import Direction, as_level
 from dpselect.release.families import Family, family_for
 from dpselect.release.ledger.entries import Charge
-from dpselect.release.select import charged_mechanism
-from dpselect.release.titles import check_title
+from dpselect.release.selection import charged_mechanism
+from dpselect.release.tables import check_title
 from dpselect.use.methods import METHODS, Method
 
 Competing = Subsets | Iterable[Model] | Candidates | None
@@ -45,7 +45,8 @@ class Order:
     """Public. A choice, an estimate, or both, and what they cost; refused when it is made if any number of rows is.
 
     `choice` and `for_choice` are None where nothing is chosen. `charges` are what the ledger will be asked for, but for the hash of
-    a recipe, which costs nothing. `budget` is the whole price.
+    a recipe, which costs nothing. `budget` is the whole price. `draws` is what the family of the estimate has planned, from which
+    its charge follows.
     """
 
     study: Study
@@ -55,6 +56,7 @@ class Order:
     for_choice: Budget | None = None
     method: Method | None = None
     estimating: Estimating | None = None
+    draws: Any = None
     title: str = ""
 
     def request(self, *where: Any) -> str:
@@ -140,14 +142,16 @@ def order_analysis(
     for_choice, for_estimate = divided(study, choice, budget, split)
     kind = family_for(study, family, delta=for_estimate.delta, rows_again=rows_again)
     asked = Estimating(price=for_estimate, level=as_level(level), family=kind)
+    draws = kind.plan_any(study, epsilon=for_estimate.epsilon, delta=for_estimate.delta)
     return Order(
         study=study,
         budget=budget,
-        charges=(_charge_for_choice(study, choice, for_choice), _charge_for_estimate(study, asked)),
+        charges=(_charge_for_choice(study, choice, for_choice), kind.charge(study, draws.guarantee)),
         choice=choice,
         for_choice=for_choice,
         method=METHODS[choice.method],
         estimating=asked,
+        draws=draws,
         title=check_title(title),
     )
 
@@ -155,7 +159,10 @@ def order_analysis(
 def order_estimate(study: Study, budget: Budget, asked: Estimating, *, source: Any = None) -> Order:
     """An estimate of a model that is settled."""
     study = with_form_of(source, study)
-    return Order(study=study, budget=budget, charges=(_charge_for_estimate(study, asked),), estimating=asked)
+    kind = asked.family
+    draws = kind.plan(study, asked.columns, epsilon=asked.price.epsilon, delta=asked.price.delta, noise=asked.noise)
+    charges = (kind.charge(study, draws.guarantee),)
+    return Order(study=study, budget=budget, charges=charges, estimating=asked, draws=draws)
 
 
 def divided(
@@ -181,11 +188,3 @@ def _charge_for_choice(study: Study, choice: Choice, price: Budget) -> Charge:
         parameters={"method": choice.method, "bound_epsilon": str(bound)},
         **charge_about(study, guarantee),
     )
-
-
-def _charge_for_estimate(study: Study, asked: Estimating) -> Charge:
-    """The charge for an estimate; of a model that is not known yet its price is that of any model."""
-    kind, price = asked.family, {"epsilon": asked.price.epsilon, "delta": asked.price.delta}
-    if asked.columns is None:
-        return kind.charge(study, kind.plan_any(study, **price).guarantee)
-    return kind.charge(study, kind.plan(study, asked.columns, noise=asked.noise, **price).guarantee)

@@ -25,9 +25,18 @@ from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
 from dpselect.randomize.rounds_noise import Answered, Draw, least_spread, released_numbers, whole_mu
 from dpselect.rehearse.planning.outlook import STEPS, Outlook
 from dpselect.rehearse.planning.plan import Plan
-from dpselect.rehearse.planning.sums import likely_models, supposed_lines, supposed_moments, supposed_products
+from dpselect.rehearse.planning.scenarios import (
+    POOL,
+    Floats,
+    Scenario,
+    layout_of,
+    likely_models,
+    supposed_lines,
+    supposed_moments,
+    supposed_products,
+    typical,
+)
 from dpselect.rehearse.planning.supposed import three_digits
-from dpselect.rehearse.planning.worlds import POOL, Floats, World, layout_of, typical
 from dpselect.release.equations.findings import Finding, findings, fit
 from dpselect.release.equations.problem import problem
 from dpselect.release.families import family_for
@@ -155,7 +164,7 @@ def plan(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedIntervals:
-    """Public. The lengths of 95% intervals that are expected in the typical world, if as many terms are chosen as have an effect.
+    """Public. The lengths of 95% intervals to expect in the typical scenario, if as many terms are selected as have an effect.
 
     `terms` has each slope's name and its length in the user's units; None where the price could not show it, and then the size that
     could have been seen, or None where none could.
@@ -216,9 +225,9 @@ def expected_intervals(
         return None
     if isinstance(study.response, Count):
         return None  # rates depend on how large counts are, which limits do not say
-    world = typical(layout_of(study), r2)
-    columns, others = _with_slopes(study, *likely_models(study, world))
-    here = _Supposed(study, columns, world, delta)
+    scenario = typical(layout_of(study), r2)
+    columns, others = _with_slopes(study, *likely_models(study, scenario))
+    here = _Supposed(study, columns, scenario, delta)
     found = here.found(rows, epsilon)
     if others:
         idle = {study.columns[place].name for place in others if place not in columns}
@@ -246,7 +255,7 @@ def expected_intervals(
         epsilon=here.price(rows, epsilon),
         delta=delta,
         noise="gaussian" if here.by_rounds else here.plan(rows, epsilon).noise.scale.noise,
-        supposed=world.words,
+        supposed=scenario.words,
         terms=terms,
         shown=shown,
         by_rows=tuple((round(rows * k), length(round(rows * k), epsilon)) for k in steps if rows * k >= 2),
@@ -269,7 +278,7 @@ class _Supposed:
 
     study: Study
     columns: tuple[int, ...]
-    world: World
+    scenario: Scenario
     delta: float
 
     @property
@@ -295,7 +304,7 @@ class _Supposed:
             named = zip(found.names, found.findings, strict=True)
             return {name: each for name, each in named if only is None or name in only}
         plan, columns = self.plan(rows, epsilon), self.columns
-        sums = supposed_moments(self.study, supposed_products(self.study, self.world), rows)
+        sums = supposed_moments(self.study, supposed_products(self.study, self.scenario), rows)
         noisy = NoisyMoments(
             layout=plan.layout,
             noise=plan.noise,
@@ -324,7 +333,7 @@ class _Supposed:
 
     @cached_property
     def _lines(self) -> Floats:
-        return supposed_lines(self.study, self.world)
+        return supposed_lines(self.study, self.scenario)
 
     def _expected(self, query: Query, sums: tuple[int, ...], mu: float, rows: int) -> Noisy:
         """An answer whose noise happens to be zero, and has the law that it would have."""

@@ -1,17 +1,21 @@
-"""The one way to spend: check, confirm, gather, choose, estimate, commit, deliver. Every door goes through here."""
+"""The one way to spend: check, confirm, gather, choose, estimate, commit, deliver. Every door goes through here.
+
+What a run has drawn, as the ledger keeps it (`Sealed`), and what is handed over (`Released`) stand at the end.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
 from dpselect.assume.recipe import Recipe
-from dpselect.errors import LedgerError
+from dpselect.assume.records import Public
+from dpselect.errors import DataError, LedgerError
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
@@ -19,14 +23,14 @@ from dpselect.gather.sources.open import data_place
 from dpselect.release.account import Account, Committed
 from dpselect.release.analysis import charge_of, today
 from dpselect.release.drawn import Drawn
-from dpselect.release.estimate import draw_estimate, finish_drawing, plan_estimate
+from dpselect.release.estimate import Estimate, draw_estimate, estimate_plan, finish_drawing, solved
+from dpselect.release.ledger.entries import Receipt
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.select import draw_selection, selection_charge
-from dpselect.release.selection import Selection
+from dpselect.release.selection import Selection, draw_selection, selection_charge
+from dpselect.use.analysis import Analysis
 from dpselect.use.order import Order, rows_beforehand
-from dpselect.use.sealed import Released, Sealed
 
-Deliver = Callable[[Released], None]
+Deliver = Callable[["Released"], None]
 
 
 def spend(
@@ -63,10 +67,7 @@ def spend(
             selection = None if recipe is None else draw_selection(gathered.scores, recipe)
             estimate = None
             try:
-                estimate = _drawn_estimate(order, selection, gathered.beside)
-                if estimate is not None and isinstance(gathered.again, KeptRows):
-                    # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
-                    estimate = finish_drawing(gathered.again, estimate, lambda rounds: None)
+                estimate = _drawn_estimate(order, selection, gathered)
             except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
                 problems.append(problem)
             return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
@@ -163,22 +164,73 @@ def _rows_again(found: Any, source: Any) -> Any:
     return found if isinstance(found, KeptRows) and found.whole else source
 
 
-def _drawn_estimate(order: Order, selection: Selection | None, gathered: Any) -> Drawn | None:
+def _drawn_estimate(order: Order, selection: Selection | None, gathered: _Gathered) -> Drawn | None:
     """The noise of the estimate, as far as it is drawn together with the choice."""
-    asked = order.estimating
+    asked, study, draws = order.estimating, order.study, order.draws
     if asked is None:
         return None
-    columns = asked.columns if selection is None else selection.columns
-    assert columns is not None
-    plan = plan_estimate(
-        order.study,
-        columns,
-        epsilon=asked.price.epsilon,
-        delta=asked.price.delta,
-        family=asked.family,
-        noise=asked.noise,
-        level=asked.level,
-        selected=asked.selected,
-        directions=asked.directions if selection is None else selection.directions,
+    columns, directions = asked.columns or (), asked.directions or {}
+    if selection is not None:
+        columns, directions = tuple(sorted(selection.columns)), selection.directions
+        draws = asked.family.settle(draws, study, columns, asked.price)
+    facts: dict[str, Any] = {"level": asked.level, "selected": asked.selected, "directions": directions}
+    drawn = draw_estimate(
+        gathered.beside, estimate_plan(study, columns, asked.family, draws, order.charges[-1], **facts)
     )
-    return draw_estimate(gathered, plan)
+    if isinstance(gathered.again, KeptRows):
+        # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
+        return finish_drawing(gathered.again, drawn, lambda rounds: None, draws)
+    return drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """Public. What a run gives: a choice, an estimate, or both."""
+
+    title: str
+    made: str
+    selection: Selection | None
+    coefficients: Estimate | None
+
+    @property
+    def analysis(self) -> Analysis:
+        """What a report shows, and what Python has of it."""
+        if self.selection is None:
+            raise DataError(
+                "This release is an estimate alone, which has no report: take it up in Python, by undelivered()."
+            )
+        return Analysis(title=self.title, made=self.made, selection=self.selection, coefficients=self.coefficients)
+
+
+class Sealed(Public, frozen=True, kw_only=True, tag_field="format", tag="dpselect sealed 1"):
+    """What was drawn so far, before the equations are solved, which takes longer than the draw.
+
+    `estimate` is None if none was asked for, or if nothing could be drawn for the model that was chosen.
+    """
+
+    title: str
+    made: str
+    selection: Selection | None
+    estimate: Drawn | None
+
+    def with_receipts(self, receipts: Sequence[Receipt]) -> Self:
+        """The same with the receipts of its charges: that of the choice first, then that of the estimate."""
+        selection, estimate, rest = self.selection, self.estimate, receipts
+        if selection is not None:
+            selection, rest = selection.with_receipts(rest[:1]), rest[1:]
+        return replace(self, selection=selection, estimate=estimate and estimate.with_receipts(rest[:1]))
+
+    def solved(self) -> Released:
+        """What is handed over; the same each time."""
+        estimate = None if self.estimate is None else solved(self.estimate)
+        return Released(title=self.title, made=self.made, selection=self.selection, coefficients=estimate)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The inverse of `to_json`."""
+        try:
+            return super().from_json(text)
+        except DataError:
+            raise DataError(
+                "A release in the ledger was not sealed by this program: take it up in Python, by undelivered()."
+            ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from dpselect.report.form import DISGUISED, MAX_TEXT_LENGTH, is_disguised
 from dpselect.report.verify import check_report
 
 A_REPORT = "this is a report"
-MARKS: dict[Answer, str] = {"ok": "OK", "failed": "FAILED", "not checked": "not checked"}
+ANSWER_WORDS: dict[Answer, str] = {"ok": "OK", "failed": "FAILED", "not checked": "not checked"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Verified:
         return self.answer == "ok"
 
     def __str__(self) -> str:
-        return "\n".join(f"{MARKS[each.answer]:11}  {each.what}: {each.found}" for each in self.checks)
+        return "\n".join(f"{ANSWER_WORDS[each.answer]:11}  {each.what}: {each.found}" for each in self.checks)
 
 
 def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[str] | None = None) -> Verified:
@@ -66,7 +67,8 @@ def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[st
         return _no("This is far too long for a dpselect report.")
     try:
         text = path.read_text(encoding="utf-8")
-        return verify_text(text, opened, named_json=path.suffix.lower() == ".json")
+        with nullcontext() if opened is None else opened.session():
+            return verify_text(text, opened, named_json=path.suffix.lower() == ".json")
     except UnicodeDecodeError:
         return _no("This is not text: give the JSON or the HTML file of a report.")
 

@@ -12,7 +12,7 @@ from dpselect.gather.blocks import vote_summary
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
-from dpselect.rehearse.check.probabilities import score_probabilities
+from dpselect.rehearse.check.listed import score_probabilities
 from tests.held import whole_models
 
 STUDY = Study(Numeric("y", -4, 4), [Numeric(f"x{j}", -1, 1) for j in range(6)])

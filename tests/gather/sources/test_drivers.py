@@ -1,7 +1,9 @@
 """Whatever hands out Arrow streams, drivers of ADBC by their names, and ODBC: the same integers as from CSV."""
 
 import sqlite3
+import sys
 from contextlib import closing
+from importlib.abc import MetaPathFinder
 
 import numpy as np
 import pandas as pd
@@ -199,3 +201,17 @@ def test_an_address_without_its_password(address, bare):
     source = parse_address(f"{address}?table=t")
     assert source is not None and source.bare == bare
     assert "s3cret" not in repr(source) + source.place
+
+
+def test_odbc_without_the_systems_driver_manager_is_one_sentence(monkeypatch):
+    """On a bare Debian the package is there and its library cannot be loaded: an OSError while it is imported."""
+
+    class Finder(MetaPathFinder):
+        def find_spec(self, name, path=None, target=None):
+            if name == "arrow_odbc":
+                raise OSError("cannot load library 'libarrow_odbc.so'")
+
+    monkeypatch.delitem(sys.modules, "arrow_odbc", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    with pytest.raises(DataError, match=r"needs unixODBC.*install libodbc2"):
+        gather("odbc:Driver=SQLite3?table=t", STUDY)

@@ -147,6 +147,7 @@ def test_references_that_no_sheet_has_are_one_sentence(tmp_path, reference):
         read_schema(path)
 
 
+@pytest.mark.thorough
 def test_cells_that_are_not_so_far_and_full_sheets_are_read(tmp_path):
     assert [column.name for column in read_schema(written(tmp_path / "t.xlsx", "E9000"))][:2] == ["y", "a"]
     rows = b"".join(b'<row r="%d">' % i + b'<c r="ALL%d"/>' % i * 1000 + b"</row>" for i in range(1, 1 << 15))

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from dpselect.assume.recipe import MECHANISMS
 from dpselect.errors import StudyError
-from dpselect.rehearse.chances.all import log_selection_probabilities, selection_probabilities
+from dpselect.rehearse.chances.scores import log_selection_probabilities, selection_probabilities
 
 RELATIVE = 1e-11
 distances = st.lists(st.one_of(st.floats(0, 40), st.sampled_from([0.0, 1e-9, 500.0])), min_size=1, max_size=7)

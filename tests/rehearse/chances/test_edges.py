@@ -8,8 +8,8 @@ import pytest
 from dpselect import StudyError
 from dpselect.assume.candidates import SubsetRule, columns_of
 from dpselect.penalize.edges import edge_margins
-from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.edges import EdgeChances
+from dpselect.rehearse.chances.scores import selection_probabilities
 from tests.penalize.test_edges import CANDIDATES, defined, made_up
 
 EPSILON = 40.0

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.errors import StudyError
-from dpselect.rehearse.chances.all import selection_probabilities
-from dpselect.rehearse.chances.one import chance_of
+from dpselect.rehearse.chances.scores import chance_of, selection_probabilities
 
 ACCURACY = {"exponential": 1e-9, "permute-and-flip": 1e-9, "laplace": 1e-3}
 

@@ -8,8 +8,8 @@ from scipy.integrate import quad
 
 from dpselect.assume.lemmas.sensitivity import profile_change
 from dpselect.assume.recipe import MECHANISMS
-from dpselect.rehearse.chances.all import selection_probabilities
 from dpselect.rehearse.chances.profile import NoisyBound, infinite_range_probability, profile_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
 
 B = 4.0
 CASES = [  # n, least loss, price of the bound, delta; the threshold lies above, near and far below the kink at 0

@@ -10,10 +10,8 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.gather.rows import gather
 from dpselect.rehearse.check.fit import FitSummary, near_twins
-from dpselect.rehearse.check.listed import Listed, factors_for
-from dpselect.rehearse.check.preview import model_names, names_of, preview
-from dpselect.rehearse.check.probabilities import recipe_probabilities
-from dpselect.rehearse.check.rehearsal import terms_of
+from dpselect.rehearse.check.listed import Listed, factors_for, recipe_probabilities
+from dpselect.rehearse.check.preview import model_names, names_of, preview, terms_of
 
 STUDY_STATED = Study(Numeric("y", -2, 2), [Numeric(f"x{j}", -1, 1) for j in range(4)])
 

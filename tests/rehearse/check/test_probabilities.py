@@ -9,7 +9,7 @@ from dpselect.assume.lemmas.sensitivity import loss_range
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import plain_study
 from dpselect.errors import DataError, StudyError
-from dpselect.rehearse.check.curves import by_epsilon, by_penalty, with_epsilon, with_penalty
+from dpselect.rehearse.check.listed import by_epsilon, by_penalty, with_epsilon, with_penalty
 
 GENERATOR = np.random.default_rng(5)
 X = GENERATOR.uniform(-1, 1, (300, 4))

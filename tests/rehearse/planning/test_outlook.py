@@ -8,9 +8,8 @@ import pytest
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.errors import StudyError
-from dpselect.rehearse.planning.outlook import Outlook, outlook_study, percent
-from dpselect.rehearse.planning.rival import forecast_losses
-from dpselect.rehearse.planning.worlds import layout_of, worlds_of
+from dpselect.rehearse.planning.outlook import Outlook, forecast_losses, outlook_study, percent
+from dpselect.rehearse.planning.scenarios import layout_of, scenarios_of
 
 BOUNDED = Study(
     Numeric("wage", 0, 100),
@@ -36,7 +35,7 @@ def test_a_long_table_works_and_no_promise_is_certain(long):
     assert "supposes that the variables explain 10% of the variance" in long.verdict
     assert "100%" not in long.verdict
     assert long.rows_needed is None
-    assert len(long.worlds) == 24
+    assert len(long.scenarios) == 24
 
 
 def test_a_short_table_does_not_and_the_rows_needed_would(short):
@@ -48,15 +47,15 @@ def test_a_short_table_does_not_and_the_rows_needed_would(short):
 
 def test_the_range_holds_every_world_and_is_rounded_outwards(long, short):
     for each in (long, short):
-        kept = [one.kept for _, one in each.worlds]
+        kept = [one.kept for _, one in each.scenarios]
         assert each.low <= min(kept)
         assert max(kept) <= each.high
         assert (20 * each.low) % 1 == pytest.approx(0, abs=1e-9)
 
 
-def test_what_is_expected_is_the_mean_of_the_middle_worlds_and_so_are_the_curves(long, short):
+def test_what_is_expected_is_the_mean_of_the_middle_scenarios_and_so_are_the_curves(long, short):
     for each in (long, short):
-        named = dict(each.worlds)
+        named = dict(each.scenarios)
         assert len(each.middle) == 3
         assert each.typical in named
         assert all(words.startswith("R² = 0.1,") for words in each.middle)
@@ -98,8 +97,8 @@ def test_more_rows_and_more_epsilon_keep_more(long):
 
 def test_votes_are_recommended_where_the_losses_do_not_win_everywhere(long):
     assert long.recommended == "votes"
-    world = worlds_of(layout_of(BOUNDED))[-1]
-    assert forecast_losses(world, 30_000, 1.0).kept < forecast_losses(world, 10**7, 1.0).kept
+    scenario = scenarios_of(layout_of(BOUNDED))[-1]
+    assert forecast_losses(scenario, 30_000, 1.0).kept < forecast_losses(scenario, 10**7, 1.0).kept
 
 
 def test_plain_values(long):
@@ -126,7 +125,7 @@ def test_shares_as_people_read_them():
 
 def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
     for each in (long, short):
-        assert each.chance == pytest.approx(sum(one.right for _, one in each.worlds) / 24)
+        assert each.chance == pytest.approx(sum(one.right for _, one in each.scenarios) / 24)
         assert each.to_dict()["chance"] == each.chance
     assert short.chance < 0.2
     assert long.chance > 0.4
@@ -134,4 +133,4 @@ def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
 
 def test_one_variable_has_one_effect_in_words():
     layout = layout_of(Study(Numeric("y"), [Numeric("x")]))
-    assert {world.words.split(", ")[1] for world in worlds_of(layout, 0.3)} == {"1 effect"}
+    assert {scenario.words.split(", ")[1] for scenario in scenarios_of(layout, 0.3)} == {"1 effect"}

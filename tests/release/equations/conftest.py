@@ -8,8 +8,7 @@ import pytest
 from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
-from dpselect.randomize.moment_noise import moment_noise
-from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
 
 
 def a_study(neighbors="replace-one", **kwargs):

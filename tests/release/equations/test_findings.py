@@ -6,8 +6,7 @@ from scipy.stats import chi2
 from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
-from dpselect.randomize.moment_noise import moment_noise
-from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
 from dpselect.release.equations.findings import KNOWN_BETTER, findings, fit, scheffe, unexplained
 from dpselect.release.equations.inversion import PRIOR_NORM_BOUND, kept_sets
 from dpselect.release.equations.problem import problem

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
-from dpselect.randomize.moment_noise import moment_noise
-from dpselect.randomize.noisy_moments import NoisyMoments
+from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
 from dpselect.release.equations.findings import findings, fit, unexplained
 from dpselect.release.equations.inversion import kept_sets, public_bounds
 from dpselect.release.equations.problem import problem

@@ -280,7 +280,7 @@ for number in range(kills):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_hundred_kills_part_no_charge_from_its_release(shared, tmp_path):
     ledger = Ledger(shared, epsilon=1000)
     done = run(KILLS, shared, tmp_path / "seen", 200)

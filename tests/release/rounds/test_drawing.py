@@ -107,7 +107,7 @@ def test_a_run_that_is_killed_between_rounds_goes_on_where_it_was(family, when, 
     assert resume(ledger, rows, arrived.append) == 1
     assert tuple(ledger.entries()) == spent and ledger.undelivered() == ()
     estimate = arrived[0].coefficients
-    before = dpselect.use.sealed.Sealed.from_json(waiting.text).estimate.released
+    before = dpselect.use.spend.Sealed.from_json(waiting.text).estimate.released
     assert len(before.asks) == when and estimate.released.asks[:when] == before.asks  # nothing is drawn twice
     assert estimate.released.done and estimate.with_intervals() == estimate
 
@@ -151,7 +151,7 @@ def test_no_path_can_spend_more_than_the_price(shares, fits, monkeypatch):
     with pytest.raises(DpselectError, match="asks for more than its price buys"):
         dpselect.estimate(rows, ["a"], study=a_study("gaussian"), ledger=ledger, **PRICE)
     (waiting,) = ledger.undelivered()
-    drawn = dpselect.use.sealed.Sealed.from_json(waiting.text).estimate.released
+    drawn = dpselect.use.spend.Sealed.from_json(waiting.text).estimate.released
     assert sum(shares[: len(drawn.asks)]) <= 1 and not drawn.done
     assert len(ledger.entries()) == 1
 

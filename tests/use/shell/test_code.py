@@ -140,7 +140,7 @@ def test_what_reads_no_rows_or_shows_them_to_the_custodian(place, capsys):
     assert "SELECT" in out
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_plan(place, capsys):
     out, _ = run(
         capsys,

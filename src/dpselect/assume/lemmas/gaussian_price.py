@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-MARGIN = 2.0**-36
+ROUNDING_MARGIN = 2.0**-36
 """Covers, many times over, what the C library's exp and erfc and a few roundings can lose, relative to each term."""
 
 ROUNDING_VARIANCE = 16
@@ -27,7 +27,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     above = math.erfc(near / math.sqrt(2)) / 2
     # Leaving the second term out only raises delta; so it may go where exp or erfc would leave the doubles.
     below = math.exp(epsilon) * math.erfc(far / math.sqrt(2)) / 2 if epsilon < 500 and far < 36 else 0.0
-    return above * (1 + MARGIN) - below * (1 - MARGIN)
+    return above * (1 + ROUNDING_MARGIN) - below * (1 - ROUNDING_MARGIN)
 
 
 def largest_mu(epsilon: float, delta: float) -> float:
@@ -53,7 +53,7 @@ def discrete_is_within(rho: float, sensitivity: int, epsilon: float, delta: floa
     P(Y' = y) is within a factor 1/(1 -+ h) of the integral of N(x; 0, s^2) exp(-(y-x)^2/(2 t^2)) / (t sqrt(2 pi)), the density at
     y of a continuous Gaussian of variance s^2 + t^2 = sigma^2; and P(Y = y) for Y ~ N_Z is that density over its sum, which
     is within 1 +- h as well. So Y and Y' have chances within a factor exp(3h), m coordinates within exp(3hm) <= 1 + 1e-129.
-    Y' is made from X alone and costs no more than X; hence Y costs (epsilon + 6hm, delta exp(3hm)) at most. MARGIN, taken
+    Y' is made from X alone and costs no more than X; hence Y costs (epsilon + 6hm, delta exp(3hm)) at most. ROUNDING_MARGIN, taken
     off epsilon and delta here, is far larger.
 
     Source: ours; the randomized rounding is the smoothing lemma of lattice cryptography (Micciancio and Regev 2007).
@@ -64,8 +64,8 @@ def discrete_is_within(rho: float, sensitivity: int, epsilon: float, delta: floa
     variance = Fraction(sensitivity) ** 2 / (2 * Fraction(rho)) - ROUNDING_VARIANCE
     if not variance >= ROUNDING_VARIANCE:
         return False
-    mu = math.sqrt(Fraction(sensitivity) ** 2 / variance) * (1 + MARGIN)
-    return gaussian_delta(mu, epsilon * (1 - MARGIN)) <= delta * (1 - MARGIN)
+    mu = math.sqrt(Fraction(sensitivity) ** 2 / variance) * (1 + ROUNDING_MARGIN)
+    return gaussian_delta(mu, epsilon * (1 - ROUNDING_MARGIN)) <= delta * (1 - ROUNDING_MARGIN)
 
 
 def composed_is_within(parts: Sequence[tuple[float, int]], epsilon: float, delta: float) -> bool:
@@ -75,7 +75,7 @@ def composed_is_within(parts: Sequence[tuple[float, int]], epsilon: float, delta
 
     Why: given what was released before, each is within a factor exp(3h) a number of a randomized rounding of continuous noise, as
     above; so the whole sequence is made from an adaptive sequence of continuous Gaussian releases, which is no easier to tell
-    apart than one whose mu squared is the sum (Dong, Roth and Su 2022, Corollary 3.3). MARGIN covers the factors.
+    apart than one whose mu squared is the sum (Dong, Roth and Su 2022, Corollary 3.3). ROUNDING_MARGIN covers the factors.
 
     Tested: tests/claims/test_gaussian_price.py
     """
@@ -85,5 +85,5 @@ def composed_is_within(parts: Sequence[tuple[float, int]], epsilon: float, delta
         if not variance >= ROUNDING_VARIANCE:
             return False
         total += Fraction(sensitivity) ** 2 / variance
-    mu = math.sqrt(total) * (1 + MARGIN)
-    return gaussian_delta(mu, epsilon * (1 - MARGIN)) <= delta * (1 - MARGIN)
+    mu = math.sqrt(total) * (1 + ROUNDING_MARGIN)
+    return gaussian_delta(mu, epsilon * (1 - ROUNDING_MARGIN)) <= delta * (1 - ROUNDING_MARGIN)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpselect.assume.budget import Neighbors
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
-from dpselect.assume.queries import Gradient, Gram, Histograms, Norms, Query, Rows, Sandwich, column_kinds
+from dpselect.assume.queries import ClusterNorms, Gradient, Gram, Histograms, Norms, Query, Rows, Sandwich, column_kinds
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
 from dpselect.errors import StudyError
@@ -31,7 +31,7 @@ NORM_SLACK = Fraction(1) + Fraction(1, 2**40)
 MIN_CLIP, MAX_CLIP = 2.0**-30, 2.0**30
 
 
-def squared_radius(query: Gram | Gradient | Sandwich) -> Fraction:
+def squared_radius(query: Gram | Gradient | Sandwich | ClusterNorms) -> Fraction:
     """The square of the length to which a row's vector is shortened, exactly; with a response that of both parts."""
     response = 0.0 if not isinstance(query, Gram) or query.response_top is None else query.response_top
     scale = query.response_scale if isinstance(query, Gram) else 0.0
@@ -139,6 +139,54 @@ def product_sensitivity(square: Fraction, width: int, neighbors: Neighbors, rows
     return moved + _root_up(width * (width + 1) // 2)
 
 
+def cluster_norms_sensitivity(study: Study) -> int:
+    """How far one record moves a histogram of the lengths of clusters' sums, in l2 and 2^-COUNT_BITS: sqrt(2), or 1.
+
+    Why: a cluster is in one bin, or in none where no row of it counts. A record that is added or removed moves the cluster that it
+    belongs to, and that one alone, from one bin to another: sqrt(2). Where the record is the cluster itself, it comes or goes: 1;
+    or another is in its place: sqrt(2). How many rows it has is nothing to this.
+
+    Source: ours. Tested: tests/claims/test_cluster_sums.py
+    """
+    comes_or_goes = cluster_is_unit(study) and study.neighbors == "add-remove-one"
+    return _root_up((1 if comes_or_goes else 2) << (2 * COUNT_BITS))
+
+
+def cluster_is_unit(study: Study) -> bool:
+    """Whether the rows that are added up together are all those of one person: the unit of privacy."""
+    return study.together is not None and study.together == study.person
+
+
+def cluster_product_sensitivity(row: Fraction, cluster: Fraction, width: int, study: Study) -> int:
+    """How far one record moves the released sum over clusters of ss', in l2 and 2^(PRODUCT_SHIFT - 2 clip_bits(cluster)).
+
+    Setting: g of a row is shortened to C1 (whose square is `row`) and cut to whole numbers; s of a cluster is the exact sum of its
+    rows' g, shortened to C2 (whose square is `cluster`) and cut to whole numbers. |s| <= C2 as `squared_norm` says of any vector.
+
+        the cluster is the unit (a person): replace-one sqrt(2) C2^2, add-remove-one C2^2, as for a row of that length;
+        a row, or a person of up to k rows, within a cluster, added or removed: min(sqrt(2) C2^2, 2 k C1 C2).
+
+    Why: a record changes the sum of its own cluster and no other. Let that be s before and t after. |ss' - tt'| <= sqrt(2) C2^2
+    whatever both are (`product_sensitivity`). Before they were shortened they differed by the g of at most k rows, that is by at
+    most k C1 in length. Shortening is the projection onto a ball, which brings no two vectors farther apart; so |s - t| <= k C1 but
+    for rounding. With m = (s + t)/2 and d = s - t, ss' - tt' = md' + dm', of length at most 2 |m| |d| <= 2 C2 k C1.
+    Rounding: the factor of each of s and t is off by less than a part in 2^40 (`squared_norm`), together less than one of their
+    steps; cutting a cell towards zero adds less than 1 to a difference of two, so the root of their number to all of them. A new
+    cluster is one whose sum was 0, and a cluster that goes is one whose sum becomes 0. With replace-one a row might change two
+    clusters: `Study` refuses that. Weights: a share of at most 1 stands before each g, which makes it no longer.
+
+    The released numbers are rounded down once more, as in `product_sensitivity`.
+
+    Source: ours. Tested: tests/claims/test_cluster_sums.py
+    """
+    if cluster_is_unit(study):
+        return product_sensitivity(cluster, width, study.neighbors)
+    largest, steps = squared_norm(cluster), Fraction(2) ** (clip_bits(cluster) - clip_bits(row))
+    apart = _root_up(study.rows_per_person**2 * squared_norm(row)) * steps + _root_up(width) + 1
+    moved = min(2 * largest**2, math.ceil(4 * largest * apart**2))
+    return _root_up(-(-moved >> (2 * PRODUCT_SHIFT))) + _root_up(width * (width + 1) // 2)
+
+
 def query_sensitivity(query: Query, study: Study) -> int:
     """How far one record moves the released answer to a query, in l2 and its whole numbers."""
     neighbors, persons = study.neighbors, study.rows_per_person
@@ -146,23 +194,36 @@ def query_sensitivity(query: Query, study: Study) -> int:
         return rows_sensitivity(persons)
     if isinstance(query, Histograms):
         return histograms_sensitivity(query, study)
-    if isinstance(query, Norms):
-        return norms_sensitivity(neighbors, persons)
+    if isinstance(query, Norms | ClusterNorms):
+        clusters = isinstance(query, ClusterNorms)
+        return cluster_norms_sensitivity(study) if clusters else norms_sensitivity(neighbors, persons)
     square = squared_radius(query)
     if isinstance(query, Gradient):
         return vector_sensitivity(square, neighbors, persons)
+    if isinstance(query, Sandwich) and query.cluster_radius is not None:
+        return cluster_product_sensitivity(square, squared_cluster_radius(query), vector_width(query), study)
     return product_sensitivity(square, vector_width(query), neighbors, persons)
 
 
-def vector_width(query: Gram | Gradient | Sandwich) -> int:
+def squared_cluster_radius(query: Sandwich) -> Fraction:
+    """The square of the length to which a cluster's sum is shortened, exactly."""
+    radius = query.cluster_radius
+    if radius is None or not MIN_CLIP <= radius <= MAX_CLIP:
+        raise StudyError("The radius of a cluster must be between 2^-30 and 2^30.")
+    return Fraction(radius) ** 2
+
+
+def vector_width(query: Gram | Gradient | Sandwich | ClusterNorms) -> int:
     """The cells of a row's vector."""
     return len(query.matrix[0]) + (isinstance(query, Gram) and query.response_top is not None)
 
 
 def release_bits(query: Query) -> int:
     """The released answer is in whole numbers of 2 to minus this."""
-    if isinstance(query, Rows | Histograms | Norms):
+    if isinstance(query, Rows | Histograms | Norms | ClusterNorms):
         return COUNT_BITS
+    if isinstance(query, Sandwich) and query.cluster_radius is not None:
+        return 2 * clip_bits(squared_cluster_radius(query)) - PRODUCT_SHIFT
     bits = clip_bits(squared_radius(query))
     return bits if isinstance(query, Gradient) else 2 * bits - PRODUCT_SHIFT
 

@@ -14,7 +14,7 @@ from dpselect.assume.variables import Binary, Categorical, Numeric, Variable, sh
 from dpselect.errors import DataError
 from dpselect.gather.grid import Cells, needed_names
 from dpselect.gather.intact import as_bytes, is_utf8
-from dpselect.gather.sources.stream import NUMBERS, TEXTS, Kinds
+from dpselect.gather.sources.stream import NUMBER_CELLS, TEXTS, Kinds
 
 EXACT_DIGITS = 15
 """A decimal of so many digits is a whole double over a power of ten, so that one division rounds it correctly."""
@@ -24,7 +24,7 @@ def kinds_of(study: Study) -> Kinds:
     """What each needed column holds; with the policies that refuse no cell, wherever it holds such a thing."""
     variables = (*study.predictors, study.response)
     texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.categories[0], str)}
-    number, text = (NUMBERS[1], TEXTS[1]) if study.missing != "error" else (NUMBERS[0], TEXTS[0])
+    number, text = (NUMBER_CELLS[1], TEXTS[1]) if study.missing != "error" else (NUMBER_CELLS[0], TEXTS[0])
     kinds = {name: text if name in texts else number for name in needed_names(study)}
     # A row without a person cannot be bounded, so a person's cell is never allowed to be missing.
     return kinds | {name: TEXTS[0] for name in _units(study)}

@@ -145,6 +145,8 @@ def _odbc(source: Database) -> _Asking:
         from arrow_odbc import read_arrow_batches_from_odbc
     except ImportError:
         raise DataError("Reading by ODBC needs the package arrow-odbc: pip install 'dpselect[odbc]'.") from None
+    except OSError:  # the package is there, and the system's driver manager is not
+        raise DataError("Reading by ODBC needs unixODBC, which this system lacks: install libodbc2.") from None
 
     def ask(query: str) -> Any:
         limits = {"max_text_size": MAX_TEXT_BYTES, "max_bytes_per_batch": MAX_BATCH_BYTES}

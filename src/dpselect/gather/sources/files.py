@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from dpselect.errors import DataError
 from dpselect.gather.intact import Watch, is_whole
 from dpselect.gather.sources.source import format_of
-from dpselect.gather.sources.stream import MIN_PART_ROWS, NUMBERS, Kinds, Stream, batch_rows, one_sentence
+from dpselect.gather.sources.stream import MIN_PART_ROWS, NUMBER_CELLS, Kinds, Stream, batch_rows, one_sentence
 from dpselect.gather.sources.text_numbers import number_of
 
 TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}
@@ -191,7 +191,7 @@ def _folder_values(file: str, root: str | None, kinds: Kinds) -> dict[str, Any]:
 def _folder_value(text: str | None, name: str, wanted: str | None) -> Any:
     import pyarrow as pa
 
-    if wanted not in NUMBERS:
+    if wanted not in NUMBER_CELLS:
         return pa.scalar(text, pa.string())
     number = math.nan if text is None else number_of(text)
     if wanted == "number" and text is not None and not math.isfinite(number):

@@ -40,7 +40,23 @@ COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 class Csv:
     """Public. A text file with one row a line, its first line the names; compressed if the name ends so (.gz, .bz2, .zst).
 
-    Example: `Csv("sales.csv.gz", delimiter=";", encoding="latin-1", decimal=",")`. A plain path is read with commas.
+    A plain path is read with commas.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    delimiter : str, optional
+        What stands between two cells, one character.
+    encoding : str, optional
+        How its letters are written, "utf-8" or "latin-1".
+    decimal : str, optional
+        The decimal point, or comma.
+
+    Examples
+    --------
+    >>> Csv("sales.csv.gz", delimiter=";", decimal=",")
+    Csv(path='sales.csv.gz', delimiter=';', encoding='utf-8', decimal=',')
     """
 
     path: str | os.PathLike[str]
@@ -61,11 +77,23 @@ class Csv:
 class Database:
     """Public. A table or a query of a database; the address prints without its password.
 
-    Examples: `Database("sales.duckdb", table="houses")`, `Database("postgresql://reader@host/sales", table="public.houses")`,
+    Others: `Database("sales.duckdb", table="houses")`, `Database("postgresql://reader@host/sales", table="public.houses")`,
     `Database("duckdb:", query="SELECT * FROM 'houses.parquet'")`, `Database("spark:", table="sales.houses")`. Any ADBC driver by
     its name, `Database("adbc:sqlite:houses.db", table="houses")`; SQL Server, Oracle and DB2 by ODBC,
     `Database("odbc:Driver={ODBC Driver 18 for SQL Server};Server=host", table="dbo.houses")`. Leave the password to PGPASSWORD or
     ~/.pgpass, and with ODBC to the DSN.
+
+    Parameters
+    ----------
+    address : str or path
+        Where the database is: a file, or an address that begins with its kind.
+    table, query : str, optional
+        The name of a table, or a SELECT; one of the two.
+
+    Examples
+    --------
+    >>> Database("postgresql://reader:secret@host/sales", table="public.houses").place
+    'PostgreSQL at host'
     """
 
     address: str | os.PathLike[str] = field(repr=False)

@@ -25,7 +25,7 @@ CellKind = Literal["number", "number or missing", "text", "text or missing"]
 Kinds = Mapping[str, CellKind]
 """Public. What the assumptions say a column holds, for sources whose types are a guess from its cells (CSV, folder names,
 objects in memory): numbers, or text; or, where no cell may refuse the table, numbers or text wherever there are any."""
-NUMBERS: tuple[CellKind, CellKind] = ("number", "number or missing")
+NUMBER_CELLS: tuple[CellKind, CellKind] = ("number", "number or missing")
 TEXTS: tuple[CellKind, CellKind] = ("text", "text or missing")
 
 

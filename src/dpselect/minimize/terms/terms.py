@@ -41,10 +41,10 @@ ShareDone = Callable[[float], None]
 
 ROUNDED_ONCE = 2.0**-53
 """The relative error of an entry that was rounded once to a double."""
-TURN = 2**14
+SETS_PER_LOOK = 2**14
 """Sets that are solved between two looks at Ctrl-C."""
 WIDEST = 63
-MOST_TERMS = 24
+MAX_ENUMERATED_TERMS = 24
 
 
 def is_available() -> bool:
@@ -56,7 +56,7 @@ def suits(rule: SubsetRule) -> bool:
     """Whether the sets of a rule's terms can all be visited without waste, and are wider than single columns."""
     terms = len(rule.terms)
     wide = any(term.bit_count() > 1 for term in rule.terms)
-    return wide and terms <= MOST_TERMS and rule.width <= WIDEST and 2**terms <= 8 * rule.count
+    return wide and terms <= MAX_ENUMERATED_TERMS and rule.width <= WIDEST and 2**terms <= 8 * rule.count
 
 
 def term_losses(
@@ -99,8 +99,8 @@ def _solve_compiled(
     values, bounds = np.empty(count), np.empty(count, np.float32)
     masks = np.zeros((3, count), np.uint64)  # supports, negative signs, violators
     arrays = (products, rounding_shares(width, error), columns, values, bounds, *masks)
-    for start in range(0, count, TURN):
-        end = min(start + TURN, count)
+    for start in range(0, count, SETS_PER_LOOK):
+        end = min(start + SETS_PER_LOOK, count)
         _terms.run(arrays, width, max_size, radius, SLACK, PIVOT, norm_factor(error), start, end)
         if progress is not None:
             progress(end / count)

@@ -1,7 +1,7 @@
 """Private. Custodian's eyes only: the exact chance of every model, term and direction of a choice by edge votes.
 
 Candidates of one model with the same score are one class (`penalize.edges`), and all of a class have the same chance: that of
-`chances.all` for listed candidates, in which a class of N counts N times.
+`chances.scores` for listed candidates, in which a class of N counts N times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
 from dpselect.penalize.edges import EdgeMargins
-from dpselect.rehearse.chances.survival import survival_integrals
+from dpselect.rehearse.chances.scores import survival_integrals
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import profile_shift
 from dpselect.assume.recipe import Mechanism
-from dpselect.rehearse.chances.all import selection_probabilities
-from dpselect.rehearse.chances.survival import unit_rule
+from dpselect.rehearse.chances.scores import selection_probabilities, unit_rule
 
 Floats = NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 The exponential mechanism gives a candidate of weight p the chance p/Z, Z being the sum of all weights: by levels in closed form
 (`randomize.levels`). Permute-and-flip gives it G(p) = p * integral over 0 < t < 1 of E(t)/(1 - p t), E(t) the product over all
-candidates of 1 - p_j t (`chances.all`). Both are power series: log E(t) = -sum_m S_m t^m/m with S_m the sum of all p^m, and
+candidates of 1 - p_j t (`chances.scores`). Both are power series: log E(t) = -sum_m S_m t^m/m with S_m the sum of all p^m, and
 G(p) = sum_m c_m p^m with c_m the integral of t^(m-1) E(t). And p^m is the weight at m times the price: so permute-and-flip is a
 mixture of exponential mechanisms, each in closed form. The series end early, because E has died away where t is above 48/Z; only
 where Z is small do a few candidates with p above 1/2 need to be counted by themselves.
@@ -25,7 +25,7 @@ from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
 from dpselect.penalize.margins import Margins, Option
 from dpselect.randomize.levels import Levels, Sizes, divided, families_of
-from dpselect.rehearse.chances.survival import DECAY, unit_rule
+from dpselect.rehearse.chances.scores import DECAY, unit_rule
 
 Floats = NDArray[np.float64]
 Candidate = tuple[Option, ...]

@@ -1,16 +1,206 @@
-"""Private. Custodian's eyes only: a choice among listed models from moments, rehearsed at any price."""
+"""Private. Confidential: a selection among listed models: losses, exact probabilities, and how they move with settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from typing import Any
 
-from dpselect.assume.recipe import Recipe
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from dpselect.assume.budget import Budget, Guarantee, Neighbors, Price, exact_epsilon, float_below
+from dpselect.assume.candidates import Candidates, Model, SubsetRule, Subsets, candidates_for
+from dpselect.assume.penalty import Penalty
+from dpselect.assume.recipe import Choice, Mechanism, Method, Recipe, make_recipe
+from dpselect.assume.study import plain_study
+from dpselect.errors import DataError, StudyError
 from dpselect.gather.moments import Moments
+from dpselect.gather.rows import gather
+from dpselect.gather.sources.arrays import named_matrix, numeric_array
+from dpselect.minimize.l1_ball import list_losses
+from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
-from dpselect.penalize.penalize import penalize
-from dpselect.rehearse.check.probabilities import score_probabilities
-from dpselect.rehearse.check.rehearsal import FINE, Explained, Rehearsal, explained, rehearsal_of
+from dpselect.penalize.edges import EdgeMargins
+from dpselect.penalize.margins import Margins
+from dpselect.penalize.pcpl import LocalScores
+from dpselect.penalize.penalize import PrivateScores, penalize
+from dpselect.rehearse.chances.edges import EdgeChances
+from dpselect.rehearse.chances.profile import LEAST, NoisyBound, profile_probabilities
+from dpselect.rehearse.chances.scores import selection_probabilities
+from dpselect.rehearse.check.preview import LEAST_SHOWN_CHANCE, Explained, Rehearsal, explained, rehearsal_of
+
+SUMMED = 2.0**-40
+"""A relative error that sums of products of doubles stay within."""
+
+
+def losses(
+    X: Any,
+    y: Any,
+    *,
+    R: float,
+    r: float | None = None,
+    candidates: Subsets | Iterable[Model] | Candidates | None = None,
+) -> NDArray[np.float64]:
+    """The loss_R of every candidate, masks 1 .. 2^d - 1 in order unless candidates are given, in y's units. Private.
+
+    These are the losses of the rows as given: a release rounds them to a grid of 2^-20 first, and so does `probabilities`.
+
+    Parameters
+    ----------
+    X : array or data frame
+        One row a record, scaled to [-1, 1]; values outside are clipped.
+    y : array
+        The response.
+    R : float
+        The bound on the sum of the absolute coefficients.
+    r : float, optional
+        y is clipped to [-r, r]; max|y| if left out, as in the paper, which is not private.
+    candidates : Subsets, or iterable of models, optional
+        The models that compete; every set of columns, if left out.
+
+    Returns
+    -------
+    array of float
+
+    Examples
+    --------
+    >>> dpselect.rehearse.losses(X, y, R=3).size
+    3
+    """
+    vector = numeric_array(y, "The response")
+    half = float(np.abs(vector).max(initial=0.0)) or 1.0 if r is None else r
+    matrix, names = named_matrix(X)
+    if not (np.isfinite(matrix).all() and np.isfinite(vector).all() and vector.shape == matrix.shape[:1]):
+        raise DataError("X and y must be finite numbers, with one response a record.")
+    study = plain_study(names, r=half, R=R)
+    models = candidates_for(study, candidates)
+    table = np.column_stack([np.clip(matrix, -1, 1), np.clip(vector / half, -1, 1)])
+    return _loss_values(table.T @ table, models, study.rho) * half**2
+
+
+def _loss_values(products: NDArray[np.float64], models: Candidates, rho: float) -> NDArray[np.float64]:
+    masks = models.masks()
+    if isinstance(models, SubsetRule) and models.is_full_lattice:
+        return lattice_losses(products, rho, error=SUMMED)[0][masks.astype(np.int64)]
+    return list_losses(products, masks, rho)[0]
+
+
+def probabilities(
+    X: Any,
+    y: Any,
+    *,
+    epsilon: Price,
+    r: float,
+    R: float,
+    phi: Penalty,
+    method: Method = "pcls",
+    mechanism: Mechanism = "permute-and-flip",
+    delta: Price | None = None,
+    neighbors: Neighbors = "replace-one",
+    candidates: Subsets | Iterable[Model] | Candidates | None = None,
+    as_printed: bool = False,
+) -> NDArray[np.float64]:
+    """The exact probability that `pcls` or `pcpl` with these settings chooses each candidate, in order. Private.
+
+    Nothing is drawn and nothing is spent; the result depends on the rows without noise and is for the custodian's eyes only.
+
+    Parameters
+    ----------
+    X : array or data frame
+        One row a record, scaled to [-1, 1]; values outside are clipped.
+    y : array
+        The response.
+    epsilon : number or str
+        The price that the choice would have.
+    r, R : float
+        The bounds of y and of the sum of the absolute coefficients.
+    phi : float or "bic"
+        The penalty of each column.
+    method : "pcls" or "pcpl", optional
+        Which of the two would choose.
+    mechanism : "permute-and-flip" or "exponential", optional
+        How it would draw.
+    delta : number or str, optional
+        Needed by "pcpl".
+    neighbors : "replace-one" or "add-remove-one", optional
+        Which tables are neighbours.
+    candidates : Subsets, or iterable of models, optional
+        The models that compete; every set of columns, if left out.
+    as_printed : bool, optional
+        Use the paper's looser form of the limit on the score's sensitivity.
+
+    Returns
+    -------
+    array of float
+
+    Examples
+    --------
+    >>> dpselect.rehearse.probabilities(X, y, epsilon=1, r=4, R=3, phi=100, mechanism="exponential").size
+    3
+    """
+    matrix, names = named_matrix(X)
+    study = plain_study(names, r=r, R=R, neighbors=neighbors)
+    moments = gather((matrix, y), study)
+    choice = Choice(method, mechanism, candidates, phi, as_printed)
+    rows, slack = study.public_rows(moments.n), 0 if delta is None else delta
+    recipe = make_recipe(study, choice, rows=rows, epsilon=epsilon, delta=slack)
+    return recipe_probabilities(moments, recipe)
+
+
+def recipe_probabilities(moments: Moments, recipe: Recipe) -> NDArray[np.float64]:
+    """The exact probability of every candidate of a recipe. Private."""
+    return score_probabilities(penalize(minimize(moments, recipe), recipe), recipe)
+
+
+def score_probabilities(scores: PrivateScores, recipe: Recipe, *, least: float = LEAST) -> NDArray[np.float64]:
+    """The exact probability of every candidate, from the private scores that a release would draw from. Private.
+
+    `least` is handed on to `profile_probabilities`: a larger one is faster and less exact.
+    """
+    epsilon = float_below(recipe.choice_epsilon)
+    if isinstance(scores, EdgeMargins):
+        return EdgeChances(scores, epsilon, recipe.mechanism).listed()
+    if isinstance(scores, Margins):
+        scores = scores.scores()
+    if isinstance(scores, LocalScores):
+        noise = NoisyBound(
+            scores.least_loss,
+            scores.sensitivity,
+            float_below(recipe.bound_epsilon),
+            float_below(recipe.guarantee.delta),
+        )
+        return profile_probabilities(scores.values, noise, scores.range_for, epsilon, recipe.mechanism, least=least)
+    return selection_probabilities(scores.values, scores.range, epsilon, recipe.mechanism)
+
+
+def by_penalty(moments: Moments, recipe: Recipe, penalties: Sequence[float]) -> NDArray[np.float64]:
+    """The probabilities of all candidates, one row a penalty (the same for every column). Private."""
+    if not all(penalty >= 0 for penalty in penalties):
+        raise StudyError("Each penalty must be at least 0.")
+    losses = minimize(moments, recipe)
+    each = [with_penalty(recipe, penalty) for penalty in penalties]
+    return np.array([score_probabilities(penalize(losses, one), one) for one in each])
+
+
+def by_epsilon(moments: Moments, recipe: Recipe, epsilons: Sequence[Price]) -> NDArray[np.float64]:
+    """The probabilities of all candidates, one row an epsilon, the penalty held fixed. Private."""
+    return np.array([recipe_probabilities(moments, with_epsilon(recipe, epsilon)) for epsilon in epsilons])
+
+
+def with_penalty(recipe: Recipe, penalty: float) -> Recipe:
+    """The recipe with another penalty, the same for every column."""
+    return replace(recipe, penalties=(float(penalty),) * recipe.candidates.width)
+
+
+def with_epsilon(recipe: Recipe, epsilon: Price) -> Recipe:
+    """The recipe at another price, divided as before in halves if a part of it buys PCPL's bound."""
+    whole = exact_epsilon(epsilon)
+    guarantee = Guarantee(epsilon=whole, delta=recipe.guarantee.delta, neighbors=recipe.guarantee.neighbors)
+    bound = Budget(whole).split(1, 1)[0].epsilon if recipe.bound_epsilon else recipe.bound_epsilon
+    return replace(recipe, guarantee=guarantee, bound_epsilon=bound)
+
 
 Recipes = Callable[[Decimal], Recipe]
 """The recipe of the choice that a run at a whole price would make, with every default as it is at that price."""
@@ -18,7 +208,7 @@ Recipes = Callable[[Decimal], Recipe]
 FACTORS: tuple[str, ...] = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 """The whole price is varied from a tenth to ten times its value, and all that follows from it with it."""
 
-SECONDS, MINUTE = 2**16, 2**19
+CANDIDATES_IN_SECONDS, CANDIDATES_IN_A_MINUTE = 2**16, 2**19
 """Candidates up to which a curve takes a second or two, and a minute; beyond there is none. One of PCPL counts as 64."""
 
 
@@ -37,11 +227,11 @@ class Listed:
     def at(self, price: Decimal, *, leading: int | Sequence[int], asked: Sequence[int] = ()) -> Rehearsal:
         """What would be chosen at a whole price."""
         recipe = self._recipes(price)
-        chances = score_probabilities(penalize(self._losses, recipe), recipe, least=FINE)
+        chances = score_probabilities(penalize(self._losses, recipe), recipe, least=LEAST_SHOWN_CHANCE)
         return rehearsal_of(chances, recipe, self.r2, leading=leading, asked=asked)
 
 
 def factors_for(recipe: Recipe) -> tuple[str, ...]:
     """At which multiples of the price there is time to look."""
     effort = recipe.candidates.count * (64 if recipe.method == "pcpl" else 1)
-    return FACTORS if effort <= SECONDS else FACTORS[1:-1] if effort <= MINUTE else ()
+    return FACTORS if effort <= CANDIDATES_IN_SECONDS else FACTORS[1:-1] if effort <= CANDIDATES_IN_A_MINUTE else ()

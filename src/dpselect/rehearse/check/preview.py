@@ -1,17 +1,114 @@
-"""Custodian's eyes only. What a run would choose that was not made, and how that moves with its price."""
+"""Private. Confidential: what a run would select, how that moves with its privacy cost, and what it keeps of R^2."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpselect.assume.budget import EXACT
-from dpselect.assume.candidates import columns_of
+from dpselect.assume.candidates import Candidates, columns_of
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
-from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, terms_of
+from dpselect.assume.terms import INTERCEPT
+from dpselect.gather.moments import Moments
+from dpselect.minimize.minimize import minimize_all
+
+Floats = NDArray[np.float64]
+
+LEAST_SHOWN_CHANCE = 1e-6
+"""Chances are shown to a tenth of a hundredth, and computed to a hundredth of that."""
+UNBOUND_RADIUS = 2.0**10
+"""A radius that binds no model whose columns are not nearly dependent: least squares."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rehearsal:
+    """Private. The likeliest models with their chances, the chance of each term, and of models that were asked for.
+
+    `share` is the R^2 to be expected of what is chosen over that of the best model by BIC, None where that explains nothing.
+    `directions` are the chances of columns to be told to go up, and down, by their names; none where directions are not told.
+    """
+
+    models: tuple[int, ...]
+    chances: tuple[float, ...]
+    inclusion: tuple[float, ...]
+    asked: tuple[float, ...]
+    share: float | None
+    recipe: Recipe
+    directions: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "Rehearsal(values=<private>)"
+
+
+def terms_of(study: Study) -> dict[str, int]:
+    """The terms that compete or are always in, by name, each with its columns as a mask; the intercept only if it competes."""
+    found: dict[str, int] = {}
+    for place, column in enumerate(study.columns):
+        if column.name == INTERCEPT and study.intercept == "always":
+            continue
+        name = ":".join(factor.variable for factor in column.factors) or INTERCEPT
+        found[name] = found.get(name, 0) | 1 << place
+    return found
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Explained:
+    """Private. The R^2 of every candidate by least squares, and that of the best one by BIC."""
+
+    each: Floats
+    best: float
+    model: int
+
+    def __repr__(self) -> str:
+        return "Explained(values=<private>)"
+
+    def share(self, chances: Floats) -> float | None:
+        """What is to be expected over the best."""
+        if not self.best > 0:
+            return None
+        return min(float(chances @ self.each) / self.best, 1.0)
+
+
+def explained(moments: Moments, candidates: Candidates, study: Study) -> Explained:
+    """The R^2 of every candidate: over the response's spread about its mean if there is an intercept, else about the middle."""
+    products = moments.scaled()
+    whole = float(products[-1, -1])
+    if study.columns[0].name == INTERCEPT and products[0, 0] > 0:
+        whole -= float(products[0, -1] ** 2 / products[0, 0])
+    losses = minimize_all(moments, candidates, UNBOUND_RADIUS).values
+    with np.errstate(all="ignore"):
+        each = np.clip(1 - losses / whole, 0.0, 1.0) if whole > 0 else np.zeros(losses.size)
+        prices = np.log(max(moments.n, 2)) * candidates.sizes()
+        best = int(np.argmin(moments.n * np.log(np.maximum(losses, 1e-300)) + prices))
+    return Explained(each, float(each[best]), candidates.mask(best))
+
+
+def rehearsal_of(
+    chances: Floats, recipe: Recipe, r2: Explained | None, *, leading: int | Sequence[int], asked: Sequence[int] = ()
+) -> Rehearsal:
+    """The rehearsal of a choice among listed candidates; `leading` is how many models to show, or which ones, as masks."""
+    masks = recipe.candidates.masks()
+    if isinstance(leading, int):
+        leading = [int(masks[i]) for i in np.argsort(-chances, kind="stable")[:leading]]
+    return Rehearsal(
+        models=tuple(leading),
+        chances=tuple(float(chances[recipe.candidates.index(mask)]) for mask in leading),
+        inclusion=tuple(_inclusion(chances, masks, mask) for mask in terms_of(recipe.study).values()),
+        asked=tuple(float(chances[recipe.candidates.index(mask)]) for mask in asked),
+        share=None if r2 is None else r2.share(chances),
+        recipe=recipe,
+    )
+
+
+def _inclusion(chances: Floats, masks: NDArray[np.uint64], term: int) -> float:
+    return float(min(chances[masks & np.uint64(term) != 0].sum(), 1.0))
+
 
 LEADING = 5
 

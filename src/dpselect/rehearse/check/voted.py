@@ -26,9 +26,8 @@ from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
 from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
-from dpselect.rehearse.check.listed import FACTORS, Recipes
-from dpselect.rehearse.check.probabilities import score_probabilities
-from dpselect.rehearse.check.rehearsal import Explained, Rehearsal, explained, rehearsal_of, terms_of
+from dpselect.rehearse.check.listed import Recipes, score_probabilities
+from dpselect.rehearse.check.preview import Explained, Rehearsal, explained, rehearsal_of, terms_of
 
 LISTED = 2**14
 """Candidates up to which all are listed, for the share of R^2 to be expected."""
@@ -38,11 +37,15 @@ QUICK, SLOW = 4e6, 4e7
 """Cells of a table that is added up in a moment, and in seconds: it is added up once for each dealing."""
 MOST = 32
 """Dealings after which the averages are good enough: a chance is off by less than a tenth."""
-SECONDS, BESIDE = 0.8, 0.2
+SECONDS_HERE, SECONDS_ELSEWHERE = 2.0, 0.2
 """Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
 
 MANY_TERMS = 10
-"""Terms from which the votes of one dealing, each set of terms by itself, take a second."""
+"""Terms from which the votes of one random split, each set of terms by itself, take half a second."""
+OTHER_PRICES: tuple[str, ...] = ("0.25", "0.5", "1", "2", "4")
+"""Multiples of the price at which there is time to look; of long tables, or with many terms, only the middle ones."""
+DIRECTION_SPLITS = 4
+"""Random splits over which the chances of directions are averaged: they take longer than all others."""
 
 AddUp = Callable[[Any], Any]
 
@@ -60,9 +63,10 @@ class Voted:
         cells = rows * len(recipe.study.columns)
         self._again, self._recipes, self._epsilon = again, recipes, epsilon
         self._stated, self._least = dealings, 4 if cells <= QUICK else 2 if cells <= SLOW else 1
-        if isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS:
-            self._least = 1  # each dealing takes a second
-        self.factors: tuple[str, ...] = FACTORS if cells <= QUICK else FACTORS[1:-1] if cells <= SLOW else ()
+        many = isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS
+        self.factors: tuple[str, ...] = (
+            () if cells > SLOW else OTHER_PRICES[1:-1] if many or cells > QUICK else OTHER_PRICES
+        )
         self.how = ""
         self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64
         self.r2: Explained | None = None
@@ -89,7 +93,7 @@ class Voted:
             rehearsal = rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)
         else:
             rehearsal = _by_levels(found, recipe, leading, asked)
-        return replace(rehearsal, directions=_directions(found, recipe))
+        return replace(rehearsal, directions=_directions(found[:DIRECTION_SPLITS], recipe)) if here else rehearsal
 
     def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Margins | EdgeMargins]:
         """As many as were stated; else a few, and more while there is time.
@@ -99,7 +103,7 @@ class Voted:
         if self._stated is not None:
             yield from (self._deal(recipe) for _ in range(self._stated if here else 1))
             return
-        begun, room, least = process_time(), SECONDS if here else BESIDE, self._least if here else 1
+        begun, room, least = process_time(), SECONDS_HERE if here else SECONDS_ELSEWHERE, self._least if here else 1
         for made in range(MOST):
             if made >= least and process_time() - begun > room:
                 return

@@ -1,7 +1,7 @@
-"""Public. What a choice by votes would give in a supposed world: a few hundred made-up blocks vote, the rest is arithmetic.
+"""Public. What a choice by votes would give in a supposed scenario: a few hundred made-up blocks vote, the rest is arithmetic.
 
-The mean vote of a column comes from blocks of the rule's size drawn from the world (or, where a block has some times as many rows
-as columns, from the normal law of least squares). Around it the sample and the assignment blur: with mean vote v and normal
+The mean vote of a column comes from blocks of the rule's size drawn from the scenario (or, where a block has some times as many
+rows as columns, from the normal law of least squares). Around it the sample and the assignment blur: with mean vote v and normal
 quantile q of (1 + |v|)/2, by the variance 4 phi(q)^2 B/(B + D)/m for the sample and what is left of 1 - v^2 over m T for the
 assignment. Given the agreements, the chances of all sets of terms are those of a release (`chances.votes`).
 """
@@ -18,20 +18,107 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.candidates import SubsetRule
-from dpselect.assume.edge_rule import EdgeRule
+from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.assume.edge_rule import EdgeRule, all_sets
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, margin_range
 from dpselect.assume.vote_rule import VoteRule, clear_directions
+from dpselect.minimize.edges import EdgeLeads
+from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.votes import VoteChances
-from dpselect.rehearse.planning.edge_forecast import correlations, edge_blur, edge_chances, edge_votes, sets_of
-from dpselect.rehearse.planning.worlds import World
+from dpselect.rehearse.planning.scenarios import Scenario
 
 Floats = NDArray[np.float64]
 
+PAIR = 2.5
+"""Rows up to which a block is a pair."""
+LEAST_SHARE_LEFT = 1e-9
+"""Share of a column's variance below which nothing is left of it beside a set."""
+
+
+@lru_cache(maxsize=8)
+def sets_of(terms: int, top: int) -> NDArray[np.int64]:
+    """All sets of at most `top` terms, in the order of the votes."""
+    return np.array(all_sets(terms, top), np.int64)
+
+
+@lru_cache(maxsize=32)
+def correlations(scenario: Scenario, rule: EdgeRule, rows: int) -> Floats:
+    """What is left of the correlation of every column with the response beside every set of terms; 0 of its own columns.
+
+    A small block's ridge leaves something of what a set explains to the columns that go along with it.
+    """
+    covariance, cross = scenario.pilot
+    last = len(cross)
+    whole = np.empty((last + 1, last + 1))
+    whole[:last, :last], whole[last, last] = covariance, 1.0 + scenario.r2 / (1 - scenario.r2)
+    whole[:last, last] = whole[last, :last] = cross
+    roots = np.sqrt(np.maximum(np.diag(whole), 1e-300))
+    whole = whole / roots / roots[:, None]
+    first, terms = scenario.layout.first, len(scenario.layout.widths)
+    own = [np.flatnonzero(first == term).tolist() for term in range(terms)]
+    found: list[Floats] = []
+
+    def visit(left: Floats, first_free: int, missing: int, ridge: float) -> None:
+        if not missing:
+            squares = np.diag(left)
+            live = squares[:last] > LEAST_SHARE_LEFT
+            found.append(
+                np.where(live, left[:last, last] / np.sqrt(np.where(live, squares[:last], 1.0) * squares[last]), 0.0)
+            )
+            return
+        for term in range(first_free, terms - missing + 1):
+            swept = left
+            for column in own[term]:
+                line = swept[column]
+                if line[column] > LEAST_SHARE_LEFT:
+                    swept = swept - line[:, None] * (line / (line[column] + ridge))
+                swept[column] = swept[:, column] = 0.0
+            visit(swept, term + 1, missing - 1, ridge)
+
+    for size, (blocks, ridge) in enumerate(zip(rule.blocks, rule.ridges, strict=True)):
+        # A block uses the less of it the more its columns go along with the response: by chance one over its rows.
+        visit(whole, 0, size, ridge * (1 - min(blocks / rows, 1.0)) ** 8)
+    return np.clip(np.array(found), -1 + 1e-9, 1 - 1e-9)
+
+
+def edge_votes(found: Floats, rule: EdgeRule, rows: int, widths: tuple[int, ...]) -> Floats:
+    """Mean votes (sets, columns) from partial correlations."""
+    sizes, fitted = _blocks(rule, rows, widths)
+    reach = sizes / np.sqrt(sizes + fitted)
+    effects = found / np.sqrt(1 - found**2) * reach[:, None]
+    sign = np.tanh(math.sqrt(2 / math.pi) * (np.clip(effects, -9, 9) + 0.044715 * np.clip(effects, -9, 9) ** 3))
+    return np.where((sizes < PAIR)[:, None], 2 / math.pi * np.arcsin(found), sign)
+
+
+def edge_blur(means: Floats, rule: EdgeRule, rows: int, widths: tuple[int, ...]) -> Floats:
+    """The standard deviation that sample and dealing give each mean vote: that of an idle one, less as blocks agree."""
+    sizes, fitted = _blocks(rule, rows, widths)
+    sample = 0.64 * (sizes / (sizes + fitted))[:, None] * (1 - means**2)
+    rest = np.maximum(1 - means**2 - sample, 0.0) / rule.partitions
+    return np.asarray(np.sqrt((sample + rest) / (rows / sizes)[:, None]))
+
+
+def _blocks(rule: EdgeRule, rows: int, widths: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """Rows of a block and columns that it fits, for every set."""
+    sizes = np.bitwise_count(sets_of(len(widths), rule.top)).astype(np.int64)
+    return rows / np.array(rule.blocks)[sizes], 2 + sizes * sum(widths) / len(widths)
+
+
+def edge_chances(votes: Floats, candidates: SubsetRule, rule: EdgeRule, epsilon: float) -> EdgeChances:
+    """The chances of all sets of terms, from mean votes. Directions are left out: where they are told, they cost nothing."""
+    sets = sets_of(len(candidates.terms), rule.top)
+    whole = np.array(rule.blocks)[np.bitwise_count(sets)] * (rule.partitions * WHOLE_VOTE)
+    terms = tuple(columns_of(term) for term in candidates.terms)
+    leads = EdgeLeads(np.rint(votes * whole[:, None]).astype(np.int64), sets, terms, rule.blocks, rule.partitions)
+    step = Fraction(rule.price * rule.range / epsilon)
+    everyone = np.arange(len(sets))
+    return EdgeChances(EdgeMargins(leads, rule, candidates, everyone, step, False, float(rule.range)), epsilon)
+
+
 WORK, FEWEST_BLOCKS, MOST_BLOCKS = 2e7, 200, 1_200
-"""Products that are computed for the mean votes of one world, and how many blocks that may make."""
+"""Products that are computed for the mean votes of one scenario, and how many blocks that may make."""
 DRAWS = 24
 LOTTERY = 0.5
 """Below this expected share of R^2 the choice is close to a lottery."""
@@ -76,16 +163,16 @@ class Held:
         return self.rows / self.rule.blocks
 
 
-def forecast(world: World, held: Held) -> Forecast:
-    """The forecast of one world."""
+def forecast(scenario: Scenario, held: Held) -> Forecast:
+    """The forecast of one scenario."""
     rng = np.random.default_rng(7)
-    means, spreads = blur(mean_votes(world, held, rng), world, held)
-    bic = bic_model(world, held.rows)
-    worth, terms = Worth(world), _terms(world.layout.widths).terms
+    means, spreads = blur(mean_votes(scenario, held, rng), scenario, held)
+    bic = bic_model(scenario, held.rows)
+    worth, terms = Worth(scenario), _terms(scenario.layout.widths).terms
     best, right = worth(bic), sum(term for term, taken in zip(terms, bic, strict=True) if taken)
     marks = np.zeros(4)
     for noise in _noises(rng, means.shape[-1]):
-        chances = votes_to_chances(means + spreads * noise, world, held)
+        chances = votes_to_chances(means + spreads * noise, scenario, held)
         models = [np.array([mask & term > 0 for term in terms]) for mask in chances.simulate(rng, MODELS)]
         kept = float(np.mean([worth(taken) for taken in models])) / best
         inside = chances.inclusion
@@ -100,9 +187,9 @@ def mean_forecast(forecasts: list[Forecast]) -> Forecast:
     return Forecast(*map(float, each.mean(axis=0)))
 
 
-def votes_to_chances(votes: Floats, world: World, held: Held) -> VoteChances | EdgeChances:
+def votes_to_chances(votes: Floats, scenario: Scenario, held: Held) -> VoteChances | EdgeChances:
     """The chances of all sets of terms, from the mean votes of the columns, beside every set where each has its own."""
-    rule, epsilon, widths = held.rule, held.epsilon, world.layout.widths
+    rule, epsilon, widths = held.rule, held.epsilon, scenario.layout.widths
     if isinstance(rule, EdgeRule):
         return edge_chances(votes, _terms(widths), rule, epsilon)
     leads = np.rint(votes * (rule.blocks * rule.partitions * WHOLE_VOTE)).astype(np.int64)
@@ -124,28 +211,28 @@ def _noises(rng: np.random.Generator, width: int) -> Floats:
     return np.concatenate([half, -half])
 
 
-def mean_votes(world: World, held: Held, rng: np.random.Generator) -> Floats:
+def mean_votes(scenario: Scenario, held: Held, rng: np.random.Generator) -> Floats:
     """The expected vote of a block on each column that competes; where each set of terms has its own, beside every set."""
-    columns = world.layout.columns
+    columns = scenario.layout.columns
     if isinstance(held.rule, EdgeRule):
-        return edge_votes(correlations(world, held.rule, held.rows), held.rule, held.rows, world.layout.widths)
+        return edge_votes(correlations(scenario, held.rule, held.rows), held.rule, held.rows, scenario.layout.widths)
     if held.size >= max(LONG * columns, 25):
-        return law_of_least_squares(partial_effects(world), held.size, columns)
+        return law_of_least_squares(partial_effects(scenario), held.size, columns)
     each = held.size * columns**2 + 3 * columns**3
     sizes = np.sort(rng.poisson(held.size, int(min(max(WORK / each, FEWEST_BLOCKS), MOST_BLOCKS))))
     # Blocks of about the same size together: less of what is drawn is thrown away.
     parts = np.array_split(sizes, 4)
     ridge = held.rule.ridge
-    found = [_sum_of_votes(world, part, ridge, rng) for part in parts]
+    found = [_sum_of_votes(scenario, part, ridge, rng) for part in parts]
     votes: Floats = np.sum(found, axis=0) / sizes.size
     return votes
 
 
-def _sum_of_votes(world: World, sizes: NDArray[np.int64], ridge: float, rng: np.random.Generator) -> Floats:
+def _sum_of_votes(scenario: Scenario, sizes: NDArray[np.int64], ridge: float, rng: np.random.Generator) -> Floats:
     """The expected votes on each column, summed over blocks of these sizes: given their rows, coefficients are normal."""
     blocks, longest = sizes.size, max(int(sizes.max()), 2)
     there = np.arange(longest) < sizes[:, None]
-    X, signal = (part.reshape(blocks, longest, -1) * there[..., None] for part in world.rows(rng, blocks * longest))
+    X, signal = (part.reshape(blocks, longest, -1) * there[..., None] for part in scenario.rows(rng, blocks * longest))
     noise = rng.standard_normal((blocks, longest, 1)) * there[..., None]
     count = np.maximum(sizes, 1)[:, None, None]
     table = np.concatenate([X, signal, signal + noise], axis=2)
@@ -175,21 +262,21 @@ def _expected_sign(middle: Floats) -> Floats:
     return sign
 
 
-def partial_effects(world: World) -> Floats:
+def partial_effects(scenario: Scenario) -> Floats:
     """Each column's coefficient over its standard error, for one row."""
-    covariance, cross = world.pilot
+    covariance, cross = scenario.pilot
     inverse = np.linalg.pinv(covariance)
     effects: Floats = (inverse @ cross) / np.sqrt(np.maximum(np.diag(inverse), 1e-12))
     return effects
 
 
-def lone_votes(effect: float, world: World, held: Held) -> Floats:
+def lone_votes(effect: float, scenario: Scenario, held: Held) -> Floats:
     """The mean votes on a column of this effect that nothing else goes along with, one where all blocks are alike."""
     if isinstance(held.rule, EdgeRule):
-        sets = len(sets_of(len(world.layout.widths), held.rule.top))
+        sets = len(sets_of(len(scenario.layout.widths), held.rule.top))
         alone = np.full((sets, 1), effect / math.sqrt(1 + effect**2))
-        return edge_votes(alone, held.rule, held.rows, world.layout.widths)
-    return law_of_least_squares(np.array([effect]), held.size, world.layout.columns)
+        return edge_votes(alone, held.rule, held.rows, scenario.layout.widths)
+    return law_of_least_squares(np.array([effect]), held.size, scenario.layout.columns)
 
 
 def law_of_least_squares(effects: Floats, size: float, columns: int) -> Floats:
@@ -198,30 +285,30 @@ def law_of_least_squares(effects: Floats, size: float, columns: int) -> Floats:
     return np.array([2 * NORMAL.cdf(float(effect) * reach) - 1 for effect in effects])
 
 
-def blur(means: Floats, world: World, held: Held) -> tuple[Floats, Floats]:
+def blur(means: Floats, scenario: Scenario, held: Held) -> tuple[Floats, Floats]:
     """The mean votes, and the standard deviation that sample and assignment give each."""
     rule = held.rule
     if isinstance(rule, EdgeRule):
-        return means, edge_blur(means, rule, held.rows, world.layout.widths)
+        return means, edge_blur(means, rule, held.rows, scenario.layout.widths)
     size = held.size
     quantiles = np.array([NORMAL.inv_cdf(min((1 + abs(float(v))) / 2, 1 - 1e-9)) for v in means])
     density = np.exp(-(quantiles**2) / 2) / math.sqrt(2 * math.pi)
-    sample = 4 * density**2 * size / (size + world.layout.columns)
+    sample = 4 * density**2 * size / (size + scenario.layout.columns)
     rest = np.maximum(1 - means**2 - sample, 0.0) / rule.partitions
     return means, np.sqrt((sample + rest) / rule.blocks)
 
 
-def bic_model(world: World, rows: int) -> NDArray[np.bool_]:
+def bic_model(scenario: Scenario, rows: int) -> NDArray[np.bool_]:
     """Terms whose effect is beyond BIC's bar in a table of this length; the strongest one in any case."""
-    covariance, cross = world.pilot
+    covariance, cross = scenario.pilot
     inverse = np.linalg.pinv(covariance)
-    b, first = inverse @ cross, world.layout.first
-    strength = np.zeros(len(world.layout.widths))
-    for term, width in enumerate(world.layout.widths):
+    b, first = inverse @ cross, scenario.layout.first
+    strength = np.zeros(len(scenario.layout.widths))
+    for term, width in enumerate(scenario.layout.widths):
         own = np.nonzero(first == term)[0]
         part = b[own]
         strength[term] = rows * float(part @ np.linalg.solve(inverse[np.ix_(own, own)], part)) / width
-    taken = (strength > math.log(rows)) & (world.weights != 0)
+    taken = (strength > math.log(rows)) & (scenario.weights != 0)
     taken[int(strength.argmax())] = True
     return np.asarray(taken, dtype=bool)
 
@@ -229,8 +316,8 @@ def bic_model(world: World, rows: int) -> NDArray[np.bool_]:
 class Worth:
     """What a set of terms explains of the signal, as a share of it; each set once."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, scenario: Scenario) -> None:
+        self._world = scenario
         self._known: dict[bytes, float] = {}
 
     def __call__(self, taken: NDArray[np.bool_]) -> float:

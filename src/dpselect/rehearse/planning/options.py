@@ -9,8 +9,7 @@ from functools import cache
 
 from dpselect.assume.penalty import profile_penalty
 from dpselect.assume.recipe import MECHANISMS, Mechanism
-from dpselect.rehearse.planning.bench import Bench, Public, bench
-from dpselect.rehearse.planning.supposed import Drawn, Supposed, draw_supposed, three_digits
+from dpselect.rehearse.planning.supposed import Bench, Drawn, Public, Supposed, bench, draw_supposed, three_digits
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 RADII = (0.5, 1.0, 1.5, 2.0)

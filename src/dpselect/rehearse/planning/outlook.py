@@ -1,10 +1,11 @@
-"""Public. What an analysis by votes will see and what it will not, from public facts alone, in several supposed worlds."""
+"""Public. What an analysis by votes will see and what it will not, from public facts alone, in several supposed scenarios."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -14,14 +15,19 @@ from msgspec.structs import replace
 from dpselect.assume.budget import split_for_votes
 from dpselect.assume.candidates import candidates_for
 from dpselect.assume.edge_rule import EdgeRule
+from dpselect.assume.lemmas.sensitivity import loss_range
+from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import held_votes
 from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.errors import StudyError
+from dpselect.rehearse.chances.scores import selection_probabilities
 from dpselect.rehearse.planning.forecast import (
     DRAWS,
     Forecast,
     Held,
+    Worth,
+    bic_model,
     blur,
     forecast,
     lone_votes,
@@ -29,30 +35,70 @@ from dpselect.rehearse.planning.forecast import (
     mean_votes,
     votes_to_chances,
 )
-from dpselect.rehearse.planning.own_units import in_own_units
-from dpselect.rehearse.planning.rival import better_method
-from dpselect.rehearse.planning.worlds import Layout, World, layout_of, middle_worlds, typical, worlds_of
+from dpselect.rehearse.planning.scenarios import (
+    Layout,
+    Scenario,
+    in_own_units,
+    layout_of,
+    middle_scenarios,
+    scenarios_of,
+    typical,
+)
 
-MOST_TERMS = 300
+RIVAL_MARGIN = 0.05
+MAX_RIVAL_TERMS = 8
+SPREAD = 0.5
+"""The response's standard deviation is supposed to be half the half range of its stated bounds."""
+
+
+def better_method(
+    study: Study, layout: Layout, votes: list[tuple[Scenario, Forecast]], rows: int, epsilon: float
+) -> str:
+    """The name of the method: pcls where it says more than votes by a margin in all scenarios, looked at up to a few terms."""
+    if study.unbounded or len(layout.widths) > MAX_RIVAL_TERMS or study.neighbors != "replace-one":
+        return "votes"
+    for scenario, ours in sorted(votes, key=lambda pair: -pair[1].kept):
+        theirs = forecast_losses(scenario, rows, epsilon)
+        if not (theirs.informed and theirs.kept >= ours.kept + RIVAL_MARGIN):
+            return "votes"
+    return "pcls"
+
+
+def forecast_losses(scenario: Scenario, rows: int, epsilon: float) -> Forecast:
+    """What PCLS gives with its defaults, were every loss its expectation: a little more than in a sample."""
+    worth, bic = Worth(scenario), bic_model(scenario, rows)
+    sets = np.array(list(product((False, True), repeat=len(scenario.layout.widths))), dtype=bool)
+    shares = np.array([worth(taken) for taken in sets])
+    width = loss_range(1.0, 1.0, "replace-one")
+    price = loss_penalty(width / epsilon, rows, len(sets))
+    scores = rows * SPREAD**2 * (1 - scenario.r2 * shares) + price * sets.sum(axis=1)
+    chances = selection_probabilities(scores, width, epsilon, "permute-and-flip")
+    inside = chances @ sets
+    others = inside[~bic].mean() if (~bic).any() else 0.0
+    right = chances[(sets == bic).all(axis=1)].sum()
+    return Forecast(*map(float, (right, min(chances @ shares / worth(bic), 1.0), inside[bic].mean(), others)))
+
+
+MAX_PLANNED_TERMS = 300
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
-FOUND = 0.8
+FOUND_CHANCE = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """Public. Forecasts in every supposed world, and what follows from them.
+    """Public. Forecasts in every supposed scenario, and what follows from them.
 
     `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
-    `expected` in the mean of the `middle` worlds, which have the R^2 `supposed`, `low` to `high` in all of them, rounded outwards
-    to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what is left
-    unexplained, that is found with a chance of 0.8 in the `typical` one.
+    `expected` in the mean of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
+    outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
+    is left unexplained, that is found with a chance of 0.8 in the `typical` one.
     """
 
     rows: int
     epsilon: float
     choice_epsilon: float
     rule: VoteRule | EdgeRule
-    worlds: tuple[tuple[str, Forecast], ...]
+    scenarios: tuple[tuple[str, Forecast], ...]
     supposed: str
     middle: tuple[str, ...]
     typical: str
@@ -68,13 +114,13 @@ class Outlook:
 
     @property
     def works(self) -> bool:
-        """Whether the choice is clearly better than a lottery in the middle worlds."""
+        """Whether the choice is clearly better than a lottery in the middle scenarios."""
         return self.expected.informed
 
     @property
     def chance(self) -> float:
-        """The chance of exactly the model that BIC would choose, in the mean of the worlds: about what comes true."""
-        return float(np.mean([each.right for _, each in self.worlds]))
+        """The chance of exactly the model that BIC would choose, in the mean of the scenarios: about what comes true."""
+        return float(np.mean([each.right for _, each in self.scenarios]))
 
     @property
     def verdict(self) -> str:
@@ -117,8 +163,26 @@ def outlook_study(
 ) -> Outlook:
     """The outlook of `analyze` with its defaults, or with `choice_only` of `select`, at this price.
 
-    Example: `outlook_study(read_study_file("study.toml"), rows=5000, epsilon=1)`. `r2` is what the variables are supposed to
-    explain of the response; left out, several are. Nothing here reads a row.
+    Nothing here reads a row.
+
+    Parameters
+    ----------
+    study : Study
+        What is stated.
+    rows : int
+        How many rows there will be.
+    epsilon : float
+        The price.
+    r2 : float, optional
+        What the variables are supposed to explain of the response; several, if left out.
+    choice_only : bool, optional
+        Whether all of epsilon buys the choice.
+    progress : callable, optional
+        Told the share that is done.
+
+    Returns
+    -------
+    Outlook
     """
     layout = layout_of(study)
     _check(layout, rows, epsilon, r2)
@@ -131,11 +195,11 @@ def outlook_study(
         part = price * (1.0 if choice_only else _share(layout, stated, price))
         return Held(held_votes(study, models, round(n), part), round(n), part)
 
-    now, one, middle = held(rows, epsilon), typical(layout, r2), middle_worlds(layout, r2)
-    found = _forecasts(worlds_of(layout, r2), now, tell)
+    now, one, middle = held(rows, epsilon), typical(layout, r2), middle_scenarios(layout, r2)
+    found = _forecasts(scenarios_of(layout, r2), now, tell)
     shares, smallest = [each.kept for _, each in found], smallest_effect(one, now)
     tell(0.5)
-    expected = mean_forecast([each for world, each in found if world in middle])
+    expected = mean_forecast([each for scenario, each in found if scenario in middle])
     kept = _memory(middle, held, (rows, epsilon), expected)
     needed = None if _enough(expected) else _rows_needed(middle, rows, lambda n: held(n, epsilon))
     tell(0.7)
@@ -144,9 +208,9 @@ def outlook_study(
         epsilon=epsilon,
         choice_epsilon=share * epsilon,
         rule=now.rule,
-        worlds=tuple((world.words, each) for world, each in found),
+        scenarios=tuple((scenario.words, each) for scenario, each in found),
         supposed=f"the variables explain {one.r2:.0%} of the variance",
-        middle=tuple(world.words for world in middle),
+        middle=tuple(scenario.words for scenario in middle),
         typical=one.words,
         expected=expected,
         low=math.floor(20 * min(shares)) / 20,
@@ -162,28 +226,33 @@ def outlook_study(
     return made
 
 
-def _forecasts(worlds: tuple[World, ...], held: Held, tell: Callable[[float], None]) -> list[tuple[World, Forecast]]:
+def _forecasts(
+    scenarios: tuple[Scenario, ...], held: Held, tell: Callable[[float], None]
+) -> list[tuple[Scenario, Forecast]]:
     found = []
-    for place, world in enumerate(worlds):
-        found.append((world, forecast(world, held)))
-        tell(0.4 * (place + 1) / len(worlds))
+    for place, scenario in enumerate(scenarios):
+        found.append((scenario, forecast(scenario, held)))
+        tell(0.4 * (place + 1) / len(scenarios))
     return found
 
 
 def _memory(
-    worlds: tuple[World, ...], held: Callable[[float, float], Held], known: tuple[float, float], expected: Forecast
+    scenarios: tuple[Scenario, ...],
+    held: Callable[[float, float], Held],
+    known: tuple[float, float],
+    expected: Forecast,
 ) -> Callable[[float, float], float]:
-    """The share kept in the mean of worlds by rows and epsilon; at those that are known no forecast is made again."""
-    return lambda n, price: expected.kept if (n, price) == known else _mean(worlds, held(n, price)).kept
+    """The share kept in the mean of scenarios by rows and epsilon; at those that are known no forecast is made again."""
+    return lambda n, price: expected.kept if (n, price) == known else _mean(scenarios, held(n, price)).kept
 
 
-def _mean(worlds: tuple[World, ...], held: Held) -> Forecast:
-    return mean_forecast([forecast(world, held) for world in worlds])
+def _mean(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
+    return mean_forecast([forecast(scenario, held) for scenario in scenarios])
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
-    if not 1 <= len(layout.widths) <= MOST_TERMS:
-        raise StudyError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MOST_TERMS}.")
+    if not 1 <= len(layout.widths) <= MAX_PLANNED_TERMS:
+        raise StudyError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
     if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
         raise StudyError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
     if r2 is not None and not 0 < r2 < 1:
@@ -195,44 +264,44 @@ def _share(layout: Layout, rows: int | None, epsilon: float) -> float:
     return choice / (choice + rest)
 
 
-def smallest_effect(world: World, held: Held) -> float | None:
-    """The effect of a term that is found with a chance of 0.8, the others being as the world has them; None if none is."""
+def smallest_effect(scenario: Scenario, held: Held) -> float | None:
+    """The effect of a term that is found with a chance of 0.8, the others being as the scenario has them; None if none is."""
     rng = np.random.default_rng(11)
-    means = mean_votes(world, held, rng)
-    term = int(np.argmin(np.abs(world.weights)))
-    columns = np.nonzero(world.layout.first == term)[0]
+    means = mean_votes(scenario, held, rng)
+    term = int(np.argmin(np.abs(scenario.weights)))
+    columns = np.nonzero(scenario.layout.first == term)[0]
     noises = rng.standard_normal((DRAWS, means.shape[-1]))
 
     def found(effect: float) -> float:
         votes = means.copy()
         votes[..., columns] = 0.0
-        votes[..., columns[:1]] = lone_votes(effect, world, held)
-        votes, spreads = blur(votes, world, held)
+        votes[..., columns[:1]] = lone_votes(effect, scenario, held)
+        votes, spreads = blur(votes, scenario, held)
         return float(
-            np.mean([votes_to_chances(votes + spreads * noise, world, held).inclusion[term] for noise in noises])
+            np.mean([votes_to_chances(votes + spreads * noise, scenario, held).inclusion[term] for noise in noises])
         )
 
     low, high = 1e-4, 10.0
-    if found(high) < FOUND:
+    if found(high) < FOUND_CHANCE:
         return None
     for _ in range(12):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if found(middle) >= FOUND else (middle, high)
+        low, high = (low, middle) if found(middle) >= FOUND_CHANCE else (middle, high)
     return high
 
 
 def _enough(one: Forecast) -> bool:
-    return one.informed and one.kept >= FOUND
+    return one.informed and one.kept >= FOUND_CHANCE
 
 
-def _rows_needed(worlds: tuple[World, ...], rows: int, held: Callable[[float], Held]) -> int | None:
-    """Rows, to two digits, from which four fifths are kept in the mean of worlds; None if a billion are too few."""
+def _rows_needed(scenarios: tuple[Scenario, ...], rows: int, held: Callable[[float], Held]) -> int | None:
+    """Rows, to two digits, from which four fifths are kept in the mean of scenarios; None if a billion are too few."""
     low, high = float(rows), float(rows)
-    while not _enough(_mean(worlds, held(high))):
+    while not _enough(_mean(scenarios, held(high))):
         low, high = high, 3 * high
         if high > 1e9:
             return None
     for _ in range(4):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if _enough(_mean(worlds, held(middle))) else (middle, high)
+        low, high = (low, middle) if _enough(_mean(scenarios, held(middle))) else (middle, high)
     return int(round(high, 1 - math.floor(math.log10(high))))

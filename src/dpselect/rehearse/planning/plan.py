@@ -10,9 +10,8 @@ from dpselect.assume.budget import Neighbors
 from dpselect.assume.candidates import Subsets, candidates_for
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.rehearse.planning.bench import Public
 from dpselect.rehearse.planning.options import Option, Search
-from dpselect.rehearse.planning.supposed import Supposed, suppose
+from dpselect.rehearse.planning.supposed import Public, Supposed, suppose
 from dpselect.rehearse.simulate import SEED
 
 CLOSE = 0.97
@@ -82,8 +81,34 @@ def plan(
 ) -> Plan:
     """The chance of the right model for each method, mechanism, radius, bound and penalty, and the best of them.
 
-    Example: `plan(rows=1000, epsilon=1, columns=6, r=2.5)`. `r` is half the response's stated range; `supposed` comes from
-    `suppose` (effects and noise) or `suppose_sample`, and is a standard one if left out. Nothing here reads private rows.
+    Nothing here reads private rows.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows there will be.
+    epsilon : float
+        The price.
+    columns : int, optional
+        How many columns compete; not needed where something is supposed.
+    r : float, optional
+        Half the response's stated range.
+    supposed : Supposed, optional
+        From `suppose` (effects and noise) or `suppose_sample`; a standard one, if left out.
+    delta : float, optional
+        The delta of "pcpl".
+    neighbors : "replace-one" or "add-remove-one", optional
+        Which tables are neighbours.
+    wanted : float, optional
+        The chance of the right model that is enough.
+    seed : int, optional
+        Of the made-up rows.
+    progress : callable, optional
+        Told the share that is done.
+
+    Returns
+    -------
+    Plan
     """
     facts = Public(rows=rows, epsilon=epsilon, r=r, delta=delta, neighbors=neighbors)
     if supposed is None:
@@ -134,7 +159,30 @@ def plan_study(
 ) -> Plan:
     """The plan for a study: its number of terms, the range of its response and its neighbours; effects on columns in [-1, 1].
 
-    Example: `plan_study(read_study_file("study.toml"), rows=5000, epsilon=1)`.
+    Parameters
+    ----------
+    study : Study
+        What is stated.
+    rows : int
+        How many rows there will be.
+    epsilon : float
+        The price.
+    effects : sequence of float, optional
+        Supposed effects, in units of the response; see `suppose`.
+    deviation : float, optional
+        The supposed standard deviation of the noise.
+    delta : float, optional
+        The delta of "pcpl".
+    wanted : float, optional
+        The chance of the right model that is enough.
+    seed : int, optional
+        Of the made-up rows.
+    progress : callable, optional
+        Told the share that is done.
+
+    Returns
+    -------
+    Plan
     """
     terms = max(1, candidates_for(study, Subsets(empty=True)).count.bit_length() - 1)
     return plan(

@@ -1,17 +1,22 @@
-"""Public. What is supposed about rows nobody has seen: effects and noise, or a public or synthetic sample that is like them."""
+"""Public. Supposed tables for plans of the paper's scores: their rows, losses, and the chance of the right model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.budget import Neighbors
+from dpselect.assume.lemmas.sensitivity import loss_range, loss_sensitivity, profile_change, profile_shift
+from dpselect.assume.penalty import loss_penalty
+from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
-from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.lattice import batch_losses, lattice_losses
+from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.simulate import Setting, clipped_products, draw, sizes_of
 
 Floats = NDArray[np.float64]
@@ -19,7 +24,7 @@ Floats = NDArray[np.float64]
 DRAWN = 1000
 """Up to this many rows a table is drawn row by row; longer ones by the normal law of their sums of products."""
 PILOT = 20_000
-MOST_COLUMNS = 12
+MAX_PLANNED_COLUMNS = 12
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -52,17 +57,32 @@ def suppose(width: int, r: float, effects: Sequence[float] | None = None, deviat
 
     Left out, the effects are equal ones of about the root of the number of columns, and explain half the variance of a
     response whose standard deviation is half its bound; the noise is the other half.
+
+    Parameters
+    ----------
+    width : int
+        How many columns compete.
+    r : float
+        Half the response's stated range.
+    effects : sequence of float, optional
+        Of the columns in [-1, 1]; columns beyond them are idle.
+    deviation : float, optional
+        The standard deviation of the noise.
+
+    Returns
+    -------
+    Supposed
     """
     if effects is None:
         if not 1 <= width <= 10_000:
             raise StudyError(f"There are {width} columns; a plan needs at least 1.")
-        shown = min(width, MOST_COLUMNS)
+        shown = min(width, MAX_PLANNED_COLUMNS)
         active = max(1, round(math.sqrt(shown)))
         each = r * math.sqrt(3 / (8 * active))
         effects = [each] * active + [0.0] * (shown - active)
-    elif len(effects) > MOST_COLUMNS:
+    elif len(effects) > MAX_PLANNED_COLUMNS:
         raise StudyError(
-            f"There are {len(effects)} effects; a plan takes at most {MOST_COLUMNS}: leave out idle columns."
+            f"There are {len(effects)} effects; a plan takes at most {MAX_PLANNED_COLUMNS}: leave out idle columns."
         )
     spread = r / math.sqrt(8) if deviation is None else deviation
     setting = Setting("supposed", DRAWN, tuple(float(effect) for effect in effects), deviation=spread)
@@ -81,11 +101,20 @@ def three_digits(value: float) -> str:
 def suppose_sample(X: Floats, y: Floats, truth: Sequence[int] | None = None) -> Supposed:
     """Rows like those of a public or synthetic sample: X in [-1, 1], y with the middle of its bounds at 0.
 
-    The right model is `truth` (column numbers), or BIC's choice in the sample.
+    Parameters
+    ----------
+    X, y : array of float
+        The sample.
+    truth : sequence of int, optional
+        The columns of the right model; BIC's choice in the sample, if left out.
+
+    Returns
+    -------
+    Supposed
     """
-    if not (X.ndim == 2 and len(X) == len(y) and len(y) > X.shape[1] > 0 and X.shape[1] <= MOST_COLUMNS):
+    if not (X.ndim == 2 and len(X) == len(y) and len(y) > X.shape[1] > 0 and X.shape[1] <= MAX_PLANNED_COLUMNS):
         raise StudyError(
-            f"A sample needs more rows than columns, one response a row, and at most {MOST_COLUMNS} columns."
+            f"A sample needs more rows than columns, one response a row, and at most {MAX_PLANNED_COLUMNS} columns."
         )
     matrix = np.clip(np.asarray(X, np.float64), -1, 1)
     vector = np.asarray(y, np.float64)
@@ -163,3 +192,73 @@ def draw_supposed(supposed: Supposed, rows: int, count: int, seed: int) -> Drawn
     normals = np.random.default_rng(root).standard_normal((count, width * (width + 1) // 2))
     pilot = supposed.rows(PILOT, np.random.SeedSequence(PILOT))
     return DrawnSums(supposed, rows, (pilot,), normals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Public:
+    """Public. The facts a plan starts from; the response has the middle of its bounds at 0 and r as half its range."""
+
+    rows: int
+    epsilon: float
+    r: float
+    delta: float = 1e-6
+    neighbors: Neighbors = "replace-one"
+    empty: bool = False
+
+    def __post_init__(self) -> None:
+        if not (2 <= self.rows <= 2**32 and self.epsilon > 0 and self.r > 0 and 0 < self.delta < 0.5):
+            raise StudyError("A plan needs from 2 to 2^32 rows, and epsilon, the response's range and delta above 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Public. Losses of supposed tables for one pair of bounds and one radius, with the response in [-1, 1]."""
+
+    losses: Floats
+    sizes: Floats
+    truth: int
+    rho: float
+    facts: Public
+
+    @property
+    def width(self) -> float:
+        """The range of the losses' change."""
+        return loss_range(1.0, self.rho, self.facts.neighbors)
+
+    def penalty(self, epsilon: float, multiple: float | None) -> float:
+        """The default penalty, or a multiple of the noise, with the response in [-1, 1]."""
+        rows = self.facts.rows if self.facts.neighbors == "replace-one" else None
+        if multiple is None:
+            return loss_penalty(self.width / epsilon, rows, self.sizes.size)
+        return multiple * (self.width / epsilon + 0.5)
+
+    def pcls(self, epsilon: float, multiple: float | None, mechanism: Mechanism = "permute-and-flip") -> float:
+        """The chance of the right model with Algorithm 1."""
+        values = self.losses + self.penalty(epsilon, multiple) * self.sizes
+        return float(chance_of(self.truth, values, self.width, epsilon, mechanism).mean())
+
+    def pcpl(self, epsilon: float, delta: float, penalty: float) -> float:
+        """The chance with Algorithm 2, half of epsilon for its bound; averaged over eight quantiles of the bound's noise."""
+        n, B, half = self.facts.rows, loss_sensitivity(1.0, self.rho), epsilon / 2
+        values = n * np.log(np.maximum(self.losses, B) / n) + penalty * self.sizes
+        least = self.losses.min(axis=1)
+        chances = []
+        for u in (np.arange(8) + 0.5) / 8:
+            z = math.log(2 * u) if u < 0.5 else -math.log(2 * (1 - u))
+            noisy = least + B / half * (z - profile_shift(delta))
+            ranges = np.array([2 * profile_change(float(m), n, B) for m in noisy])
+            finite = np.isfinite(ranges)
+            chance = np.full(len(least), 1 / self.sizes.size)
+            if finite.any():
+                chance[finite] = chance_of(self.truth, values[finite], ranges[finite], half)
+            chances.append(chance)
+        return float(np.mean(chances))
+
+
+def bench(drawn: Drawn, facts: Public, lower: float, upper: float, rhos: tuple[float, ...]) -> Iterator[Bench]:
+    """A bench for each radius, in units of the half range of the bounds."""
+    first = 0 if facts.empty else 1
+    losses = batch_losses(drawn.products(lower, upper), rhos)
+    sizes = sizes_of(drawn.supposed.width)[first:]
+    for k, rho in enumerate(rhos):
+        yield Bench(np.ascontiguousarray(losses[:, k, first:]), sizes, drawn.supposed.truth - first, rho, facts)

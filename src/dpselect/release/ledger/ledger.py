@@ -47,14 +47,7 @@ Seal = Callable[[tuple[Receipt, ...]], str]
 class Ledger:
     """Public. The privacy budget of one data set: totals that are fixed, the charges against them, and the releases they paid for.
 
-        ledger = Ledger("budget.db", epsilon=3, delta="1e-6")     # opens or creates
-        receipt = ledger.charge(Charge(what="select", mechanism="permute-and-flip", epsilon=1))
-        ledger.remaining()
-
-    `path` is a file, or None (or ":memory:") for a ledger that lives and dies with this process, or a URL that starts
-    with postgresql:// for a team's ledger on a server. Without `epsilon` an existing ledger is opened; with it, one that
-    exists must have the same totals. A busy ledger is waited for, `wait` seconds at most; the wait is announced after
-    two seconds, by a warning of the logger "dpselect.ledger" or by `announce`.
+    Without `epsilon` an existing ledger is opened; with it, one that exists must have the same totals.
 
     A ledger is about one unit of protection ("row", or "person:" and the column of persons) and one relation between neighbouring
     tables, as stated when it is opened, or else as the first charge has them; all other charges are refused.
@@ -64,6 +57,30 @@ class Ledger:
 
     Formal guarantee: whatever processes and threads share a ledger, and whenever they are killed, the entries it holds cost
     (`total_price`) no more than its totals, all charges of a commit are there or none, and so is the release that they pay for.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        A file; or a URL that starts with postgresql:// for a team's ledger on a server; or None (or ":memory:") for a ledger that
+        lives and dies with this process.
+    epsilon, delta : number or str, optional
+        The totals, which never change.
+    composition : "basic" or "zcdp", optional
+        How entries are added up; see above.
+    unit : str, optional
+        "row", or "person:" and the column of persons.
+    neighbors : "replace-one" or "add-remove-one", optional
+        The relation that its promises are about.
+    wait : float, optional
+        Seconds that a busy ledger is waited for, at most.
+    announce : callable, optional
+        Told after two seconds of waiting; without it the logger "dpselect.ledger" is.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=3, delta="1e-6")
+    >>> str(ledger.remaining().epsilon)
+    '3'
     """
 
     def __init__(
@@ -140,7 +157,19 @@ class Ledger:
         disk or the connection failed in the middle of the commit itself: if the charges stand all the same, `undelivered` has the
         release.
 
-        `request` is a public text, a hash of all that was asked for, by which the same request finds its release again.
+        Parameters
+        ----------
+        charges : sequence of Charge
+            What the release costs, part by part; at least one.
+        seal : callable
+            Makes the text of the release from the receipts of its charges.
+        request : str, optional
+            A public text, a hash of all that was asked for, by which the same request finds its release again.
+
+        Returns
+        -------
+        Commitment
+            The receipts, and the name of the release.
 
         Raises
         ------
@@ -156,7 +185,17 @@ class Ledger:
         return self._commit(tuple(charges), seal, request)
 
     def charge(self, charge: Charge) -> Receipt:
-        """Check and charge, with no release to keep. When this returns, the entry is on the disk; else see `commit`."""
+        """Check and charge, with no release to keep. When this returns, the entry is on the disk; else see `commit`.
+
+        Parameters
+        ----------
+        charge : Charge
+            What was done, and its price.
+
+        Returns
+        -------
+        Receipt
+        """
         return self._commit((charge,), None, "").receipts[0]
 
     def check(self, *charges: Charge) -> None:
@@ -164,6 +203,11 @@ class Ledger:
 
         A first look before work of several steps. `commit` decides, as others may spend in between. LedgerError if nothing
         could be charged at all, since the ledger can only be read.
+
+        Parameters
+        ----------
+        *charges : Charge
+            What would be charged.
         """
         self._store.require_chargeable()
         tally = self._read()[1]
@@ -185,6 +229,13 @@ class Ledger:
         For a release of many rounds: the price of all is charged at the start, and what a round has drawn is kept before it is used
         or seen. If another process has gone on with the same release meanwhile, this raises LedgerError, and what was drawn here
         must not be used: a round that is paid for once is drawn once, as far as anybody can see.
+
+        Parameters
+        ----------
+        id : str
+            The name of the release, from its commitment or from `undelivered`.
+        text : str
+            The later stage.
         """
 
         def decide(sealed: Sealed | None) -> Sealed:
@@ -207,6 +258,11 @@ class Ledger:
         """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing.
 
         Nobody waits for the disk here: a note that is lost with the machine's power costs nothing but a second delivery.
+
+        Parameters
+        ----------
+        id : str
+            The name of the release, from its commitment or from `undelivered`.
         """
 
         def decide(sealed: Sealed | None) -> Sealed:
@@ -216,7 +272,17 @@ class Ledger:
         self._store.change(id, decide, durable=False)
 
     def release(self, id: str) -> str:
-        """The text of a release that was committed here, handed over or not."""
+        """The text of a release that was committed here, handed over or not.
+
+        Parameters
+        ----------
+        id : str
+            The name of the release, from its commitment or from `undelivered`.
+
+        Returns
+        -------
+        str
+        """
         return self._require_sealed(self._store.sealed(id), id).text
 
     def spent(self) -> Spent:
@@ -233,7 +299,17 @@ class Ledger:
         return self._remaining(self._read()[1].prices)
 
     def remaining_after(self, index: int) -> Remaining:
-        """What remained when entry `index` had just been charged; its receipt says the same."""
+        """What remained when an entry had just been charged; its receipt says the same.
+
+        Parameters
+        ----------
+        index : int
+            The place of the entry, from 1 on.
+
+        Returns
+        -------
+        Remaining
+        """
         contents, _ = self._read()
         rows = contents.rows[: index + 1]
         return self._remaining(Tally().extended(Contents(rows, len(rows), rows[-1].hash), self._store.name).prices)
@@ -247,8 +323,11 @@ class Ledger:
     def verify(self, receipt: Receipt | None = None) -> None:
         """Raise LedgerError that names the first entry that was edited, removed or moved, or a release that nobody paid for.
 
-        With a receipt: also if the ledger no longer holds the entry that the receipt is for. Only that shows that a
-        whole ledger was replaced by an older copy or made anew.
+        Parameters
+        ----------
+        receipt : Receipt, optional
+            Raise also if the ledger no longer holds the entry that this is for. Only that shows that a whole ledger was replaced
+            by an older copy or made anew.
         """
         waiting = self._store.undelivered()
         contents, _ = self._read()

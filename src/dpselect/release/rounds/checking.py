@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dpselect.assume.budget import plain
 from dpselect.assume.lemmas.rounds import query_sensitivity, vector_width
-from dpselect.assume.queries import Ask, Gradient, Histograms, Norms, Query, Rows, column_kinds
+from dpselect.assume.queries import Ask, ClusterNorms, Gradient, Histograms, Norms, Query, Rows, column_kinds
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
@@ -111,6 +111,8 @@ def answer_size(query: Query, study: Study) -> int:
     """How many numbers the released answer to a query has."""
     if isinstance(query, Rows):
         return 1
+    if isinstance(query, ClusterNorms):
+        return len(query.edges)
     if isinstance(query, Norms):
         return 2 * len(query.edges)
     if isinstance(query, Histograms):

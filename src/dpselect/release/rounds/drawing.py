@@ -6,6 +6,7 @@ was killed between two rounds goes on where its ledger says it was, and a strang
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dpselect.assume.budget import Guarantee, Price, exact_delta, exact_epsilon, float_below
+from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below
 from dpselect.assume.lemmas.gaussian_price import composed_is_within
 from dpselect.assume.lemmas.moments import NoiseKind
 from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows
@@ -71,11 +72,6 @@ def plan_rounds(
             "An estimate needs max_rows_per_person, because its noise grows with the rows of a person: state it, or choose by "
             "votes, which need none."
         )
-    if study.cluster not in (None, study.person):
-        raise StudyError(
-            "Coefficients cannot use clusters, whose rows are alike: their intervals would be too short. Leave cluster out, or "
-            "select variables only."
-        )
     exact = exact_epsilon(epsilon), exact_delta(delta)
     mu = whole_mu(float_below(exact[0]), float_below(exact[1]))
     guarantee = Guarantee(epsilon=exact[0], delta=exact[1], neighbors=study.neighbors)
@@ -85,6 +81,11 @@ def plan_rounds(
 def plan_any_rounds(family: FamilyName, study: Study, *, epsilon: Price, delta: Price) -> RoundsDraws:
     """The plan of a model that is not selected yet: the price is that of any model."""
     return plan_rounds(family, study, (), epsilon=epsilon, delta=delta)
+
+
+def settle_rounds(plan: RoundsDraws, study: Study, columns: tuple[int, ...], price: Budget) -> RoundsDraws:
+    """The plan of a model that was selected: nothing of it depends on the columns but which are read."""
+    return dataclasses.replace(plan, columns=columns)
 
 
 def rounds_charge(family: FamilyName, study: Study, guarantee: Guarantee) -> Charge:

@@ -12,12 +12,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
+from dpselect.assume.lemmas.rounds import cluster_is_unit
 from dpselect.assume.queries import ColumnKind, FamilyName, RoundsPlan, column_kinds
 from dpselect.assume.terms import INTERCEPT, Column
 from dpselect.assume.variables import GRID, Binary, Categorical, Variable
 
 MIN_NU = 5.0
 """Below it nothing is asked: intervals would be a dozen times as long as without privacy."""
+CLUSTER_SANDWICH_SHARE, CLUSTER_LENGTHS_SHARE = 0.12, 0.05
+"""Of the price for the variance by clusters, and for how long their sums are."""
 SANDWICH_NU = 60.0
 """Above it the sandwich is asked for: below it its noise would be larger than what it corrects."""
 RADII_SHARE = 0.03
@@ -64,6 +67,10 @@ class Facts:
     considered: int | None
     weighted: bool = False
     """Whether rows count by their weights: then their squares do not add up to their number."""
+    clustered: bool = False
+    """Whether rows come in clusters, or several of a person: then the variance is that of their sums."""
+    cluster_is_unit: bool = False
+    """Whether a cluster is the unit of privacy."""
 
     @property
     def gaussian(self) -> bool:
@@ -97,7 +104,7 @@ class Facts:
     @cached_property
     def shares(self) -> Shares:
         """Of the price."""
-        return _shares(self.nu, curved=not self.gaussian, residuals=self.has_residuals)
+        return _shares(self.nu, curved=not self.gaussian, residuals=self.has_residuals, clustered=self.clustered)
 
     def look_share(self, turn: int) -> float:
         """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it."""
@@ -131,16 +138,20 @@ class Shares:
     radii: float
     sandwich: float
     residuals: float
+    clusters: float
     last: float
 
 
-def _shares(nu: float, *, curved: bool, residuals: bool) -> Shares:
+def _shares(nu: float, *, curved: bool, residuals: bool, clustered: bool) -> Shares:
     wide = math.sqrt(SANDWICH_NU / nu)
     grams = _between(0.15, (12 / nu) ** 2, 0.40)
     first = _between(0.03, 0.05 * wide, 0.10)
     radii = RADII_SHARE
     squares = 0.02 if residuals else 0.0
     sandwich = 0.05 if nu > SANDWICH_NU else 0.0
+    clusters = 0.0
+    if clustered:  # how alike their rows are is known from nothing else
+        sandwich, clusters = CLUSTER_SANDWICH_SHARE, CLUSTER_LENGTHS_SHARE
     # Two coarse steps where the link is curved, and what is left for the last one must be short.
     coarse = _between(0.12, 0.12 * wide, 0.30) * (1.75 if curved else 1.0) * (1 - first - grams - radii - sandwich)
     return Shares(
@@ -151,7 +162,8 @@ def _shares(nu: float, *, curved: bool, residuals: bool) -> Shares:
         radii=radii,
         sandwich=sandwich,
         residuals=squares,
-        last=1 - first - grams - coarse - radii - sandwich - squares,
+        clusters=clusters,
+        last=1 - first - grams - coarse - radii - sandwich - squares - clusters,
     )
 
 
@@ -185,6 +197,8 @@ def facts_of(plan: RoundsPlan) -> Facts:
         level=plan.level,
         considered=plan.considered,
         weighted=study.weights is not None,
+        clustered=study.together is not None,
+        cluster_is_unit=cluster_is_unit(study),
     )
 
 

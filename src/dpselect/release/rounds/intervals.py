@@ -10,6 +10,12 @@ import numpy as np
 
 from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.equations.findings import HIDDEN, Finding, scheffe
+from dpselect.release.rounds.clusters import (
+    MIN_CLUSTERS,
+    ClusterClip,
+    clustered_covariance,
+    few_clusters_factor,
+)
 from dpselect.release.rounds.facts import MIN_NU, Facts
 from dpselect.release.rounds.found import Found
 from dpselect.release.rounds.radii import Clip
@@ -48,7 +54,8 @@ UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, No
 class Last:
     """Public. The last round: the Newton step, the deviation of its gradient's noise, and the clip.
 
-    The sandwich and the residuals' sum of squares are there if they were asked for.
+    The sandwich and the residuals' sum of squares are there if they were asked for; with `clusters` the sandwich is that of their
+    sums.
     """
 
     step: Floats
@@ -57,6 +64,7 @@ class Last:
     unit: float
     sandwich: Noisy | None
     squares: Noisy | None
+    clusters: ClusterClip | None
 
 
 def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
@@ -71,14 +79,19 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     bias = share * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
     surplus = _surplus(facts, here, last, transform, reach)
     known = _known(facts, scales, here, reach)
+    count = 0.0 if last.clusters is None else last.clusters.count
+    if facts.clustered:
+        sampling = sampling * few_clusters_factor(facts, count)
+        known = [each and count >= MIN_CLUSTERS for each in known]
     findings = tuple(
         _finding(facts, *numbers) if shown else UNKNOWN
         for shown, *numbers in zip(known, values, privacy, sampling, bias, surplus, strict=True)
     )
     deviation, explained = HIDDEN, HIDDEN
-    if last.squares is not None and scales.located:
+    independent = min(facts.rows, count) if facts.clustered else facts.rows
+    if last.squares is not None and scales.located and independent >= MIN_CLUSTERS:
         covariance = here.matrix @ here.inverse @ _privacy(facts, here, last) @ here.inverse @ here.matrix.T
-        deviation, explained = unexplained(facts, scales, here, last.squares, end, covariance)
+        deviation, explained = unexplained(facts, scales, here, last.squares, end, covariance, independent)
     return Found(
         names=facts.names,
         findings=findings,
@@ -136,6 +149,8 @@ def _sampling(facts: Facts, here: Standpoint, last: Last) -> Floats:
     variance, hessian = here.deviation**2, here.hessian
     if last.sandwich is None:
         return np.asarray(variance * hessian)
+    if last.clusters is not None:
+        return clustered_covariance(hessian, variance, last.sandwich, last.clusters.excess * last.unit**2)
     width = len(hessian)
     seen = last.sandwich.sums
     least = MIN_WEIGHTED_VARIANCE if facts.weighted else 0.3

@@ -12,7 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.assume.queries import Answer, Ask, Gradient, Noisy, Norms, RoundsPlan, Sandwich, center_of, rows_of
+from dpselect.assume.queries import (
+    Answer,
+    Ask,
+    ClusterNorms,
+    Gradient,
+    Noisy,
+    Norms,
+    RoundsPlan,
+    Sandwich,
+    center_of,
+    rows_of,
+)
+from dpselect.release.rounds.clusters import CLUSTER_EDGES, ClusterClip, choose_cluster_radius
 from dpselect.release.rounds.facts import MIN_NU, Facts, facts_of
 from dpselect.release.rounds.found import Found
 from dpselect.release.rounds.intervals import Last, found, nothing_found
@@ -47,8 +59,8 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
     # A curved link is looked at twice, at a point near the end: its Hessian depends on where it is taken.
     for part in (1.0,) if facts.gaussian else (0.35, 0.65):
         here = yield from coarse_step(facts, scales, here, part)
-    clip = yield from _look_at_lengths(facts, scales, here)
-    last = yield from _last_step(facts, scales, here, clip)
+    clip, clusters = yield from _look_at_lengths(facts, scales, here)
+    last = yield from _last_step(facts, scales, here, clip, clusters)
     return found(facts, scales, here, last)
 
 
@@ -82,8 +94,10 @@ def _last_share(facts: Facts, scales: Scales) -> float:
     return facts.shares.last + facts.shares.first - sum(facts.look_share(turn) for turn in range(scales.looks))
 
 
-def _look_at_lengths(facts: Facts, scales: Scales, here: Standpoint) -> Generator[Ask, Answer, Clip]:
-    """Ask how many gradients have which length; choose the radius of the last clip."""
+def _look_at_lengths(
+    facts: Facts, scales: Scales, here: Standpoint
+) -> Generator[Ask, Answer, tuple[Clip, ClusterClip | None]]:
+    """Ask how many gradients have which length, of rows and of clusters; choose the radii of the last clips."""
     yes_or_no = facts.response == "yes or no"
     query = Norms(
         family=facts.family,
@@ -93,7 +107,19 @@ def _look_at_lengths(facts: Facts, scales: Scales, here: Standpoint) -> Generato
         edges=tuple((LENGTH_EDGES * _unit(here)).tolist()),
         halves="response" if yes_or_no else "residual",
     )
-    (reply,) = yield ((query, facts.mu * math.sqrt(facts.shares.radii)),)
+    ask: Ask = ((query, facts.mu * math.sqrt(facts.shares.radii)),)
+    if facts.clustered:
+        row_radius = min(max(scales.tail, 3.0), 8.0)
+        lengths = ClusterNorms(
+            family=facts.family,
+            standard=here.standard,
+            matrix=query.matrix,
+            center=query.center,
+            radius=row_radius * _unit(here),
+            edges=tuple((CLUSTER_EDGES * _unit(here)).tolist()),
+        )
+        ask = (*ask, (lengths, facts.mu * math.sqrt(facts.shares.clusters)))
+    reply, *clusters = yield ask
     below, above = reply.sums
     halves = [Half(below), Half(above)]
     if yes_or_no:
@@ -104,10 +130,13 @@ def _look_at_lengths(facts: Facts, scales: Scales, here: Standpoint) -> Generato
         ]
         halves = [Half(below, bins[0], facts.rows * (1 - yes)), Half(above, bins[1], facts.rows * yes)]
     noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(_last_share(facts, scales)))
-    return choose_radius(halves, reply.deviation, facts.rows, tail=scales.tail, noise_a_radius=noise_a_radius)
+    clip = choose_radius(halves, reply.deviation, facts.rows, tail=scales.tail, noise_a_radius=noise_a_radius)
+    return clip, choose_cluster_radius(facts, clusters[0], clip.radius) if clusters else None
 
 
-def _last_step(facts: Facts, scales: Scales, here: Standpoint, clip: Clip) -> Generator[Ask, Answer, Last]:
+def _last_step(
+    facts: Facts, scales: Scales, here: Standpoint, clip: Clip, clusters: ClusterClip | None
+) -> Generator[Ask, Answer, Last]:
     """Ask for the gradient at the standpoint with most of the price, and the sandwich in the same pass; make the last step."""
     place: dict[str, Any] = {
         "family": facts.family,
@@ -118,8 +147,10 @@ def _last_step(facts: Facts, scales: Scales, here: Standpoint, clip: Clip) -> Ge
     }
     shares = facts.shares
     ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(_last_share(facts, scales))),)
-    if shares.sandwich > 0:
-        ask = (*ask, (Sandwich(**place), facts.mu * math.sqrt(shares.sandwich)))
+    asked = shares.sandwich > 0 and (clusters is not None or not facts.clustered)
+    if asked:
+        within = None if clusters is None else clusters.radius * _unit(here)
+        ask = (*ask, (Sandwich(**place, cluster_radius=within), facts.mu * math.sqrt(shares.sandwich)))
     if shares.residuals > 0:
         # Of the constant alone a gradient is the residual, and the sandwich the sum of their squares.
         constant = rows_of(np.eye(len(here.center))[:, :1])
@@ -132,6 +163,7 @@ def _last_step(facts: Facts, scales: Scales, here: Standpoint, clip: Clip) -> Ge
         noise=replies[0].deviation,
         clip=clip,
         unit=_unit(here),
-        sandwich=replies[1] if shares.sandwich > 0 else None,
+        sandwich=replies[1] if asked else None,
+        clusters=clusters,
         squares=replies[-1] if shares.residuals > 0 else None,
     )

@@ -20,13 +20,19 @@ TAIL_DOUBT = 0.05
 
 
 def unexplained(
-    facts: Facts, scales: Scales, here: Standpoint, squares: Noisy, coefficients: Floats, covariance: Floats
+    facts: Facts,
+    scales: Scales,
+    here: Standpoint,
+    squares: Noisy,
+    coefficients: Floats,
+    covariance: Floats,
+    independent: float,
 ) -> tuple[Amount, Amount]:
     """The deviation of a residual in the user's units, and R^2; nothing where noise hides them.
 
     `squares` is the noisy sum of squared residuals at the last standpoint, which a last step makes smaller by step' H step. What
     the model explains is b'Hb with the Hessian H of the slopes around their means; privacy noise in b, whose covariance is given,
-    makes it larger on average by tr(H cov), which is taken off.
+    makes it larger on average by tr(H cov), which is taken off. `independent` are the rows, or the clusters of alike ones.
     """
     rows = facts.rows
     back = np.linalg.pinv(here.matrix)
@@ -41,14 +47,14 @@ def unexplained(
     direction[0] = -float(hessian[0, 1:] @ direction[1:]) / hessian[0, 0]
     noise = centered @ covariance
     explained = float(direction @ hessian @ direction) - float(np.trace(noise))
-    error = squares.deviation**2 + 2 * max(rest, 0.0) ** 2 / rows
+    error = squares.deviation**2 + 2 * max(rest, 0.0) ** 2 / independent
     doubt = TAIL_DOUBT * max(rest, 0.0)
     seen = back @ direction
     uncertain = (
         4 * float(coefficients @ centered @ covariance @ centered @ coefficients)
         + 2 * float(np.trace(noise @ noise))
         + float(seen @ here.hessian_noise(seen) @ seen)
-        + 4 * max(explained, 0.0) * max(rest, 0.0) / rows
+        + 4 * max(explained, 0.0) * max(rest, 0.0) / independent
     )
     z = NormalDist().inv_cdf((1 + facts.level) / 2)
     half = z * math.sqrt(error) + doubt

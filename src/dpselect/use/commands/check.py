@@ -25,8 +25,7 @@ from dpselect.use.shell.files import require_apart, require_kind, require_writab
 from dpselect.use.shell.help import DoorCommand, advanced
 from dpselect.use.shell.ledgers import LedgerOptions
 from dpselect.use.shell.options import CSV, DELTA, JSON, MODEL, PLACES, QUIET, SHARES, STATING, parse_split
-from dpselect.use.shell.sources import Rows, ledger_beside
-from dpselect.use.shell.stating import Settings, Stated
+from dpselect.use.shell.sources import Rows, Settings, Stated, ledger_beside
 from dpselect.use.shell.terminal import answer_json, counting, heading, show_table, tell, waiting
 
 

@@ -9,7 +9,7 @@ LINES = {
     "zsh": 'eval "$(_DPSELECT_COMPLETE=zsh_source dpselect)"',
     "fish": "_DPSELECT_COMPLETE=fish_source dpselect | source",
 }
-PLACES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/dpselect.fish"}
+START_FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/dpselect.fish"}
 
 
 @click.command(
@@ -19,4 +19,4 @@ PLACES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/comple
 @click.argument("shell", type=click.Choice(list(LINES)))
 def command(shell: str) -> None:
     """Print the line that switches on tab completion; append it to your shell's start-up file."""
-    click.echo(f"# dpselect's tab completion; belongs into {PLACES[shell]}\n{LINES[shell]}")
+    click.echo(f"# dpselect's tab completion; belongs into {START_FILES[shell]}\n{LINES[shell]}")

@@ -21,19 +21,19 @@ from dpselect.use.shell.files import write_text
 from dpselect.use.shell.terminal import heading, pairs
 
 DEMO_EPSILON, DEMO_DELTA = "1", "1e-6"
-COMMANDS = {"analyze": analyze, "budget": budget, "check": check, "select": select, "verify": verify}
+DEMO_COMMANDS = {"analyze": analyze, "budget": budget, "check": check, "select": select, "verify": verify}
 LEDGERS = ("mothers.budget.db", "few.budget.db")
-TABLES = {"study": "mothers.csv", "few": "few.csv"}
+DEMO_TABLES = {"study": "mothers.csv", "few": "few.csv"}
 """Study files, without their ending, and the tables they are about."""
 FILES = (
-    *(f"{study_file}.toml" for study_file in TABLES),
+    *(f"{study_file}.toml" for study_file in DEMO_TABLES),
     *LEDGERS,
     REGISTRY_NAME,
-    *TABLES.values(),
+    *DEMO_TABLES.values(),
     *("report.html", "report.json", "confidential.html", "few.html", "few.json"),
 )
 """All that the demo writes."""
-BESIDE = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", "shm"))
+LEDGER_SIDE_FILES = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending in ("wal", "shm"))
 """What stands beside a ledger that is in use."""
 
 
@@ -45,7 +45,7 @@ def command(output: str) -> None:
     Writes a study file, a ledger, the public report and a confidential check to a folder. Each command is shown.
     """
     folder, rows = Path(output), load_rows()
-    prepare(folder, [*FILES, *BESIDE])
+    prepare(folder, [*FILES, *LEDGER_SIDE_FILES])
     try:
         _path(folder, rows)
     finally:
@@ -74,7 +74,7 @@ def _assume(folder: Path, rows: Any) -> None:
 
     csv.write_csv(rows, folder / "mothers.csv")
     csv.write_csv(rows.slice(0, SHORT_TABLE_ROWS), folder / "few.csv")
-    for study_file in TABLES:
+    for study_file in DEMO_TABLES:
         STUDY_STATED.write(folder / f"{study_file}.toml")
     _step("1. Assume", f"{SOURCE}.")
     click.echo(
@@ -83,7 +83,7 @@ def _assume(folder: Path, rows: Any) -> None:
 
 
 def _analyze(folder: Path, study_file: str, title: str, report: str) -> None:
-    files = str(folder / TABLES[study_file]), "--study", str(folder / f"{study_file}.toml")
+    files = str(folder / DEMO_TABLES[study_file]), "--study", str(folder / f"{study_file}.toml")
     _run(
         "analyze",
         *files,
@@ -112,7 +112,7 @@ def _few(folder: Path, rows: Any) -> None:
 def _run(name: str, *arguments: str) -> None:
     """Type a command and run it."""
     click.echo(click.style(f"$ dpselect {name} {shlex.join(arguments)}", dim=True))
-    COMMANDS[name].command.main(list(arguments), prog_name=f"dpselect {name}", standalone_mode=False)
+    DEMO_COMMANDS[name].command.main(list(arguments), prog_name=f"dpselect {name}", standalone_mode=False)
 
 
 def _refused(name: str, *arguments: str) -> None:

@@ -19,7 +19,7 @@ from dpselect.use.shell.confirm import proposal_lines
 from dpselect.use.shell.files import require_apart, require_kind, require_writable
 from dpselect.use.shell.help import DoorCommand, advanced
 from dpselect.use.shell.options import CSV, DEFAULT_DELTA, EPSILON, JSON, METHOD, PLACES, QUIET, STATED_NAMES, STATING
-from dpselect.use.shell.stating import Stated
+from dpselect.use.shell.sources import Stated
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, tell, together
 
 
@@ -185,7 +185,7 @@ def show_outlook(planned: Planned, *, details: bool) -> None:
 def _show_scenarios(found: Outlook) -> None:
     """Everything about the scenarios of one R²; of several R² what is kept, side by side."""
     kinds: dict[str, list[tuple[str, Forecast, bool]]] = {}
-    for words, each in found.worlds:
+    for words, each in found.scenarios:
         supposed, _, kind = words.partition(", ")
         kinds.setdefault(kind, []).append((supposed, each, words in found.middle))
     several = [supposed for supposed, *_ in next(iter(kinds.values()))]

@@ -9,13 +9,12 @@ import click
 
 from dpselect.errors import LedgerError, StudyError
 from dpselect.use.commands.answers import show_report
-from dpselect.use.sealed import Released
 from dpselect.use.shell.files import report_files, require_apart, require_writable, write_report
 from dpselect.use.shell.ledgers import LedgerOptions, ledger_place
 from dpselect.use.shell.options import CSV, JSON, QUIET
 from dpselect.use.shell.sources import Rows
 from dpselect.use.shell.terminal import answer_json, show_answer
-from dpselect.use.spend import resume
+from dpselect.use.spend import Released, resume
 
 
 @click.command(

@@ -5,6 +5,7 @@ It stands apart from the commands themselves, so that their help needs none of t
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,13 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use.commands.answers import show_report, show_selection
 from dpselect.use.order import Order, order_analysis, order_selection
-from dpselect.use.sealed import Released
 from dpselect.use.shell.confirm import confirm
 from dpselect.use.shell.files import WAITS, report_files, require_apart, require_writable, write_release, write_report
 from dpselect.use.shell.ledgers import LedgerOptions, not_enough
 from dpselect.use.shell.options import parse_split
-from dpselect.use.shell.sources import Rows
-from dpselect.use.shell.stating import Settings, Stated
+from dpselect.use.shell.sources import Rows, Settings, Stated
 from dpselect.use.shell.terminal import show_answer, tell
-from dpselect.use.spend import Deliver, resume, spend
+from dpselect.use.spend import Deliver, Released, resume, spend
 
 RESUMED = (
     "An earlier run paid for this and was stopped: it is handed over now, and nothing was spent. Run again for another."
@@ -96,6 +95,10 @@ def run_analyze(
             tell(RESUMED)
 
 
+def _entries(ledger: Ledger | None) -> int:
+    return 0 if ledger is None else len(ledger.entries())
+
+
 class _Run:
     """One run of a command that spends; a refusal says whether anything was spent."""
 
@@ -106,6 +109,8 @@ class _Run:
     files: list[Path]
 
     def __init__(self) -> None:
+        self._open = ExitStack()
+        self._found: Ledger | None = None
         self._before: int | None = None
 
     def state(self, places: tuple[str, ...], options: dict[str, Any], files: list[Path]) -> None:
@@ -114,14 +119,17 @@ class _Run:
         self.stated = Stated.from_options(places, options)
         self.ledger = LedgerOptions.from_options(self.stated.data, options)
         self.rows = Rows.from_options(self.stated.data, options)
-        self._before = self.ledger.entries()
+        self._found = self.ledger.existing()
+        if self._found is not None:
+            self._open.enter_context(self._found.session())
+        self._before = _entries(self._found)
         require_writable(*files)
         require_apart(files, [*self.stated.files, *self.ledger.files, *self.rows.files])
 
     def spend(self, deliver: Deliver, *, yes: bool, quiet: bool) -> bool:
         """Ask and spend, or hand over what an earlier run paid for; says whether it did the latter."""
         order, study, rows = self.order, self.order.study, self.rows
-        account = self.ledger.account(order.budget, rows.label)
+        account = self.ledger.account(self._found, order.budget, rows.label)
         request = order.request(rows.address, self.ledger.place)
         table = rows.table(study)
         if isinstance(account.ledger, Ledger) and resume(account.ledger, table, deliver, request=request):
@@ -165,11 +173,22 @@ class _Run:
 
     def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
         """Say of a refusal that nothing was spent, where the ledger has no more entries than before."""
+        with self._open:
+            self._tell_what_was_spent(problem)
+
+    def _tell_what_was_spent(self, problem: BaseException | None) -> None:
         if not isinstance(problem, StudyError | DataError | LedgerError | BudgetExceeded | NotConfirmed):
             return
         text = " ".join(str(problem).split())
         if NOTHING_SPENT in text or hasattr(problem, "__notes__"):
             return
-        if self._before is None or self.ledger.entries() == self._before:
+        if self._before is None or self._as_before():
             end = "" if text.endswith((".", "?", "!")) else "."
             raise type(problem)(f"{text}{end} {NOTHING_SPENT}") from None
+
+    def _as_before(self) -> bool:
+        """Whether the ledger has no more entries than before; of one that cannot be read any more nothing is claimed."""
+        try:
+            return _entries(self._found or self.ledger.existing()) == self._before
+        except LedgerError:
+            return False

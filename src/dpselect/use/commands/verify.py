@@ -10,7 +10,7 @@ from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.form import report_schema
 from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, tell, visible
-from dpselect.use.verify import A_REPORT, MARKS, verify
+from dpselect.use.verify import A_REPORT, ANSWER_WORDS, verify
 
 
 @click.command(
@@ -60,7 +60,7 @@ _COLORS = {"ok": "green", "failed": "red", "not checked": "yellow"}
 
 
 def _mark(answer: Answer) -> str:
-    return click.style(MARKS[answer], fg=_COLORS[answer], bold=answer == "failed")
+    return click.style(ANSWER_WORDS[answer], fg=_COLORS[answer], bold=answer == "failed")
 
 
 def _refusal(answer: Answer, which: Check) -> str:

@@ -81,7 +81,7 @@ def _known(text: str) -> str:
     return "X and y cannot be read as tables of numbers; give real numbers, one row a record."
 
 
-NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+NUMBER_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def cell_by_cell(y: Any) -> Any:
@@ -99,7 +99,7 @@ def one_kind(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype.kind != "O":
         raise DataError("y must hold numbers or text, and its type is of neither; correct it.")
     cells = y.tolist()
-    if all(isinstance(cell, NUMBERS) for cell in cells):
+    if all(isinstance(cell, NUMBER_TYPES) for cell in cells):
         return np.array([_double(cell) for cell in cells])
     if all(isinstance(cell, str) for cell in cells):
         return y

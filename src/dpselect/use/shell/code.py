@@ -14,8 +14,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, usual_total_delta
 from dpselect.use.shell.options import group_of, study_and_data
-from dpselect.use.shell.sources import csv_form, label, ledger_beside, source_of
-from dpselect.use.shell.stating import Stated
+from dpselect.use.shell.sources import Stated, csv_form, label, ledger_beside, source_of
 
 Options = dict[str, Any]
 STUDY = "study = dpselect.Study.read({study_file!r})"

@@ -23,7 +23,7 @@ import click
 from dpselect.errors import BudgetExceeded, DpselectError, DpselectWarning, Interrupted, NotShown, ProblemFound
 from dpselect.use.shell.terminal import silence, tell, visible
 
-OTHER, WRONG, REFUSED, FOUND = 1, 2, 3, 4
+EXIT_OTHER, EXIT_WRONG, EXIT_REFUSED, EXIT_FOUND = 1, 2, 3, 4
 """Exit codes: anything else; wrong usage or input, or not confirmed; not enough budget; a problem was found."""
 TRACEBACK = "DPSELECT_TRACEBACK"
 """Set this variable to 1 to see the traceback of an unforeseen error; it is confidential."""
@@ -88,10 +88,12 @@ def explain(problem: BaseException) -> Failure:
         if isinstance(problem, kinds):
             return failure(problem)
     if isinstance(problem, ImportError) and "install" in str(problem):
-        return Failure(WRONG, _sentence(str(problem)))
+        return Failure(EXIT_WRONG, _sentence(str(problem)))
     if isinstance(problem, ModuleNotFoundError) and problem.name and problem.name.partition(".")[0] in _EXTRAS:
         name = problem.name.partition(".")[0]
-        return Failure(WRONG, f"This needs {name}, which is not installed: pip install 'dpselect[{_EXTRAS[name]}]'.")
+        return Failure(
+            EXIT_WRONG, f"This needs {name}, which is not installed: pip install 'dpselect[{_EXTRAS[name]}]'."
+        )
     return _unforeseen(problem)
 
 
@@ -107,42 +109,43 @@ def _sentence(text: str) -> str:
 
 
 def _stopped(problem: Any) -> Failure:
-    return Failure(OTHER, STOPPED)
+    return Failure(EXIT_OTHER, STOPPED)
 
 
 def _usage(problem: Any) -> Failure:
     where = problem.ctx.command_path if problem.ctx else "dpselect"
-    return Failure(WRONG, f"{_sentence(problem.format_message())} See `{where} --help`.")
+    return Failure(EXIT_WRONG, f"{_sentence(problem.format_message())} See `{where} --help`.")
 
 
 def _broken_pipe(problem: Any) -> Failure:
     silence()
-    return Failure(OTHER, "")
+    return Failure(EXIT_OTHER, "")
 
 
 def _system(problem: Any) -> Failure:
     what = repr(problem.filename) if isinstance(problem.filename, str) else "A file"
     if problem.errno == errno.ENOSPC:
         return Failure(
-            WRONG, f"{what} cannot be written, because no space is left on the disk: make room and try again."
+            EXIT_WRONG, f"{what} cannot be written, because no space is left on the disk: make room and try again."
         )
-    return Failure(WRONG, f"{what} cannot be read or written: {problem.strerror or 'the system refused'}.")
+    return Failure(EXIT_WRONG, f"{what} cannot be read or written: {problem.strerror or 'the system refused'}.")
 
 
 def _out_of_memory(problem: Any) -> Failure:
     return Failure(
-        OTHER, "The memory does not suffice: end other programs, name fewer predictors, or use a machine that has more."
+        EXIT_OTHER,
+        "The memory does not suffice: end other programs, name fewer predictors, or use a machine that has more.",
     )
 
 
 def _unforeseen(problem: BaseException) -> Failure:
     """An error that is ours; its own text may quote a cell, so only its type and place are shown."""
     if os.environ.get(TRACEBACK) == "1":
-        return Failure(OTHER, "".join(traceback.format_exception(problem)).rstrip())
+        return Failure(EXIT_OTHER, "".join(traceback.format_exception(problem)).rstrip())
     frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if "dpselect" in frame.filename]
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return Failure(
-        OTHER,
+        EXIT_OTHER,
         f"dpselect failed in a way nobody foresaw ({type(problem).__name__}{place}): please report this line; "
         f"with {TRACEBACK}=1 the custodian sees more.",
     )
@@ -164,13 +167,13 @@ _EXTRAS = {
 
 # The first that fits decides; a kind stands before the kinds it is derived from.
 _EXPLANATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[Any], Failure]], ...] = (
-    ((Interrupted, NotShown), lambda problem: Failure(OTHER, _sentence(str(problem)))),
+    ((Interrupted, NotShown), lambda problem: Failure(EXIT_OTHER, _sentence(str(problem)))),
     ((KeyboardInterrupt, click.Abort), _stopped),
     ((click.UsageError,), _usage),
-    ((click.ClickException,), lambda problem: Failure(WRONG, _sentence(problem.format_message()))),
-    ((ProblemFound,), lambda problem: Failure(FOUND, _sentence(str(problem)))),
-    ((BudgetExceeded,), lambda problem: Failure(REFUSED, _sentence(str(problem)))),
-    ((DpselectError,), lambda problem: Failure(WRONG, _sentence(str(problem)))),
+    ((click.ClickException,), lambda problem: Failure(EXIT_WRONG, _sentence(problem.format_message()))),
+    ((ProblemFound,), lambda problem: Failure(EXIT_FOUND, _sentence(str(problem)))),
+    ((BudgetExceeded,), lambda problem: Failure(EXIT_REFUSED, _sentence(str(problem)))),
+    ((DpselectError,), lambda problem: Failure(EXIT_WRONG, _sentence(str(problem)))),
     ((BrokenPipeError,), _broken_pipe),
     ((OSError,), _system),
     ((MemoryError,), _out_of_memory),

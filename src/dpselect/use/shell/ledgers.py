@@ -74,9 +74,8 @@ class LedgerOptions:
         except NoLedgerYet:
             return None
 
-    def account(self, price: Budget, label: str) -> Account:
+    def account(self, ledger: Ledger | None, price: Budget, label: str) -> Account:
         """Who pays: the ledger that is there, or one that the first commit will open with what was stated, or with this price."""
-        ledger = self.existing()
         if ledger is None:
             self._require_only(label)
             self._require_folder()
@@ -122,14 +121,6 @@ class LedgerOptions:
             return f"{total}; {about(max(after, Decimal(0)))} remains afterwards{larger}"
         assert isinstance(ledger, Ledger)
         return f"{self.shown}: {remaining_text(ledger)} remains before this run"
-
-    def entries(self) -> int:
-        """How many entries there are; none where there is no ledger."""
-        try:
-            ledger = self.existing()
-        except LedgerError:
-            return 0
-        return 0 if ledger is None else len(ledger.entries())
 
 
 def ledger_place(file: str) -> str:

@@ -22,7 +22,7 @@ from dpselect.use.init import IDENTIFIER
 
 Form = dict[str, str]
 
-LARGEST = 4 << 20
+MAX_FORM_BYTES = 4 << 20
 """Bytes of a form; a study of a thousand variables has a few hundred thousand, a report less than that."""
 PATIENCE = 32 << 20
 """Bytes of a form that is too large which are still taken, and dropped, so that the browser hears why."""
@@ -45,11 +45,11 @@ async def read_body(request: Request) -> bytes:
         size += len(part)
         if size > PATIENCE:
             break
-        if size <= LARGEST:
+        if size <= MAX_FORM_BYTES:
             parts.append(part)
         else:
             parts.clear()
-    if size > LARGEST:
+    if size > MAX_FORM_BYTES:
         raise TooLarge
     return b"".join(parts)
 
@@ -84,9 +84,9 @@ Problems = dict[str, str]
 Values = dict[str, Any]
 WORDS = ("label", "unit", "reason")
 USES = ("predictor", "response", "none")
-SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing", "rows")
+FORM_SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing", "rows")
 COUNTS = ("max_rows_per_person", "rows")
-KINDS = {"number": "number", "boolean": "number", "text": "text"}
+FORM_KINDS = {"number": "number", "boolean": "number", "text": "text"}
 EMPTY = "Give all categories, one per line, or choose Not used."
 
 
@@ -138,7 +138,7 @@ def _use(column: ColumnType | None, first: bool) -> str:
 
 
 def _entry(name: str, column: ColumnType | None, stated: Values | None, use: str) -> Entry:
-    kind = None if column is None else KINDS.get(column.kind, column.type)
+    kind = None if column is None else FORM_KINDS.get(column.kind, column.type)
     if stated is None:
         assert column is not None
         codes = "\n".join(str(code) for code, _ in column.categories)
@@ -268,7 +268,7 @@ def _coded(entry: Entry) -> list[tuple[str, str]]:
 def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
     """Persons, neighbours and missing cells on top of what the study says."""
     problems: Problems = {}
-    values = {key: value for key, value in before.items() if key not in SETTINGS}
+    values = {key: value for key, value in before.items() if key not in FORM_SETTINGS}
     values["neighbors"], values["missing"] = form.get("neighbors", ""), form.get("missing", "")
     person = form.get("person", "")
     if person:

@@ -36,7 +36,7 @@ from dpselect.use.studio.session import Job, Verified
 DOWNLOADS = {"docx": "Word", "tex": "LaTeX", "md": "Markdown", "csv": "CSV", "svg": "Figure (SVG)"}
 """The forms of a report that can be downloaded, beside its page and its JSON file."""
 USED = "This confirmation was used or cancelled before. Nothing more was spent."
-OTHER = "The study was changed since this release was prepared. Nothing was spent. Prepare it again."
+STUDY_CHANGED = "The study was changed since this release was prepared. Nothing was spent. Prepare it again."
 
 
 def show_release(request: Request) -> Response:
@@ -102,7 +102,7 @@ def confirm(request: Request) -> Response:
             return go_to("confirm")
         if stated(session.study_file).hash != waiting.order.study.hash:
             session.withdraw()
-            session.keep("release", {}, {"form": OTHER})
+            session.keep("release", {}, {"form": STUDY_CHANGED})
             return go_to("release")
     if session.start(nonce, _begin) or session.began(nonce):
         return go_to("progress")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -34,13 +35,12 @@ from dpselect.use.check import Rehearsal, look_at
 from dpselect.use.init import named_columns
 from dpselect.use.order import Order, order_analysis, order_selection
 from dpselect.use.plan import plan
-from dpselect.use.sealed import Released
 from dpselect.use.shell.code import python_code
 from dpselect.use.shell.files import require_writable, write_report
 from dpselect.use.shell.ledgers import analyst, remaining_text, spent_text
 from dpselect.use.shell.sources import Rows, guessed_form, label, ledger_beside, source_of
 from dpselect.use.shell.terminal import together
-from dpselect.use.spend import resume, spend
+from dpselect.use.spend import Released, resume, spend
 from dpselect.use.studio.forms import stated
 from dpselect.use.verify import A_REPORT, verify_text
 
@@ -135,20 +135,34 @@ def open_ledger(source: Source, epsilon: str, delta: str) -> None:
     Ledger(source.ledger, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta))
 
 
+_LEDGERS: dict[tuple[str, int, int], Ledger] = {}
+"""The ledgers that this studio has met, by their place and by the number of the file that stood there."""
+
+
 def ledger_of(source: Source | None) -> Ledger | None:
-    """The ledger of these rows, if one was opened."""
-    return Ledger(source.ledger) if source is not None and source.ledger.exists() else None
+    """The ledger of these rows, if one was opened. What it holds is read anew each time it is asked."""
+    if source is None:
+        return None
+    try:
+        status = source.ledger.stat()
+    except FileNotFoundError:
+        return None
+    file = str(source.ledger.absolute()), status.st_dev, status.st_ino
+    if file not in _LEDGERS:
+        _LEDGERS[file] = Ledger(source.ledger)
+    return _LEDGERS[file]
 
 
 def ledger_line(source: Source | None) -> str:
     """What remains, in a few words."""
     try:
         ledger = ledger_of(source)
+        if ledger is None:
+            return "no budget yet"
+        return f"epsilon {about(ledger.remaining().epsilon)} of {plain(ledger.epsilon)} remaining"
     except DpselectError:
+        _LEDGERS.clear()  # one that was restored from a backup is met anew
         return "the ledger cannot be read"
-    if ledger is None:
-        return "no budget yet"
-    return f"epsilon {about(ledger.remaining().epsilon)} of {plain(ledger.epsilon)} remaining"
 
 
 def ledger_facts(study_file: Path, source: Source | None) -> LedgerFacts | None:
@@ -156,6 +170,11 @@ def ledger_facts(study_file: Path, source: Source | None) -> LedgerFacts | None:
     ledger = ledger_of(source)
     if ledger is None or source is None:
         return None
+    with ledger.session():
+        return _facts_of(ledger, study_file, source)
+
+
+def _facts_of(ledger: Ledger, study_file: Path, source: Source) -> LedgerFacts:
     ledger.verify()
     spent = ledger.spent()
     return LedgerFacts(
@@ -443,7 +462,9 @@ def hand_over_waiting(study_file: Path, source: Source, tell: Tell) -> None:
 
 def check_text(text: str, source: Source | None) -> tuple[Check, ...]:
     """Check a report as anybody can, and against the ledger of the rows if there is one."""
-    found = verify_text(text, ledger_of(source))
+    ledger = ledger_of(source)
+    with nullcontext() if ledger is None else ledger.session():
+        found = verify_text(text, ledger)
     if found.problem is not None and found.problem.what == A_REPORT:
         raise DataError(found.problem.found)
     return found.checks

@@ -1,4 +1,4 @@
-"""Public. Worlds that a plan supposes: how much can be explained, by how many terms, and what the columns are like."""
+"""Public. The scenarios of a plan: how much is explained, by how many terms, what columns are like, and rows of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from dpselect.assume.candidates import candidates_for, columns_of, vote_units
 from dpselect.assume.study import Study
 from dpselect.assume.terms import Column
-from dpselect.assume.variables import Binary
+from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+from dpselect.gather.moments import Moments
+from dpselect.rehearse.planning.supposed import three_digits
 
 Floats = NDArray[np.float64]
 Effects = Literal["few", "many", "one", "all"]
@@ -69,7 +71,7 @@ def _two_levels(column: Column, binary: set[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class World:
+class Scenario:
     """Public. Supposed rows: `r2` of the response is explained, by few effects, by many of falling size, mostly by one, or by all.
 
     Columns are normal and independent; or they share what they say, all effects having one sign: alike, with the correlation
@@ -127,8 +129,8 @@ class World:
         return found
 
     @property
-    def _any_r2(self) -> World:
-        """The world whose rows this one scales: one for every R^2, unless the columns depend on it."""
+    def _any_r2(self) -> Scenario:
+        """The scenario whose rows this one scales: one for every R^2, unless the columns depend on it."""
         return self if self.columns == "alike" else replace(self, r2=0.5)
 
     @cached_property
@@ -201,7 +203,7 @@ def _category(latent: Floats, width: int) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """Public. Rows of a world and their covariances, the signal's variance being 1."""
+    """Public. Rows of a scenario and their covariances, the signal's variance being 1."""
 
     columns: Floats
     signal: Floats
@@ -210,15 +212,15 @@ class _Pool:
 
 
 @lru_cache(maxsize=8)
-def _pool(world: World) -> _Pool:
-    """The rows that worlds of every R^2 share."""
-    columns, signal = world.draw(np.random.default_rng(1), POOL)
+def _pool(scenario: Scenario) -> _Pool:
+    """The rows that scenarios of every R^2 share."""
+    columns, signal = scenario.draw(np.random.default_rng(1), POOL)
     columns, signal = columns - columns.mean(axis=0), signal - signal.mean()
     signal = signal / math.sqrt(max(float(signal.var()), 1e-12))
     return _Pool(columns, signal, columns.T @ columns / POOL, columns.T @ signal / POOL)
 
 
-KINDS: tuple[tuple[Effects, Columns], ...] = (
+SCENARIO_KINDS: tuple[tuple[Effects, Columns], ...] = (
     ("many", "alike"),
     ("many", "close"),
     ("few", "heavy"),
@@ -230,18 +232,131 @@ MIDDLE = 3
 """The mean of so many of the kinds was nearest to what real tables keep; the others are as possible."""
 
 
-def worlds_of(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
-    """The worlds of a plan, six for every R^2 that is usual or for the one given."""
+def scenarios_of(layout: Layout, r2: float | None = None) -> tuple[Scenario, ...]:
+    """The scenarios of a plan, six for every R^2 that is usual or for the one given."""
     given = USUAL_R2 if r2 is None else (r2,)
-    return tuple(World(layout, each, effects, columns) for each in given for effects, columns in KINDS)
+    return tuple(Scenario(layout, each, effects, columns) for each in given for effects, columns in SCENARIO_KINDS)
 
 
-def middle_worlds(layout: Layout, r2: float | None = None) -> tuple[World, ...]:
+def middle_scenarios(layout: Layout, r2: float | None = None) -> tuple[Scenario, ...]:
     """Those whose mean is what a plan expects."""
     given = USUAL if r2 is None else r2
-    return tuple(World(layout, given, effects, columns) for effects, columns in KINDS[:MIDDLE])
+    return tuple(Scenario(layout, given, effects, columns) for effects, columns in SCENARIO_KINDS[:MIDDLE])
 
 
-def typical(layout: Layout, r2: float | None = None) -> World:
-    """One of them, for what is said of a single world."""
-    return World(layout, USUAL if r2 is None else r2, "many", "mixed")
+def typical(layout: Layout, r2: float | None = None) -> Scenario:
+    """One of them, for what is said of a single scenario."""
+    return Scenario(layout, USUAL if r2 is None else r2, "many", "mixed")
+
+
+SPREADS = 4
+"""Standard deviations that stated bounds are supposed to span."""
+
+
+def in_own_units(study: Study, layout: Layout, effect: float, r2: float) -> tuple[tuple[str, str], ...]:
+    """For each variable that competes by itself: its smallest effect that is found, as a sentence's end."""
+    response = study.response
+    left = _spread(response)
+    unit, noise = " standard deviations", 1.0
+    if left is not None:
+        chance = "in the chance of" if isinstance(response, Binary) else "of"
+        unit, noise = f" {chance} {response.name}", left * math.sqrt(1 - r2)
+    by_name = {variable.name: variable for variable in study.predictors}
+    found = []
+    for name in layout.names:
+        variable = by_name.get(name)
+        if variable is None:
+            continue
+        if isinstance(variable, Categorical):
+            share = 1 / len(variable.categories)
+            size = effect * noise / math.sqrt(share * (1 - share))
+            found.append((name, f"{three_digits(size)}{unit} between a level and the others"))
+        elif (spread := _spread(variable)) is not None:
+            found.append((name, f"{three_digits(effect * noise / spread)}{unit} for one unit"))
+        else:
+            found.append((name, f"{three_digits(effect * noise)}{unit} for one standard deviation"))
+    return tuple(found)
+
+
+def _spread(variable: Numeric | Binary | Categorical) -> float | None:
+    if isinstance(variable, Numeric) and variable.bounded:
+        return 2 * variable.half_width / SPREADS
+    return 0.5 if isinstance(variable, Binary) else None
+
+
+def supposed_products(study: Study, scenario: Scenario) -> Floats:
+    """The products that a row of a scenario has on the average, stated bounds spanning four standard deviations.
+
+    Nothing is read and nothing is drawn: only the scenario's own rows are used.
+    """
+    table, spread = _explained(study, scenario)
+    products = table.T @ table / POOL
+    products[-1, -1] += spread**2 * (1 - scenario.r2)
+    return np.asarray(products)
+
+
+def supposed_lines(study: Study, scenario: Scenario) -> Floats:
+    """The same rows one by one, with what is not explained: a line a column, the response last, on the grid of bounds."""
+    table, spread = _explained(study, scenario)
+    rng = np.random.default_rng(POOL)
+    if isinstance(study.response, Binary):
+        table[:, -1] = np.where(rng.random(POOL) < (1 + table[:, -1]) / 2, 1.0, -1.0)
+    else:
+        table[:, -1] += spread * math.sqrt(1 - scenario.r2) * rng.standard_normal(POOL)
+    return np.ascontiguousarray(np.clip(np.floor(table.T * GRID + 0.5), -GRID, GRID))
+
+
+def _explained(study: Study, scenario: Scenario) -> tuple[Floats, float]:
+    """The columns of a scenario's rows as the program scales them, what they explain of the response last, and its spread."""
+    units = [columns_of(unit) for unit in vote_units(candidates_for(study, None))]
+    design, signal = np.ones((POOL, len(study.columns))), np.zeros(POOL)
+    start = 0
+    for unit, weight in zip(units, scenario.weights, strict=True):
+        own = scenario.pool[0][:, start : start + len(unit)]
+        start += len(unit)
+        if study.columns[unit[0]].factors:
+            design[:, list(unit)], each = _scaled(own, study, [study.columns[place] for place in unit])
+            signal += weight * each
+    signal *= math.sqrt(scenario.r2 / max(float(signal.var()), 1e-12))
+    spread = 1.0 if isinstance(study.response, Binary) else 2 / SPREADS
+    return np.column_stack([design, spread * (signal - signal.mean())]), spread
+
+
+def supposed_moments(study: Study, products: Floats, rows: int) -> Moments:
+    """The moments of so many such rows."""
+    whole = [[round(float(cell) * rows * GRID) * GRID for cell in row] for row in products]
+    names = tuple(column.name for column in study.columns)
+    return Moments(rows, np.array(whole, dtype=object), names, study.hash)
+
+
+def likely_models(study: Study, scenario: Scenario) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The columns of the terms that have an effect in the scenario, and those of as many terms with all others among them.
+
+    Both have the intercept where it is always in; the second is empty where every term has an effect.
+    """
+    units = [columns_of(unit) for unit in vote_units(candidates_for(study, None))]
+    acting = [unit for unit, weight in zip(units, scenario.weights, strict=True) if weight]
+    idle = [unit for unit, weight in zip(units, scenario.weights, strict=True) if not weight]
+    competing = {place for unit in units for place in unit}
+    always = [place for place in range(len(study.columns)) if place not in competing]
+    other = [*idle, *acting[: max(len(acting) - len(idle), 0)]] if idle else []
+    first, second = ([place for unit in model for place in unit] for model in (acting, other))
+    return tuple(sorted([*always, *first])), tuple(sorted([*always, *second])) if second else ()
+
+
+def _scaled(own: Floats, study: Study, columns: list[Column]) -> tuple[Floats, Floats]:
+    """A term's columns as the program scales them, and its standardized signal."""
+    if len(columns) > 1:
+        # Centred dummies of levels 1, 2, ...: their lowest value is minus their share.
+        dummies = own - own.min(axis=0)
+        rank = dummies @ np.arange(1.0, len(columns) + 1)
+        return dummies, (rank - rank.mean()) / max(float(rank.std()), 1e-12)
+    values, size = own[:, 0], 1.0
+    numbers = {each.name: each for each in study.predictors}
+    for factor in columns[0].factors:
+        if isinstance(numbers[factor.variable], Numeric):
+            size *= 2 / SPREADS
+    if size == 1.0:
+        values = np.sign(values) if columns[0].factors[0].level is None else np.asarray(values > 0, dtype=np.float64)
+    scaled = np.clip(size * values, -1.0, 1.0)
+    return scaled[:, None], (scaled - scaled.mean()) / max(float(scaled.std()), 1e-12)

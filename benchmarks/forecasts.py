@@ -1,0 +1,198 @@
+"""Whether forecasts come true: `plan` and `check` beside what `analyze` then gives, on real tables.
+
+python -m benchmarks.forecasts measure FILE [--studies FOLDER] [--runs 4] [NAME ...]
+python -m benchmarks.forecasts show FILE
+
+`measure` adds one line of JSON for each table and epsilon to FILE, and goes on where it was stopped. Tables are those of
+`benchmarks.forecast_tables` and, where a folder of study files with tables is given, its studies. Plans and checks are those of
+the commands, `dpselect.plan` and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with random splits and
+noise of its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a random split.
+Lengths are over those of the sandwich's intervals of the same model and rows without privacy. Nothing here protects data.
+"""
+
+import argparse
+import json
+import os
+import warnings
+from pathlib import Path
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numpy as np
+import pandas as pd
+
+import dpselect
+from benchmarks import forecast_tables
+from dpselect.assume.variables import Binary, Categorical, Count, Numeric
+
+EPSILONS = (1.0, 0.35)
+BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.001)
+NEAR, FACTOR = 0.1, 1.5
+
+
+def all_tables(studies: Path | None, wanted: list[str]):
+    """(name, study, rows) of the PyPI tables, and of the studies of a folder."""
+    for name in forecast_tables.names():
+        if not wanted or name in wanted:
+            table = forecast_tables.load(name)
+            yield name, table.study, table.frame
+    for path in sorted(studies.glob("*.toml")) if studies is not None else ():
+        if not wanted or path.stem in wanted:
+            yield f"study {path.stem}", dpselect.Study.read(path), pd.read_csv(path.with_suffix(".csv.gz"))
+
+
+class Plain:
+    """A table without privacy: designs, R^2 and intervals of any model."""
+
+    def __init__(self, study, frame: pd.DataFrame) -> None:
+        response = study.response
+        y = frame[response.name]
+        if isinstance(response, Binary):
+            y = y == response.categories[1]
+        self.y = y.to_numpy(dtype=float)
+        if isinstance(response, Numeric) and not isinstance(response, Count) and response.bounded:
+            self.y = np.clip(self.y, response.lower, response.upper)
+        self.family = (
+            "binomial" if isinstance(response, Binary) else "poisson" if isinstance(response, Count) else "gaussian"
+        )
+        self.columns: dict[str, np.ndarray] = {}
+        self.terms: dict[str, list[str]] = {}
+        for each in study.predictors:
+            x = frame[each.name]
+            if isinstance(each, Binary):
+                found = {each.name: (x == each.categories[1]).to_numpy(dtype=float)}
+            elif isinstance(each, Categorical):
+                levels = [level for level in each.categories if level != each.reference]
+                found = {f"{each.name}[{level}]": (x == level).to_numpy(dtype=float) for level in levels}
+            else:
+                found = {each.name: np.clip(x.to_numpy(dtype=float), each.lower, each.upper)}
+            self.columns |= found
+            self.terms[each.name] = list(found)
+
+    def design(self, variables) -> tuple[list[str], np.ndarray]:
+        names = [column for variable in variables if variable in self.terms for column in self.terms[variable]]
+        return names, np.column_stack([np.ones(len(self.y)), *(self.columns[name] for name in names)])
+
+    def r2(self, variables) -> float:
+        _, design = self.design(variables)
+        left = self.y - design @ np.linalg.lstsq(design, self.y, rcond=None)[0]
+        return 1 - float(left @ left) / float(((self.y - self.y.mean()) ** 2).sum())
+
+    def best(self) -> float:
+        """The R^2 of a good model by BIC: terms go out one by one from the full model while that helps."""
+        n, inside = len(self.y), list(self.terms)
+
+        def bic(variables) -> float:
+            names, _ = self.design(variables)
+            return n * np.log1p(-min(self.r2(variables), 1 - 1e-12)) + len(names) * np.log(n)
+
+        while inside:
+            now, (then, out) = bic(inside), min((bic([v for v in inside if v != each]), each) for each in inside)
+            if then >= now:
+                break
+            inside.remove(out)
+        return self.r2(inside)
+
+    def lengths(self, variables) -> dict[str, float]:
+        """The sandwich's 95% intervals, of coefficients on the scale of the link."""
+        names, design = self.design(variables)
+        b = np.zeros(design.shape[1])
+        if self.family == "gaussian":
+            b = np.linalg.lstsq(design, self.y, rcond=None)[0]
+            mean, weight = design @ b, np.ones(len(self.y))
+        else:
+            b[0] = np.log(self.y.mean() / (1 - self.y.mean())) if self.family == "binomial" else np.log(self.y.mean())
+            for _ in range(50):
+                mean, weight = self._link(design @ b)
+                step = np.linalg.lstsq(design.T @ (design * weight[:, None]), design.T @ (self.y - mean), rcond=None)[0]
+                b += np.clip(step, -5, 5)
+                if np.abs(step).max() < 1e-9:
+                    break
+            mean, weight = self._link(design @ b)
+        bread = np.linalg.pinv(design.T @ (design * weight[:, None]))
+        meat = design * (self.y - mean)[:, None]
+        spread = np.sqrt(np.diag(bread @ (meat.T @ meat) @ bread))
+        return dict(zip(["intercept", *names], 2 * 1.96 * spread, strict=True))
+
+    def _link(self, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.family == "poisson":
+            mean = np.exp(np.clip(line, -30, 30))
+            return mean, mean
+        mean = 1 / (1 + np.exp(-line))
+        return mean, mean * (1 - mean)
+
+
+def one_run(study, frame, plain: Plain, epsilon: float) -> dict:
+    """What a real run selects, and its intervals over those without privacy; None where noise hides one."""
+    analysis = dpselect.analyze(frame, study, epsilon=epsilon)
+    named = (name.partition("[")[0] for name in analysis.selection.variables if name != "intercept")
+    chosen = list(dict.fromkeys(named))
+    terms, without = {}, plain.lengths(chosen)
+    ratios = plain.family != "gaussian"
+    for row in analysis.coefficients.tidy():
+        low, high = row["conf_low"], row["conf_high"]
+        if row["term"] == "intercept":
+            continue
+        if low is None or high is None or not np.isfinite(high - low) or (ratios and not low > 0):
+            terms[row["term"]] = (None, None, False)
+            continue
+        low, high = (np.log(low), np.log(high)) if ratios else (low, high)
+        terms[row["term"]] = (high - low, (high - low) / without[row["term"]], bool(low > 0 or high < 0))
+    return {"variables": chosen, "terms": terms, "r2": plain.r2(chosen) if chosen else 0.0}
+
+
+def measure(name: str, study, frame, epsilon: float, runs: int) -> dict:
+    """One line."""
+    plain, rows = Plain(study, frame), len(frame)
+    best = plain.best()
+    planned = dpselect.plan(study, rows=rows, epsilon=epsilon)
+    told = dpselect.plan(study, rows=rows, epsilon=epsilon, r2=min(max(plain.r2(plain.terms), 0.01), 0.95))
+    checked = dpselect.check(frame, study, epsilon=epsilon)
+    seen = checked.preview
+    done = [one_run(study, frame, plain, epsilon) for _ in range(runs)]
+    return {
+        "table": name,
+        "rows": rows,
+        "columns": len(study.columns),
+        "family": plain.family,
+        "epsilon": epsilon,
+        "r2": plain.r2(plain.terms),
+        "bic_r2": best,
+        "planned": planned.to_dict(),
+        "planned_r2": told.to_dict(),
+        "check_kept": seen.share,
+        "inclusion": dict(zip(seen.terms, seen.inclusion, strict=True)),
+        "effects": {each.name: [each.told, each.length] for each in checked.effects},
+        "model": list(seen.models[0]) if seen.models else [],
+        "runs": done,
+    }
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.forecasts")
+    parser.add_argument("what", choices=("measure", "show"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--studies", type=Path, help="a folder of study files, each beside its table")
+    parser.add_argument("--runs", type=int, default=4)
+    asked = parser.parse_args()
+    lines = [json.loads(line) for line in asked.file.read_text().splitlines()] if asked.file.exists() else []
+    if asked.what == "measure":
+        known = {(line["table"], line["epsilon"]) for line in lines}
+        for name, study, frame in all_tables(asked.studies, asked.names):
+            for epsilon in EPSILONS:
+                if (name, epsilon) not in known:
+                    lines.append(measure(name, study, frame, epsilon, asked.runs))
+                    with asked.file.open("a") as out:
+                        out.write(json.dumps(lines[-1]) + "\n")
+    show(lines)
+
+
+def show(lines: list[dict]) -> None:
+    print(len(lines), "lines")
+
+
+if __name__ == "__main__":
+    main()
