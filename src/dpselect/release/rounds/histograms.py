@@ -52,7 +52,7 @@ class Spread:
     """Public. Center, deviation and tail of a number, in units of its line; `resolved` if bins were narrow enough to see it.
 
     `apart` are the rows that were counted beside the fullest bin, less those that may lie where nothing was counted: a number has a
-    slope by such rows alone, and they must be many as the rows of a level must.
+    slope by such rows alone, and they must be many as the rows of a level must. `kurtosis` is that of what was seen.
     """
 
     center: float
@@ -141,7 +141,9 @@ def _spread(counts: Floats, edges: Floats, far_rows: float) -> Spread:
     last = min(int(np.searchsorted(np.cumsum(counts[order]), far_rows)), len(counts) - 1)
     deviation = math.sqrt(max(between, within))
     fourth = float(chances @ (middles - center) ** 4) / deviation**4
-    return Spread(center, deviation, float(distances[order][last]) / deviation, within <= RESOLVED * between, kurtosis=fourth)
+    return Spread(
+        center, deviation, float(distances[order][last]) / deviation, within <= RESOLVED * between, kurtosis=fourth
+    )
 
 
 def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:

@@ -41,7 +41,7 @@ MIN_WEIGHTED_VARIANCE = 0.02
 
 SEEN_INFORMATION = 3.0
 """Deviations of the Hessian's noise from which a coefficient's information is seen."""
-MAX_ALONG = 0.4
+MAX_ALONG = 0.25
 """Correlation of a coefficient's error with that of one which cannot be shown, from which it cannot be shown either."""
 MAX_RAISED = 0.5
 """Of a coefficient's information: the share that may be what a drowned eigenvalue was raised by."""
@@ -185,7 +185,7 @@ def _surplus(facts: Facts, here: Standpoint, last: Last, transform: Floats, reac
 
 def _stretched(half: float, surplus: float) -> float:
     """Half an interval, much longer where the last step was long for it, and hardly where it was not."""
-    return half * math.sqrt(1 + LONG_STEP * (surplus / max(half, 1e-300)) ** 4)
+    return math.hypot(half, math.sqrt(LONG_STEP) * surplus * (surplus / max(half, 1e-300)))
 
 
 def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: float, surplus: float) -> Finding:

@@ -30,10 +30,8 @@ SHORTNESS = 0.05
 """A dummy that is shorter by less is treated as a number."""
 FEW_APART, FAR_APART = 0.06, 6.5
 """Where fewer rows than this share have another value than the rest, and reach more deviations out, clips take from the slope."""
-FIRST_KURTOSIS, AGAIN_KURTOSIS = 20.0, 4.0
-"""Of what is seen of a number from which rows that are not seen may carry its slope: at first sight, and after a closer look."""
-RESPONSE_KURTOSIS = 6.0
-"""The same of a response after a closer look."""
+LONG_KURTOSIS, NARROW_KURTOSIS = 20.0, 8.0
+"""Of what is seen of a number: from there on rows that are not seen may carry its slope. The latter where limits are far."""
 MANY_LOOKS = 3
 """At a response with limits: so narrow in them, it has rows far away that no look has shown."""
 MANY_APART = 1 / 3
@@ -210,9 +208,12 @@ def _scales(
     apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
     enough = min(least, MANY_APART * facts.rows)
     clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
-    clear &= np.array([not _long(spread, seen_in.get(place, 1)) for place, spread in enumerate(spreads)], dtype=bool)
-    again = seen_in.get(RESPONSE_PLACE, 1)
-    long = (again >= MANY_LOOKS and facts.response == "number") or (again > 1 and response.kurtosis > RESPONSE_KURTOSIS)
+    narrow = [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)]
+    clear &= np.array([not _is_long(*each) for each in zip(spreads, narrow, strict=True)], dtype=bool)
+    again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
+    located = response.apart > enough and not (
+        facts.gaussian and (again >= MANY_LOOKS or _is_long(response, again > 1))
+    )
     is_number = np.array([column.kind == "number" for column in facts.columns], dtype=bool)
     units = np.array([abs(column.unit) for column in facts.columns])[kept]
     dummy = ~is_number[kept]
@@ -223,7 +224,7 @@ def _scales(
     return Scales(
         kept=kept,
         shown=kept & (~is_number | clear),
-        located=response.apart > enough and not long,
+        located=located,
         centers=np.array([spread.center for spread in spreads])[kept],
         deviations=deviations,
         scales=scales,
@@ -239,9 +240,9 @@ def _scales(
     )
 
 
-def _long(spread: Spread, looks: int) -> bool:
+def _is_long(spread: Spread, narrow: bool) -> bool:
     """Whether rows that no look has shown may carry a number's slope: what is seen of it has a long tail.
 
-    One that is narrow in its limits, or has none, says less about where its last rows are.
+    One that is `narrow` in its limits has rows far away as well, if the limits were stated for a reason.
     """
-    return spread.kurtosis > (AGAIN_KURTOSIS if looks > 1 else FIRST_KURTOSIS)
+    return spread.kurtosis > (NARROW_KURTOSIS if narrow else LONG_KURTOSIS)
