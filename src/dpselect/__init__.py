@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpselect.assume.budget import Budget, Guarantee
     from dpselect.assume.candidates import Subsets
     from dpselect.assume.study import Study
+    from dpselect.assume.subgroup import Only
     from dpselect.assume.variables import Binary, Categorical, Count, Numeric
     from dpselect.gather.moments import Moments
     from dpselect.gather.saved import load_moments, save_moments
@@ -47,6 +48,7 @@ _HOMES = {
     "Ledger": "release.ledger.ledger",
     "Moments": "gather.moments",
     "Numeric": "assume.variables",
+    "Only": "assume.subgroup",
     "PCLSSelector": "use.selectors.selectors",
     "PCPLSelector": "use.selectors.selectors",
     "Selection": "release.selection",
@@ -85,6 +87,7 @@ __all__ = [
     "LedgerError",
     "Moments",
     "Numeric",
+    "Only",
     "PCLSSelector",
     "PCPLSelector",
     "PrivateSelector",

@@ -15,6 +15,7 @@ from pyarrow import fs
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError
+from dpselect.gather.listed import listed_files
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Csv
 
@@ -276,3 +277,10 @@ def test_a_link_to_nothing_within_a_folder_is_not_left_out_in_silence(folder, tm
     os.symlink(tmp_path / "gone", folder / "gone.parquet")
     with pytest.raises(DataError, match=r"gone\.parquet' is a link to a folder or to nothing"):
         gather(folder, STUDY)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_at_once_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "rows.csv")
+    with pytest.raises(DataError, match="is a pipe"):
+        listed_files([tmp_path / "rows.csv"])

@@ -14,7 +14,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="install dpselect[studio] to release by the studio")
 
+import dpselect
 from benchmarks import kills
+from dpselect.release.ledger.ledger import Ledger
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -94,5 +96,57 @@ def everywhere(library, folder, door):
     return calls
 
 
+def test_twenty_analyses_at_once_with_room_for_seven(tmp_path):
+    """Whole runs by all three doors, all of which find room when they begin: seven complete, thirteen are refused."""
+    paths = os.pathsep.join([str(Path(kills.__file__).parents[1]), *sys.path])
+    words = [sys.executable, __file__, "at once", str(tmp_path)]
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == [str([0] * 7 + [3] * 13)], done.stdout + done.stderr
+    ledger = Ledger(tmp_path / kills.LEDGER)
+    ledger.verify()
+    releases = Counter(entry.release for entry in ledger.entries())
+    assert len(releases) == 7 and set(releases.values()) == {2}  # a choice and its coefficients, none by halves
+    assert ledger.remaining().epsilon == 0 and ledger.undelivered() == ()
+    pages = [*tmp_path.glob("run*.html"), *tmp_path.glob("run*.report-1.html")]
+    assert len(set(pages)) == 7
+    assert all(dpselect.verify(page, ledger) for page in set(pages))
+
+
+def at_once(folder, runs=20, room=7):
+    """Fork runs that begin their commit when all have come to it; their exit codes, 3 for a budget that does not suffice."""
+    os.chdir(folder)
+    kills.prepare(runs=runs, room=room)
+    ready, tell = os.pipe()
+    start, go = os.pipe()
+    children = []
+    for number in range(runs):
+        if child := os.fork():
+            children.append(child)
+            continue
+        code, commit = 1, Ledger.commit
+
+        def together(self, *given, commit=commit, **more):
+            os.write(tell, b".")
+            os.read(start, 1)
+            return commit(self, *given, **more)
+
+        Ledger.commit = together
+        try:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, 1)
+            code = kills.DOORS[list(kills.DOORS)[number % len(kills.DOORS)]](number)
+        except dpselect.BudgetExceeded:
+            code = 3
+        finally:
+            os._exit(code)
+    for _ in range(runs):
+        os.read(ready, 1)
+    os.write(go, b"." * runs)
+    return sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+
+
 if __name__ == "__main__":
-    print(everywhere(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))
+    if sys.argv[1] == "at once":
+        print(at_once(Path(sys.argv[2])))
+    else:
+        print(everywhere(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))

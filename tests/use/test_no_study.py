@@ -1,13 +1,17 @@
 """A selection without a study file: what is proposed, who confirms it, and what must be stated where nobody can."""
 
 import json
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.csv as pacsv
+import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -15,7 +19,7 @@ from click.testing import CliRunner
 import dpselect
 from dpselect.assume.budget import NEIGHBORS
 from dpselect.assume.recipe import KNOWN_METHODS, MECHANISMS
-from dpselect.errors import LeftOutWarning, StudyError
+from dpselect.errors import DpselectError, LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
@@ -44,7 +48,7 @@ def place(tmp_path, monkeypatch):
             "member": rng.random(2000) < 0.5,
         }
     )
-    pa.csv.write_csv(table, "people.csv")
+    pacsv.write_csv(table, "people.csv")
     pq.write_table(table, "people.parquet")
     return table
 
@@ -142,8 +146,8 @@ def test_plan_and_check_need_no_study_file_either(place, capsys):
 
 def test_python_takes_a_formula_or_a_response(place):
     frame = place.to_pandas()
-    with pytest.warns(LeftOutWarning, match=r"person_id \(looks like an identifier\), region \(text\)"):
-        found = dpselect.select(place, "income ~ .", epsilon=1)
+    with pytest.warns(LeftOutWarning, match=r"person_id \(looks like an identifier\)"):
+        found = dpselect.select(place.drop_columns(["region"]), "income ~ .", epsilon=1)
     assert predictors(found.study) == {"age": "Numeric", "school": "Numeric", "member": "Binary"}
     named = dpselect.select("people.csv", "income ~ age + school", epsilon=1)
     assert predictors(named.study) == {"age": "Numeric", "school": "Numeric"}
@@ -189,7 +193,7 @@ def test_objects_in_a_typed_frame_are_named_or_stated_whatever_they_hold():
     """One cell makes objects of a column, and no cell may take a column out of a released study."""
     for kind in ("number", "text", "date", "other", "boolean"):
         columns = [column("y"), column("x"), column("z", kind, stated=False)]
-        with pytest.raises(StudyError, match="'z' is untyped: name the predictors, or state its categories"):
+        with pytest.raises(StudyError, match="'z' does not hold numbers alone: name the predictors"):
             propose(columns, "y")
         assert predictors(propose(columns, "y", predictors=["x"]).study) == {"x": "Numeric"}
         assert predictors(propose(columns, "y", categories={"z": ["a", "b"]}).study)["z"] == "Categorical"
@@ -205,9 +209,47 @@ def test_one_cell_takes_no_column_out_of_a_frame(place, name, cell, asked):
     frame[name] = frame[name].astype(object if cell is None else str).astype(object)  # as pandas.read_csv gives it
     frame.loc[7, name] = cell
     ledger = dpselect.Ledger("budget.db", epsilon=5)
-    with pytest.raises(StudyError, match=f"'{name}' is untyped"):
+    with pytest.raises(StudyError, match=f"'{name}' does not hold numbers alone"):
         dpselect.select(frame, **asked, epsilon=1, ledger=ledger)
     assert not ledger.entries()
+
+
+READERS = {
+    "pandas": pd.read_csv,
+    "pandas, arrow": lambda file: pd.read_csv(file, dtype_backend="pyarrow"),
+    "polars": lambda file: pl.read_csv(file, infer_schema_length=None),
+    "pyarrow": pacsv.read_csv,
+    "pyarrow, batches": pacsv.open_csv,
+    "dictionary": lambda file: pacsv.read_csv(file).to_pydict(),
+    "dataset": lambda file: pads.dataset(file, format="csv"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "cell", ["", "unknown", "n/a", "true", "2020-01-01", "0x1f", "1e400", "12:30", '"1,5"', "NaN", "-"]
+)
+@pytest.mark.parametrize("name", ["age", "member", "empty"])
+def test_one_cell_decides_no_study_whoever_read_the_file(tmp_path, reader, cell, name):
+    """The study of "income ~ ." is that of the table without the cell, or there is none: what is left out is left out by name."""
+    chance = random.Random(5)
+    lines = [
+        [round(chance.gauss(9, 3), 2), chance.randint(20, 60), chance.choice(["true", "false"]), ""] for _ in range(40)
+    ]
+    head, made = ["income", "age", "member", "empty"], []
+    for strange in (None, cell):
+        if strange is not None:
+            lines[33][head.index(name)] = strange
+        file = tmp_path / "t.csv"
+        file.write_text("\n".join(",".join(map(str, line)) for line in [head, *lines]) + "\n")
+        try:
+            made.append(study_for(READERS[reader](str(file)), "income ~ .").hash)
+        except DpselectError as problem:
+            assert cell not in str(problem) or cell in ("", "-")
+            made.append(None)
+        except (pl.exceptions.PolarsError, pa.ArrowException):  # the reader's own refusal
+            made.append(None)
+    assert len({each for each in made if each is not None}) <= 1
 
 
 def sqlite_of(cell):

@@ -106,17 +106,22 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
     work = sum(math.comb(terms, k) * block for k, block in enumerate(blocks)) * partitions * (columns + forced + 1) ** 2
     if rows * partitions * len(blocks) > MAX_DEALT or work > MAX_WORK:
         return None
+    deviations = [
+        idle_deviation(block, size, need, partitions) for block, size, need in zip(blocks, sizes, fitted, strict=True)
+    ]
+    usual = [threshold(rows, deviation, (3 - short) * nats, epsilon) for deviation in deviations]
+    strict = _strictness(rows, epsilon * usual[few_terms(terms, top)] / 4)
     bars = [
-        threshold(rows, idle_deviation(block, size, need, partitions), (3 - short) * nats, epsilon)
-        for block, size, need in zip(blocks, sizes, fitted, strict=True)
+        max(bar, (1 + 0.12 * strict) * against_chance(rows, deviation))
+        for bar, deviation in zip(usual, deviations, strict=True)
     ]
     spare = 2.5 * min(max(3 - rows_a_column(affordable), 0.0), 1.0)
     return EdgeRule(
         blocks=tuple(blocks),
-        ridges=tuple(spare / size / (1 - 1 / size) ** 8 for size in sizes),
+        ridges=tuple(spare / size / (1 - 1 / size) ** 16 for size in sizes),
         thresholds=tuple(min(max(1, round(bar * partitions * WHOLE_VOTE)), HIGHEST_BAR) for bar in bars),
         partitions=partitions,
-        price=price + 0.7 * short,
+        price=price + 0.7 * short + 0.3 * strict,
     )
 
 
@@ -218,9 +223,29 @@ def threshold(rows: int, deviation: float, blurred: float, epsilon: float) -> fl
     The blur's bar is up to 1.12 times as high in tables of 5,000 rows or more: a long table at a low price can afford it, and what
     it would else find by chance, or in the place of an effect that is not found, looks surer than it is (`benchmarks.null`).
     """
-    chance = 1.05 * math.sqrt(math.log(max(rows, 2))) * deviation
     higher = 1 + 0.12 * min(max(math.log(rows / 1000) / math.log(5), 0.0), 1.0)
-    return max(chance, higher * (deviation / 2 + (blurred + 0.9) / epsilon))
+    return max(against_chance(rows, deviation), higher * (deviation / 2 + (blurred + 0.9) / epsilon))
+
+
+def against_chance(rows: int, deviation: float) -> float:
+    """The bar that an idle column's lead passes about as seldom as BIC takes such a column."""
+    return 1.05 * math.sqrt(math.log(max(rows, 2))) * deviation
+
+
+def _strictness(rows: int, bought: float) -> float:
+    """How much stricter the rule is, from 0 to 1, for a long table whose bar buys few nats.
+
+    Where an effect lies at the bar, the models with it and without it score about 0. What then keeps all others away is their
+    price, and the `bought` nats by which a lead of 0 falls short of the bar: at 20,000 rows and epsilon .35 seven of them left .2
+    idle columns beside rare effects. Ten are enough; tables of 2,000 rows or less need all their power (`benchmarks.null`).
+    """
+    long = min(max(math.log(rows / 2000) / math.log(2.5), 0.0), 1.0)
+    return long * min(max((10 - bought) / 3, 0.0), 1.0)
+
+
+def few_terms(terms: int, top: int) -> int:
+    """About how many terms are to be found: what a bar is worth is looked at beside so many."""
+    return min(round(min(math.sqrt(terms), terms / 2)), top)
 
 
 def equal_blocks(rule: EdgeRule, rows: int) -> bool:
@@ -241,5 +266,5 @@ def clear_edge_directions(rule: EdgeRule, widths: Sequence[int], epsilon: float)
         return False
     few = min(math.sqrt(terms), terms / 2)
     nats = expected_nats(terms)[1] + few * sum(math.log(2 * width) for width in widths) / terms
-    bar = rule.thresholds[min(round(few), rule.top)]
+    bar = rule.thresholds[few_terms(terms, rule.top)]
     return epsilon * bar / rule.range >= CLEAR_DIRECTIONS * nats

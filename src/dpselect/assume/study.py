@@ -16,6 +16,7 @@ from dpselect.assume.formula import formula_parts
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.source_form import SourceForm, form_from_dict
 from dpselect.assume.study_file import format_tables, located, parse_tables, read_text, write_whole
+from dpselect.assume.subgroup import Only, only_from
 from dpselect.assume.terms import INTERCEPT, Column, Term, check_width, design_columns, normal_terms
 from dpselect.assume.variables import (
     Binary,
@@ -80,6 +81,9 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         What the weights add up to, as the survey publishes it.
     source : SourceForm, optional
         How the file of the rows is written, which no row may decide.
+    only : Only or sequence of Only, optional
+        Of which rows the study speaks, such as `[Only("sex", ["f"]), Only("age", lower=18, upper=65)]`, all of them holding. How
+        many these are is private, so `rows` must say about how many (with weights, `population` is the subgroup's).
     rows : int, optional
         About how many rows there are, where that is public and either not counted (a long file) or secret to the last digit
         (add-remove-one); a wrong number costs accuracy, never privacy.
@@ -122,6 +126,9 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     source: Annotated[
         SourceForm | None, msgspec.Meta(description="How the file of the rows is written, which no row may decide.")
     ] = None
+    only: Annotated[
+        Sequence[Only] | None, msgspec.Meta(description="The subgroup that the study speaks of; all rows without it.")
+    ] = None
     rows: (
         Annotated[
             int, msgspec.Meta(ge=1, le=MAX_ROWS, description="About how many rows there are, if that may be said.")
@@ -157,6 +164,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         self._check_person(names)
         self._check_sample(names)
         _check_whole("rows", self.rows, MAX_ROWS)
+        self._check_only()
         if not isinstance(self.source, SourceForm | None):
             raise StudyError("source must be SourceForm(...): how the file of the rows is written.")
         check_width(self.predictors, self.terms or [(variable.name,) for variable in self.predictors])
@@ -227,6 +235,26 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
                 "cluster needs neighbors = 'add-remove-one' (and rows, about how many there are, unless weights are stated): a row "
                 "that is replaced could come back in another cluster; or name the same column as person."
             )
+
+    def _check_only(self) -> None:
+        if self.only is None:
+            return
+        force_setattr(self, "only", only_from(self.only) or None)
+        if self.only and self.expected_rows is None:
+            raise StudyError(
+                "only needs rows, about how many rows are in the subgroup: their number is private, so that it is not counted."
+            )
+        numbers = {each.name: isinstance(each, Numeric) for each in (self.response, *self.predictors)}
+        numbers |= {
+            v.name: not isinstance(v.categories[0], str)
+            for v in (self.response, *self.predictors)
+            if isinstance(v, Categorical | Binary)
+        }
+        for each in self.only or ():
+            if each.name in (self.person, self.cluster, self.weights):
+                raise StudyError(f"only cannot use {each.name!r}, the column of persons, clusters or weights.")
+            if numbers.get(each.name, not each.is_text) == each.is_text:
+                raise StudyError(f"{each.name!r} is stated as text in one place and as a number in another; see only.")
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
@@ -374,9 +402,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
             Who needs them, as the refusal begins.
         """
         if self.is_sample:
-            raise StudyError(
-                f"{what} cannot use weights or clusters: leave them out, or choose by votes, which speak of the population."
-            )
+            raise StudyError(f"{what} cannot use weights, clusters or a subgroup: leave them out, or choose by votes.")
         if self.unbounded:
             names = ", ".join(map(repr, self.unbounded))
             raise StudyError(
@@ -404,8 +430,8 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
 
     @property
     def is_sample(self) -> bool:
-        """Whether weights or clusters are stated, so that rows do not all count alike and by themselves."""
-        return self.weights is not None or self.cluster not in (None, self.person)
+        """Whether weights, clusters or a subgroup are stated, so that rows do not all count alike and by themselves."""
+        return self.weights is not None or self.cluster not in (None, self.person) or self.only is not None
 
     @property
     def together(self) -> str | None:

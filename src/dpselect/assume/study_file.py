@@ -126,10 +126,14 @@ def _open_places(tables: Iterable[Mapping[str, Any]]) -> Iterable[str]:
 def format_tables(values: Mapping[str, Any]) -> str:
     """The text of a study file with these plain values."""
     lines = ["# A dpselect study: public statements only. Nothing here may be read from the rows.", ""]
-    settings = {name: value for name, value in values.items() if name not in ("response", "predictors", "source")}
+    settings = {
+        name: value for name, value in values.items() if name not in ("response", "predictors", "source", "only")
+    }
     lines += _entries(settings)
     if "source" in values:
         lines += ["", "[source]", *_entries(values["source"])]
+    for part in values.get("only", ()):
+        lines += ["", "[[only]]", *_entries(part)]
     lines += ["", "[response]", *_entries(values["response"])]
     for predictor in values["predictors"]:
         lines += ["", "[[predictors]]", *_entries(predictor)]

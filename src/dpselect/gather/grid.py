@@ -51,9 +51,14 @@ MAX_CHUNK_ROWS = 8192
 """Rows that are put on the grid at a time: 2^13 products of up to 2^40 stay within 2^53, so BLAS is exact in any order."""
 
 
+OUTSIDE = ""
+"""Among cells, where no column can have that name: which rows are outside the study's subgroup."""
+
+
 def needed_names(study: Study) -> list[str]:
     """The columns to read, and no others."""
-    return [*(variable.name for variable in study.predictors), study.response.name, *beside_names(study)]
+    model = [*(variable.name for variable in study.predictors), study.response.name, *beside_names(study)]
+    return [*dict.fromkeys([*model, *(each.name for each in study.only or ())])]
 
 
 def beside_names(study: Study) -> list[str]:
@@ -296,11 +301,15 @@ class Chunk:
         if self._made is None:
             self._made = self._lines.chunk(self.cells, 0, self.count)
             self._left_out = self._lines.left_out
+            outside = self.cells.get(OUTSIDE)
+            if outside is not None and outside.any():
+                self._made[:, outside] = 0
+                self._left_out = outside if self._left_out is None else self._left_out | outside
         return self._made
 
     @property
     def left_out(self) -> NDArray[np.bool_] | None:
-        """Which rows count in no block, because a cell is missing or too large; None if all count."""
+        """Which rows count in no block: a cell is missing or too large, or the row outside the subgroup; None if all count."""
         _ = self.lines
         return self._left_out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 from pathlib import Path
@@ -151,6 +152,9 @@ def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
             )
         for match in matches:
             found += _folder_files(match) if os.path.isdir(match) else [match]
+    for file in found:
+        if os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode):
+            raise DataError(f"{file!r} is a pipe, which is read once and may never end: save it as a file first.")
     refuse_twice(found)
     refuse_twins(found)
     refuse_managed(found)

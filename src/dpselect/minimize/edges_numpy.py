@@ -4,7 +4,7 @@ A block's sums are centred by its own means and scaled to one as for whole-model
 For a set S the columns of its terms (and those that every model has) are swept out of G, one after another:
 
     A <- A - a a' / (a_c + own)     a the column of A that is swept out, a_c its entry on the diagonal; not where a_c <= 1e-9
-    own = stated ridge (1 - q)^8,   q the mean of the squared correlations of the live columns with the response
+    own = stated ridge (1 - q)^16,  q the mean of the squared correlations of the live columns with the response
 
 What is left of a column j outside S and of the response y gives, with s columns of S that are not constant in a block of r rows,
 
@@ -90,12 +90,17 @@ def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, s
 
 
 def _ridges(gram: Floats, live: NDArray[np.bool_], stated: float) -> Floats:
-    """The ridge of every lane: the stated one, the less of it the more the columns go along with the response."""
+    """The ridge of every lane: the stated one, the less of it the more the columns go along with the response.
+
+    What a ridge leaves of a strong column's effect goes to the columns that follow it, in every block alike. So a block in which
+    much is explained has next to none; at the eighth power idle columns beside strong ones were still selected (`benchmarks.null`).
+    """
     cross = gram[:-1, -1]
     count = _total(np.where(live[:-1], 1.0, 0.0))
     left = _at_least(1.0 - _total(cross * cross) / _at_least(count, 1.0), 0.0)
     fourth = left * left * (left * left)
-    ridges: Floats = stated * (fourth * fourth)
+    eighth = fourth * fourth
+    ridges: Floats = stated * (eighth * eighth)
     return ridges
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -19,6 +20,8 @@ from dpselect.penalize.margins import NO_TERM_MARGIN
 Whole = NDArray[np.int64]
 EXACT_COUNT = 2**53
 """Whole numbers up to this are exact in doubles; candidates of a model with more directions are counted one by one."""
+LEVELS_AT_A_TIME = 2**22
+"""Options that are compared with levels at a time, a byte each."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -72,15 +75,50 @@ class EdgeMargins:
             margins = np.minimum(inside, outside)[self.models]
             # Where there are no terms at all there is one candidate: its score is 0.
             return Classes(every, np.where(margins > NO_TERM_MARGIN // 2, 0, margins), sizes, (1,) * len(every))
-        found = [self.levels(place) for place in every.tolist()]
-        counts = [self._counted(fitting) for _, fitting in found]
-        lengths = [len(levels) for levels, _ in found]
-        return Classes(
-            np.repeat(every, lengths),
-            np.concatenate([levels for levels, _ in found]),
-            np.repeat(sizes, lengths),
-            tuple(count for each in counts for count in each),
-        )
+        # `models` are ordered by their number of terms, so those of one size follow each other.
+        starts = np.searchsorted(sizes, np.arange(int(sizes.max(initial=0)) + 2))
+        parts = [
+            self._classes_of(every[start:end], size)
+            for size, (start, end) in enumerate(pairwise(starts.tolist()))
+            if start < end
+        ]
+        models, margins = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
+        return Classes(models, margins, sizes[models], tuple(count for part in parts for count in part[2]))
+
+    def _classes_of(self, models: Whole, size: int) -> tuple[Whole, Whole, list[int]]:
+        """With directions: the classes of some models of `size` terms, each model's from the best score down."""
+        most = self._sides[1][self.models[models]]
+        if size == 0:
+            return models, np.where(most > NO_TERM_MARGIN // 2, 0, most), [1] * len(models)
+        width = 2 * max(map(len, self.leads.terms))
+        some = max(1, LEVELS_AT_A_TIME // (size * width) ** 2)
+        if len(models) > some:
+            parts = [self._classes_of(models[start : start + some], size) for start in range(0, len(models), some)]
+            joined = [np.concatenate([part[place] for part in parts]) for place in (0, 1)]
+            return joined[0], joined[1], [count for part in parts for count in part[2]]
+        options = self._padded_options(models, size, width)
+        best = options.max(axis=2).min(axis=1)
+        levels = -np.sort(-options.reshape(len(models), -1), axis=1)
+        fitting = (options[:, None] >= levels[:, :, None, None]).sum(axis=3)
+        # A level counts once, where each term has an option that reaches it, and what fills up short terms does not count.
+        new = np.concatenate([np.ones((len(models), 1), bool), levels[:, 1:] < levels[:, :-1]], axis=1)
+        counts = new & (levels <= best[:, None]) & (levels > -NO_TERM_MARGIN)
+        places, _ = np.nonzero(counts)
+        return models[places], levels[counts], _differences(places, fitting[counts])
+
+    def _padded_options(self, models: Whole, size: int, width: int) -> Whole:
+        """`options` of some models of one size: (models, terms, options), filled up with what nothing is worth."""
+        sets = self.leads.sets[self.models[models]]
+        inside = (sets[:, None] >> np.arange(len(self.leads.terms)) & 1).astype(bool)
+        found = np.full((len(models), size, width), -NO_TERM_MARGIN)
+        slot = np.cumsum(inside, axis=1) - 1
+        most = self._sides[1][self.models[models]]
+        for term, columns in enumerate(self.leads.terms):
+            taken = inside[:, term]
+            own = self.leads.leads[self._where[sets[taken] ^ 1 << term]][:, list(columns)]
+            worth = np.concatenate([own, -own], axis=1) + self._added(term, size)
+            found[taken, slot[taken, term], : worth.shape[1]] = np.minimum(worth, most[taken, None])
+        return found
 
     def terms_of(self, model: int) -> list[tuple[int, ...]]:
         """The columns of each term of a model."""
@@ -96,8 +134,7 @@ class EdgeMargins:
         found = []
         for term in columns_of(mask):
             own = self.leads.leads[self._where[mask ^ 1 << term], list(self.leads.terms[term])]
-            added = self.rule.thresholds[mask.bit_count() - 1] * (1 if self._excused(term, mask.bit_count()) else -1)
-            found.append(np.minimum(np.concatenate([own, -own]) + added, most))
+            found.append(np.minimum(np.concatenate([own, -own]) + self._added(term, mask.bit_count()), most))
         return found
 
     def levels(self, model: int) -> tuple[Whole, Whole]:
@@ -111,13 +148,9 @@ class EdgeMargins:
         levels = levels[levels <= best][::-1]
         return levels, np.stack([(each >= levels[:, None]).sum(axis=1) for each in options], axis=1)
 
-    def _counted(self, fitting: Whole) -> list[int]:
-        """How many candidates have each level for their score: those that reach it, less those that reach the one before."""
-        if prod(fitting[-1].tolist()) < EXACT_COUNT:
-            reach = fitting.prod(axis=1)
-            return np.diff(reach, prepend=0).tolist()  # type: ignore[no-any-return]
-        each = [prod(row) for row in fitting.tolist()]
-        return [own - before for own, before in zip(each, [0, *each[:-1]], strict=True)]
+    def _added(self, term: int, size: int) -> int:
+        """What a term's lead is held against in a model of so many: less the threshold, or more where it must be in."""
+        return self.rule.thresholds[size - 1] * (1 if self._excused(term, size) else -1)
 
     def _excused(self, term: int, size: int) -> bool:
         """Whether a term of a candidate of so many must be in, so that no threshold is held against it."""
@@ -144,6 +177,21 @@ class EdgeMargins:
             inside[taken] = np.minimum(inside[taken], beside)
             outside[~taken] = np.minimum(outside[~taken], bars[sizes[~taken]] - own[~taken])
         return inside, outside
+
+
+def _differences(models: Whole, fitting: Whole) -> list[int]:
+    """How many candidates have each level for their score: those that reach it, less those that reach the model's level before.
+
+    `fitting` is how many options of each term reach each level of each model, levels from the best down.
+    """
+    first = np.concatenate([[True], models[1:] != models[:-1]])
+    if float(fitting.max(initial=1)) ** fitting.shape[1] < EXACT_COUNT:
+        reach = fitting.prod(axis=1)
+        return (reach - np.where(first, 0, np.concatenate([[0], reach[:-1]]))).tolist()  # type: ignore[no-any-return]
+    each = [prod(row) for row in fitting.tolist()]
+    return [
+        own - (0 if new else before) for own, before, new in zip(each, [0, *each[:-1]], first.tolist(), strict=True)
+    ]
 
 
 def edge_margins(

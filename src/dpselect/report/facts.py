@@ -9,6 +9,7 @@ from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.candidates import variables_of
 from dpselect.assume.recipe import visible_share
 from dpselect.assume.records import Public
+from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Numeric, Variable
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Direction
@@ -239,6 +240,8 @@ def _rows(analysis: AnalysisRecord) -> tuple[str, str]:
     per = "" if study.max_rows_per_person is None else f"at most {study.max_rows_per_person:,} per person"
     if study.weights is not None:
         return f"about {study.expected_rows:,}", "expected to count"
+    if study.only is not None:
+        return f"about {study.expected_rows:,}", f"with {subgroup_words(study.only)}"
     if study.neighbors == "replace-one" and selection.recipe.rows is not None:
         return f"{selection.recipe.rows:,}", per
     if estimate is not None and estimate.rows > 0:

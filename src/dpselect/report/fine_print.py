@@ -10,6 +10,7 @@ from dpselect.assume.false_findings import expected_false
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
+from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Numeric
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
@@ -163,6 +164,8 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
             f"{study.weights}, limit {number(study.weight_limit)}; population {number(study.population)}; about "
             f"{study.expected_rows:,} rows are expected to count in each random split"
         )
+    if study.only is not None:
+        said.append(("Subgroup", f"rows with {subgroup_words(study.only)}; the result describes these alone"))
     said += [
         ("Neighbors", neighbors[study.neighbors]),
         ("Weights", weights),

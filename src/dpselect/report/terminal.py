@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from dpselect.assume.budget import about
+from dpselect.assume.subgroup import subgroup_words
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
 from dpselect.release.ledger.entries import Receipt
@@ -43,7 +44,9 @@ def analysis_lines(analysis: AnalysisRecord) -> list[str]:
 def closing_line(analysis: AnalysisRecord, facts: Facts) -> str:
     """Rows, fit and cost in one line."""
     cards = {name: (value, note) for name, value, note in facts.cards}
-    parts = [] if cards["Rows"][0] == "not public" else [f"{cards['Rows'][0]} rows."]
+    only = analysis.selection.study.only
+    whom = "" if only is None else f" with {subgroup_words(only)}"
+    parts = [] if cards["Rows"][0] == "not public" else [f"{cards['Rows'][0]} rows{whom}."]
     if "Variance explained" in cards:
         value, note = cards["Variance explained"]
         parts.append(
@@ -98,6 +101,8 @@ def selection_lines(selection: Selection) -> list[str]:
     cost, told = selection.guarantee, selection.directions
     ways = [f"{name} {way}" for name, way in told.items() if way is not None]
     lines = [selection.formula, *([f"directions: {listed(ways)}"] if ways else [])]
+    if selection.study.only is not None:
+        lines.append(f"describes: rows with {subgroup_words(selection.study.only)}")
     whom = " for persons" if selection.study.person is not None else ""
     return [*lines, f"privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)}){whom}"]
 

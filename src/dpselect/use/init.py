@@ -121,6 +121,8 @@ _SETTINGS = """
 # weight_limit = 100         # from its documentation: the selection then speaks of the population
 # population = 1000000
 # cluster = "psu"            # of a survey: the column of sampling clusters; needs neighbors = "add-remove-one"
+# [[only]]                   # a subgroup, which needs rows: a table of its own below, with name and categories = ["f"], or with
+#                            # name, lower = 18 and upper = 65
 
 """
 IDENTIFIER = re.compile(

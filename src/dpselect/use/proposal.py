@@ -55,13 +55,15 @@ def propose(
     says something else. `count` says that the response counts something. `settings` are further ones of `Study`.
     """
     by_look = not any(column.stated for column in columns)
-    # Objects in a frame whose other columns have types are text unless categories are stated, whatever their cells look like. One
-    # cell makes objects of a column of numbers, so that none is left out of a study for it: predictors have to be named.
+    # What a frame holds beside numbers is text unless categories are stated, whatever its cells look like. One cell makes text or
+    # objects of a column of numbers, so that none is left out of a study for it: predictors have to be named.
     untyped = [] if by_look else [column.name for column in columns if not column.stated]
     columns = [column if column.stated or by_look else replace(column, kind="text", stated=True) for column in columns]
     known = {column.name: column for column in columns}
     stated = dict(categories or {})
     apart = [settings[role] for role in ("person", "cluster", "weights") if settings.get(role) is not None]
+    # A column that decides who is in the subgroup is a predictor only where it is named as one.
+    apart += [each.name for each in settings.get("only") or () if each.name not in (predictors or ())]
     named = None if predictors is None else [*predictors]
     for name in (response, *(named or ()), *stated, *apart):
         require_column(name, known, where)
@@ -78,7 +80,9 @@ def propose(
         if why is not None and named is not None:
             raise StudyError(_refusal(name, why, where))
         if why == IS_TEXT and name in untyped:
-            raise StudyError(f"{where}: {name!r} is untyped: name the predictors, or state its categories.")
+            raise StudyError(
+                f"{where}: {name!r} does not hold numbers alone: name the predictors, or state its categories."
+            )
         if why is None:
             considered.append(_predictor(column, stated.get(name)))
         else:

@@ -62,6 +62,6 @@ def test_what_cannot_mean_anything_is_refused(stated, words):
 
 @pytest.mark.parametrize("stated", [WEIGHTED, {"cluster": "psu", "neighbors": "add-remove-one", "rows": 100}])
 def test_losses_and_moments_know_nothing_of_a_sample(stated):
-    with pytest.raises(StudyError, match="cannot use weights or clusters"):
+    with pytest.raises(StudyError, match="cannot use weights, clusters or a subgroup"):
         price_choice(study(**stated), Choice("pcls"), epsilon=1)
     price_choice(study(cluster="who", person="who", max_rows_per_person=2), Choice("pcls"), epsilon=1)

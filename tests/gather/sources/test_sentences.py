@@ -10,6 +10,7 @@ from scipy import sparse
 import dpselect
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
+from dpselect.gather.sources.arrow import require_named
 
 STUDY = dpselect.Study(response=dpselect.Numeric("y", 0, 1), predictors=[dpselect.Numeric("age", 0, 1)])
 
@@ -60,3 +61,9 @@ def test_one_complex_number_changes_no_other_cell(as_frame):
     odd = {"y": plain["y"], "age": np.array([0.5, 1j, 0.125])}
     make = pd.DataFrame if as_frame else dict
     assert gather(make(odd), study).integers() == gather(make(plain), study).integers()
+
+
+@pytest.mark.parametrize("others", [[3], [("a", "age")]])
+def test_a_column_that_is_missing_among_names_that_are_no_text_is_one_sentence(others):
+    with pytest.raises(DataError, match="The column 'age' is not in the table"):
+        require_named("age", ["y", *others])

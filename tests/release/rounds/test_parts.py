@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.optimize import minimize
 from dpselect.assume.queries import RoundsPlan, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
-from dpselect.release.rounds.facts import expected_length, facts_of
+from dpselect.release.rounds.facts import LEAST_LAST_SHARE, MAX_LOOKS, expected_length, facts_of
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
     OPEN_EDGES,
@@ -179,6 +180,15 @@ def test_shares_add_up_to_the_price(family):
         assert sum(parts) == pytest.approx(1.0)
         assert min(parts) >= 0
         assert shares.last > 0.2
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_however_many_looks_there_are_the_last_gradient_has_its_share(family, clustered):
+    for rows in (2, 10, 30, 100, 300, 1000, 10_000, 10**6):
+        facts = dataclasses.replace(facts_of(plan_of(family, rows=rows)), clustered=clustered)
+        left = facts.shares.last + facts.shares.first - sum(facts.look_share(turn) for turn in range(MAX_LOOKS))
+        assert left >= LEAST_LAST_SHARE - 1e-12 and all(facts.look_share(turn) > 0.01 for turn in range(MAX_LOOKS))
 
 
 def test_links_and_weights():

@@ -39,6 +39,8 @@ def array_cells(predictors: Any, response: Any, study: Study, weights: Any = Non
     for name, called in ((study.person, "persons"), (study.cluster, "clusters")):
         if name is not None:
             raise DataError(f"Arrays have no column of {called} {name!r}: use a data frame.")
+    if study.only:
+        raise DataError("Arrays have no names by which a subgroup could be found: use a data frame.")
     tolerant = study.missing != "error"
     matrix = numeric_array(predictors, "The predictors", tolerant=tolerant)
     vector = numeric_array(response, "The response", tolerant=tolerant)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study import Study
+from dpselect.assume.subgroup import Only
 from dpselect.assume.variables import Binary, Categorical, Numeric, Variable, shown
 from dpselect.errors import DataError
-from dpselect.gather.grid import Cells, needed_names
+from dpselect.gather.grid import OUTSIDE, Cells, needed_names
 from dpselect.gather.intact import as_bytes, is_utf8
 from dpselect.gather.sources.stream import NUMBER_CELLS, TEXTS, Kinds
 
@@ -26,6 +27,9 @@ def kinds_of(study: Study) -> Kinds:
     texts = {v.name for v in variables if not isinstance(v, Numeric) and isinstance(v.categories[0], str)}
     number, text = (NUMBER_CELLS[1], TEXTS[1]) if study.missing != "error" else (NUMBER_CELLS[0], TEXTS[0])
     kinds = {name: text if name in texts else number for name in needed_names(study)}
+    # A row whose cell says nothing is outside the subgroup, whatever the policy.
+    known = {variable.name for variable in variables}
+    kinds |= {o.name: TEXTS[1] if o.is_text else NUMBER_CELLS[1] for o in study.only or () if o.name not in known}
     # A row without a person cannot be bounded, so a person's cell is never allowed to be missing.
     return kinds | {name: TEXTS[0] for name in _units(study)}
 
@@ -38,6 +42,8 @@ def _units(study: Study) -> dict[str, str]:
 
 def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) -> None:
     """Refuse missing, doubled and mistyped columns by the schema alone, before a row is looked at; all needed, or those named."""
+    import pyarrow as pa
+
     needed = needed_names(study) if names is None else names
     for name in needed:
         require_named(name, schema.names)
@@ -46,6 +52,15 @@ def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) 
             _check_type(schema.field(variable.name).type, variable)
     if study.weights is not None and study.weights in needed:
         _check_type(schema.field(study.weights).type, Numeric(study.weights))
+    for each in study.only or ():
+        if each.name in needed:
+            kind = schema.field(each.name).type
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            if not (pa.types.is_null(kind) or (is_text(kind) if each.is_text else is_number(kind))):
+                wanted = "text, as its categories are" if each.is_text else "a number"
+                raise DataError(
+                    f"The column {each.name!r} of the subgroup has the type {kind}, and {wanted} is needed."
+                )
     for name, called in _units(study).items():
         if name in needed:
             _check_unit(schema.field(name).type, name, called)
@@ -59,7 +74,7 @@ def require_named(name: str, names: Sequence[str]) -> None:
     count = names.count(name)
     if count == 1:
         return
-    by_look = {each.strip().casefold(): each for each in reversed(names)}
+    by_look = {each.strip().casefold(): each for each in reversed(names) if isinstance(each, str)}  # pandas has others
     close = get_close_matches(name.strip().casefold(), by_look, n=1, cutoff=0.7)
     there = f"; there is {shown(by_look[close[0]])}" if close else ""
     reason = f"is not in the table{there}" if count == 0 else "is in the table more than once"
@@ -133,15 +148,38 @@ def checked_cells(batches: Iterable[Any], study: Study, names: Sequence[str]) ->
                 check_schema(checked, study, names)
             if batch.num_rows == 0:
                 continue  # no rows are nothing, whoever adds up
-            yield {
+            cells = {
                 name: _cells(batch.column(name), variables[name])
                 if name in variables
                 else _names_of_units(batch.column(name), name, units[name])
                 for name in names
+                if name in variables or name in units
             }
+            yield _of_subgroup(cells, batch, study, variables)
     finally:
         if isinstance(batches, Generator):
             batches.close()  # let go of the file behind it at once, not when memory is tidied up
+
+
+def _of_subgroup(cells: dict[str, NDArray[Any]], batch: Any, study: Study, variables: Iterable[str]) -> Cells:
+    """The cells, and which rows are outside the subgroup: these have zeros in place of whatever stood there."""
+    if not study.only or not all(each.name in batch.schema.names for each in study.only):  # rows are only counted
+        return cells
+    inside = np.ones(batch.num_rows, dtype=bool)
+    with np.errstate(all="ignore"):
+        for each in study.only:
+            column = batch.column(each.name)
+            if each.categories is not None:
+                inside &= (_text_places(column, each) if each.is_text else level_places(_doubles(column), each)) >= 0
+                continue
+            values = _doubles(column)
+            inside &= values >= (-np.inf if each.lower is None else each.lower)
+            inside &= values <= (np.inf if each.upper is None else each.upper)
+            inside &= np.isfinite(values)
+    for name in variables:
+        if name in cells:
+            cells[name] = np.where(inside, cells[name], 0)
+    return {**cells, OUTSIDE: ~inside}
 
 
 def _cells(array: Any, variable: Variable) -> NDArray[Any]:
@@ -210,7 +248,7 @@ def _decimal_doubles(array: Any) -> NDArray[np.float64]:
     return _doubles(pc.cast(pc.cast(array, pa.string()), pa.float64()))
 
 
-def _text_places(array: Any, variable: Categorical | Binary) -> NDArray[np.int64]:
+def _text_places(array: Any, variable: Categorical | Binary | Only) -> NDArray[np.int64]:
     """The place of each cell's level, -1 where it is none of them; text is compared to the letter."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -224,7 +262,7 @@ def _text_places(array: Any, variable: Categorical | Binary) -> NDArray[np.int64
     if pa.types.is_null(array.type):
         return np.full(len(array), -1)
     # Bytes against bytes: a cell that is not UTF-8 is no level, and refuses nothing.
-    levels = pa.array([str(level).encode() for level in variable.categories], pa.large_binary())
+    levels = pa.array([str(level).encode() for level in variable.categories or ()], pa.large_binary())
     found = pc.index_in(as_bytes(pc.cast(array, pa.large_string())), value_set=levels)
     places = pc.cast(pc.fill_null(found, -1), pa.int64()).to_numpy(zero_copy_only=False)
     return places
@@ -235,10 +273,10 @@ def zeros_and_ones(places: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(places < 0, np.nan, places)
 
 
-def level_places(values: NDArray[np.float64], variable: Categorical | Binary) -> NDArray[np.int64]:
+def level_places(values: NDArray[np.float64], variable: Categorical | Binary | Only) -> NDArray[np.int64]:
     """The place of each number among levels that are whole numbers, -1 where it is none of them."""
     places = np.full(len(values), -1)
-    for place, level in enumerate(variable.categories):
+    for place, level in enumerate(variable.categories or ()):
         if isinstance(level, str):
             raise DataError(f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame.")
         places[values == level] = place

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_other
 from pathlib import Path
 from typing import Any, Literal
 
@@ -215,7 +216,7 @@ class ColumnType:
 
     `label` and `categories` (codes and their labels) are what the dictionary of a file of Stata, SPSS or SAS says, rows apart.
     `stated` is whether the type is the source's own word: in a text file, a workbook or a list it is a guess from the first rows,
-    and so it is in SQLite and in a query of DuckDB.
+    and so it is in SQLite, in a query of DuckDB, and wherever a table in memory holds something else than numbers.
     """
 
     name: str
@@ -236,7 +237,17 @@ def read_schema(source: Any, form: SourceForm | None = None) -> tuple[ColumnType
         open_stream(source, form=form) as stream,
         one_sentence("The types of the columns hold a name that is not text"),
     ):
-        return tuple(_column(field, stated=not (stream.by_look or guessed(field.name))) for field in stream.schema)
+        columns = [_column(field, stated=not (stream.by_look or guessed(field.name))) for field in stream.schema]
+    if _has_its_own_schema(source):
+        return tuple(columns)
+    # Whoever read a table into memory may have taken its types from cells: one of them makes text of a column of numbers, and the
+    # only one of a column makes it a date. Numbers and truth values hold nothing else; any other type says nothing.
+    return tuple(each if each.kind in ("number", "boolean") else with_other(each, stated=False) for each in columns)
+
+
+def _has_its_own_schema(source: Any) -> bool:
+    """Whether something else than cells stated the types: a catalog, or a file that has its schema in it."""
+    return isinstance(source, Csv | Database) or is_path(source) or isinstance(source, str)
 
 
 def _guessed_columns(source: Any) -> Callable[[str], bool]:

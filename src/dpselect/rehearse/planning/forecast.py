@@ -79,7 +79,7 @@ def correlations(scenario: Scenario, rule: EdgeRule, rows: int) -> Floats:
 
     for size, (blocks, ridge) in enumerate(zip(rule.blocks, rule.ridges, strict=True)):
         # A block uses the less of it the more its columns go along with the response: by chance one over its rows.
-        visit(whole, 0, size, ridge * (1 - min(blocks / rows, 1.0)) ** 8)
+        visit(whole, 0, size, ridge * (1 - min(blocks / rows, 1.0)) ** 16)
     return np.clip(np.array(found), -1 + 1e-9, 1 - 1e-9)
 
 

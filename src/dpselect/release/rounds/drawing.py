@@ -119,8 +119,9 @@ def no_rounds(source: Any, plan: RoundsDraws) -> Rounds:
 
 
 def counts_are_public(study: Study) -> bool:
-    """Whether the rows that count may be counted: not those of persons, and weighed rows count as the population over the limit."""
-    return study.neighbors == "replace-one" and study.person is None and study.weights is None
+    """Whether the rows that count may be counted: not those of persons or of a subgroup, nor rows that count by their weights."""
+    alone = study.person is None and study.weights is None and study.only is None
+    return study.neighbors == "replace-one" and alone
 
 
 def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> Rounds:

@@ -21,6 +21,10 @@ MIN_NU = 5.0
 """Below it nothing is asked: intervals would be a dozen times as long as without privacy."""
 CLUSTER_SANDWICH_SHARE, CLUSTER_LENGTHS_SHARE = 0.12, 0.05
 """Of the price for the variance by clusters, and for how long their sums are."""
+MAX_LOOKS = 4
+"""At numbers that are narrow in wide limits, or have none."""
+LEAST_LAST_SHARE = 0.05
+"""Of the price for the last gradient, whatever the looks before it have taken."""
 SANDWICH_NU = 60.0
 """Above it the sandwich is asked for: below it its noise would be larger than what it corrects."""
 RADII_SHARE = 0.03
@@ -107,9 +111,14 @@ class Facts:
         return _shares(self.nu, curved=not self.gaussian, residuals=self.has_residuals, clustered=self.clustered)
 
     def look_share(self, turn: int) -> float:
-        """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it."""
-        opened = self.response == "open number" or any(column.open for column in self.columns)
-        return self.shares.first * ((0.5 if opened else 1.0) if turn == 0 else 0.75)
+        """Of the first look, which only locates numbers without limits, and of each closer one: the last gradient pays for it.
+
+        However many looks there are, `LEAST_LAST_SHARE` is left for that gradient.
+        """
+        if turn == 0:
+            opened = self.response == "open number" or any(column.open for column in self.columns)
+            return self.shares.first * (0.5 if opened else 1.0)
+        return min(0.75 * self.shares.first, (self.shares.last - LEAST_LAST_SHARE) / (MAX_LOOKS - 1))
 
     @property
     def row_length(self) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.queries import STANDARD_BITS, Answer, Ask, Floats, Histograms, Standard
 from dpselect.assume.variables import GRID
-from dpselect.release.rounds.facts import Facts
+from dpselect.release.rounds.facts import MAX_LOOKS, Facts
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
     OPEN_EDGES,
@@ -96,8 +96,6 @@ class Scales:
 
 RESPONSE_PLACE = -1
 """The response's place among those that are looked at."""
-MAX_LOOKS = 4
-"""At numbers that are narrow in wide limits, or have none."""
 
 
 def look(facts: Facts) -> Generator[Ask, Answer, Scales]:

@@ -18,6 +18,7 @@ from dpselect.use.shell.options import (
     MOMENTS,
     PLACES,
     QUIET,
+    ROWS,
     SHARES,
     STATING,
     YES,
@@ -38,6 +39,7 @@ Example:
 @EPSILON
 @click.option("--delta", default=DEFAULT_DELTA, show_default=True, metavar="D", help="Chance that the promise fails.")
 @STATING
+@ROWS
 @MODEL
 @SHARES
 @advanced("--level", section="Model", type=float, default=0.95, show_default=True, help="Level of the intervals.")

@@ -24,7 +24,7 @@ from dpselect.use.check import RUNS, Checked, Rehearsal, budget_of, look_at
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
 from dpselect.use.shell.help import DoorCommand, advanced
 from dpselect.use.shell.ledgers import LedgerOptions
-from dpselect.use.shell.options import CSV, DELTA, JSON, MODEL, PLACES, QUIET, SHARES, STATING, parse_split
+from dpselect.use.shell.options import CSV, DELTA, JSON, MODEL, PLACES, QUIET, ROWS, SHARES, STATING, parse_split
 from dpselect.use.shell.sources import Rows, Settings, Stated, ledger_beside
 from dpselect.use.shell.terminal import answer_json, counting, heading, show_table, tell, waiting
 
@@ -42,6 +42,7 @@ Example:
 @PLACES
 @click.option("--epsilon", metavar="E", default=None, help="Also preview a run at this privacy cost.")
 @STATING
+@ROWS
 @DELTA
 @click.option("--run", type=click.Choice(RUNS), default="analyze", show_default=True, help="Which run to preview.")
 @SHARES

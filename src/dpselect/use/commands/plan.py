@@ -93,6 +93,9 @@ def command(
     """
     form: dict[str, Any] = {name: given.pop(name) for name in ("delimiter", "encoding", "decimal")}
     about = {name: given.pop(name) for name in STATED_NAMES}
+    given["rows"] = about["rows"]
+    if not about["only"]:  # a study of all rows need not say how many they are
+        about["rows"] = None
     said = Stated.from_options(places, {"study": study, **about, **form})
     stated = said.study
     if said.proposal is not None and not (quiet or as_json):

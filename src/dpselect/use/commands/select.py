@@ -7,7 +7,20 @@ from typing import Any
 import click
 
 from dpselect.use.shell.help import DoorCommand
-from dpselect.use.shell.options import CSV, DELTA, EPSILON, JSON, LEDGER, MODEL, MOMENTS, PLACES, QUIET, STATING, YES
+from dpselect.use.shell.options import (
+    CSV,
+    DELTA,
+    EPSILON,
+    JSON,
+    LEDGER,
+    MODEL,
+    MOMENTS,
+    PLACES,
+    QUIET,
+    ROWS,
+    STATING,
+    YES,
+)
 
 
 @click.command(
@@ -23,6 +36,7 @@ Example:
 @PLACES
 @EPSILON
 @STATING
+@ROWS
 @DELTA
 @MODEL
 @LEDGER

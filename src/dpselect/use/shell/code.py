@@ -13,7 +13,7 @@ from dpselect.assume.budget import Budget, exact_delta, exact_epsilon, plain
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, usual_total_delta
-from dpselect.use.shell.options import group_of, study_and_data
+from dpselect.use.shell.options import SETTING_NAMES, group_of, study_and_data
 from dpselect.use.shell.sources import Stated, csv_form, label, ledger_beside, source_of
 
 Options = dict[str, Any]
@@ -48,6 +48,8 @@ def _study(options: Options) -> tuple[list[str], list[str], dict[str, str]]:
         return [STUDY.format(**options)], ["study"], {}
     # All of it by name, as Python wants it where a file does not state what its columns hold.
     study = Stated.from_options(options["places"], dict(options)).study
+    if _settings(study):
+        return [f"study = {_constructor(study)}"], ["study"], {}
     known = {each.name: list(each.categories) for each in study.predictors if not isinstance(each, Numeric)}
     if isinstance(study.response, Binary):
         known[study.response.name] = list(study.response.categories)
@@ -139,7 +141,8 @@ def _analyze(options: Options) -> list[str]:
 def _plan(options: Options) -> list[str]:
     effects, usual = options["effects"], options["wanted"] == 0.8
     if options["study_file"] is None:
-        stated = Stated.from_options(options["places"], dict(options)).study
+        apart = {} if options.get("only") else {"rows": None}  # which the call states
+        stated = Stated.from_options(options["places"], dict(options) | apart).study
         study = [f"study = {_constructor(stated)}"]
     else:
         study = [STUDY.format(**options)]
@@ -162,7 +165,17 @@ def _plan(options: Options) -> list[str]:
 def _constructor(study: Study) -> str:
     """A study as Python makes it."""
     variables = [re.sub(r"^(\w+)", r"dpselect.\1", repr(each)) for each in (study.response, *study.predictors)]
-    return f"dpselect.Study({variables[0]}, [{', '.join(variables[1:])}])"
+    settings = "".join(f", {name}={value}" for name, value in _settings(study).items())
+    return f"dpselect.Study({variables[0]}, [{', '.join(variables[1:])}]{settings})"
+
+
+def _settings(study: Study) -> dict[str, str]:
+    """What was stated beside the variables, as Python writes it: persons, clusters, weights, a subgroup and the like."""
+    stated = {name: value for name, value in study.to_dict().items() if name in SETTING_NAMES}
+    made = {name: repr(value) for name, value in stated.items()}
+    if study.only is not None:
+        made["only"] = f"[{', '.join(f'dpselect.{each!r}' for each in study.only)}]"
+    return made
 
 
 def _check(options: Options) -> list[str]:

@@ -62,6 +62,13 @@ STATING: Decorator[Any] = together(
     advanced(
         "--cluster", section="Model", metavar="NAME", default=None, help="Column of sampling clusters, such as schools."
     ),
+    advanced(
+        "--only",
+        section="Model",
+        multiple=True,
+        metavar="COLUMN=...",
+        help="A subgroup: sex=f, region=north|south, age=18..65. Needs --rows.",
+    ),
     advanced("--count", section="Model", is_flag=True, help="The response counts something: visits, days, accidents."),
     advanced(
         "--max-rows-per-person",
@@ -87,6 +94,14 @@ STATING: Decorator[Any] = together(
     ),
 )
 """What may be stated without a study file."""
+ROWS = advanced(
+    "--rows",
+    section="Model",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=None,
+    help="About how many rows there are, or are in the subgroup, from public knowledge.",
+)
 
 SETTING_NAMES = (
     "person",
@@ -95,6 +110,8 @@ SETTING_NAMES = (
     "weights",
     "weight_limit",
     "population",
+    "only",
+    "rows",
     "neighbors",
     "missing",
 )

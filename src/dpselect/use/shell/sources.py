@@ -21,6 +21,7 @@ from dpselect.assume.candidates import Subsets
 from dpselect.assume.recipe import Choice, Mechanism, Method
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Study
+from dpselect.assume.subgroup import Only
 from dpselect.errors import DataError, LedgerError
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
@@ -247,7 +248,7 @@ class Stated:
             form=stated,
             where=label(data),
             count=bool(said["count"]),
-            **{name: said[name] for name in SETTING_NAMES if said[name] is not None},
+            **{name: _setting(name, said[name]) for name in SETTING_NAMES if said[name] not in (None, ())},
         )
         return cls(proposal.study, data, None, proposal)
 
@@ -255,6 +256,10 @@ class Stated:
     def files(self) -> list[tuple[str, str]]:
         """The study file, for what is written to keep away from."""
         return [] if self.file is None else [(self.file, "the study")]
+
+
+def _setting(name: str, said: Any) -> Any:
+    return [Only.parse(each) for each in said] if name == "only" else said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
