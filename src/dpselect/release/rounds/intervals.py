@@ -29,7 +29,11 @@ CLIP_SHARE, YES_CLIP_SHARE = 0.25, 0.5
 The rows of a rare yes lie on one side, and more of it does.
 """
 LONG_STEP = 1.5
-"""What a last step adds to an interval's square, if it is longer than noise explains by half the interval: see `_stretched`."""
+"""What a last step adds to an interval's square, if it is longer than noise explains by half the interval: see `_stretch`."""
+MAX_STRETCH = 1e6
+"""Of an interval by a step: a file may state any."""
+USUAL_QUANTILE = 1.96
+"""Of the interval that a step is compared with."""
 STEP_DOUBT = 0.10
 """Of the last step that may be wrong because the Hessian is that of shortened rows."""
 VARIANCE_DOUBT = 0.3
@@ -183,9 +187,10 @@ def _surplus(facts: Facts, here: Standpoint, last: Last, transform: Floats, reac
     return np.asarray(np.maximum(np.abs(onward @ last.step) - noise, 0.0))
 
 
-def _stretched(half: float, surplus: float) -> float:
-    """Half an interval, much longer where the last step was long for it, and hardly where it was not."""
-    return math.hypot(half, math.sqrt(LONG_STEP) * surplus * (surplus / max(half, 1e-300)))
+def _stretch(half: float, surplus: float) -> float:
+    """How many times as long an interval is because its last step was long for it: many times, or hardly."""
+    ratio = min(surplus / max(half, 1e-300), MAX_STRETCH)
+    return math.hypot(1.0, math.sqrt(LONG_STEP) * ratio * ratio)
 
 
 def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: float, surplus: float) -> Finding:
@@ -197,12 +202,13 @@ def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: 
     normal, level = NormalDist(), facts.level
     z = normal.inv_cdf((1 + level) / 2)
     error = math.hypot(privacy, sampling)
-    half = _stretched(z * error + bias, surplus)
+    stretch = _stretch(USUAL_QUANTILE * error + bias, surplus)  # the same at every level
+    half = stretch * (z * error + bias)
     wide = half
     if facts.considered is not None:
         each = (1 + level) / 2
         apart = normal.inv_cdf((1 + each) / 2) * privacy + scheffe(facts.considered, each) * sampling
-        wide = max(half, _stretched(apart + bias, surplus))
+        wide = max(half, stretch * (apart + bias))
     return Finding(
         value=float(value),
         error=half / z,
@@ -218,10 +224,10 @@ def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: 
 def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> list[bool]:
     """Which of the user's coefficients are shown, by public values alone, each by itself.
 
-    Not those of levels that were too rare to be seen, of numbers that nearly all rows share a value of, or of any number where the
-    response is such; nor any whose information, 1/(a'H^-1 a), does not stand three deviations
-    above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because others are. Odds are not
-    shown where yes are too rare for anything.
+    Not those of levels that were too rare to be seen, of numbers that nearly all rows share a value of or whose tail is long, of
+    any number where the response is such, or of what goes along with those. Nor any whose information, 1/(a'H^-1 a), does not
+    stand three deviations above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because
+    others are. Odds are not shown where yes are too rare for anything.
     """
     constants = len(facts.names) - len(facts.columns)
     # A constant is that of all columns: it is another one where a level joined the reference, or a number was left out.
@@ -235,7 +241,7 @@ def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> lis
         noise = math.sqrt(max(float(direction @ here.hessian_noise(direction) @ direction), 0.0))
         raised = float(direction @ (here.hessian - here.exact) @ direction)
         known.append(seen and information >= SEEN_INFORMATION * noise and raised <= MAX_RAISED * information)
-    unsure = [constants + place for place in np.flatnonzero(scales.kept & ~scales.shown)]
+    unsure = [constants + int(place) for place in np.flatnonzero(scales.kept & ~scales.shown)]
     return [shown and not spoiled for shown, spoiled in zip(known, _goes_along(here, reach, unsure), strict=True)]
 
 
