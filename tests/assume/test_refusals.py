@@ -22,15 +22,15 @@ def recipe(choice, study=STUDY, rows=100, **price):
 
 
 REFUSALS = {
-    "a radius without bounds": (lambda: Study(Numeric("y"), [X], radius=1), "'y' has no bounds: state them"),
+    "a radius without bounds": (lambda: Study(Numeric("y"), [X], radius=1), "'y' has no range: state it"),
     "rows of a person without persons": (lambda: Study(Y, [X], max_rows_per_person=2), "needs person: name"),
     "a person who is a predictor": (lambda: Study(Y, [X], person="x"), "cannot also be the response"),
     "half a row": (lambda: Study(Y, [X], person="p", max_rows_per_person=0.5), "whole number from 1 to"),
     "levels beyond 2^53": (lambda: Categorical("c", [0, 2**53]), "must be below 2^53 in size"),
     "bounds of one point": (lambda: Numeric("x", 1, 1 + 1e-15), "too close together"),
     "an unknown kind": (lambda: variable_from_dict({"name": "x", "kind": "colour"}), "it must be one of"),
-    "a category without levels": (lambda: variable_from_dict({"name": "x", "kind": "category"}), "needs levels"),
-    "a response of no size": (lambda: plain_study(["a"], r=0, R=1), "the bound on |y| must be above 0"),
+    "a category without levels": (lambda: variable_from_dict({"name": "x", "kind": "category"}), "needs categories"),
+    "a response of no size": (lambda: plain_study(["a"], r=0, R=1), "the limit on |y| must be above 0"),
     "a negative radius": (lambda: plain_study(["a"], r=1, R=-1), "at least 0 and at most a million times r"),
     "a study of megabytes": (lambda: parse_tables("#" * (MAX_STUDY_LENGTH + 1)), "no study needs as many"),
     "an unknown mechanism": (lambda: Choice("pcls", "dice"), "mechanism is 'dice'"),

@@ -67,7 +67,7 @@ def test_missing_cells():
     x, y = table(1000)
     x[3, 0] = y[5] = np.nan
     x[7, 1] = np.inf
-    with pytest.raises(DataError, match="'a' has cells that are missing"):
+    with pytest.raises(DataError, match="'a' has missing"):
         gather((x, y), STUDY, BlockSummary(STUDY, 4, 1))
     for missing, left, counted in (("zero-row", 997, 1000), ("midpoint", 1000, 1000)):
         study = Study(STUDY.response, STUDY.predictors, missing=missing)

@@ -81,7 +81,7 @@ def test_a_damaged_arrow_file_stream_and_table_are_refused(name, tmp_path):
 
 def test_a_decimal_with_more_places_than_there_are_is_no_number():
     odd = pa.Array.from_buffers(pa.decimal128(5, 90), 3, [None, pa.py_buffer(bytes(48))])
-    with pytest.raises(DataError, match="'y' has the type decimal128"):
+    with pytest.raises(DataError, match="'y' is of the type decimal128"):
         gather(pa.table({"y": odd, "c": ["ab", "ab", "cde"]}), STUDY)
 
 

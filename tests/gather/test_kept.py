@@ -118,7 +118,7 @@ def test_a_missing_cell_is_refused_as_it_is_elsewhere(monkeypatch):
     study = Study(Binary("y", ["no", "yes"]), PREDICTORS)
     for limit in (2**29, 0):
         monkeypatch.setattr(module, "MAX_KEPT_BYTES", limit)
-        with pytest.raises(DataError, match="'a' has cells that are missing"):
+        with pytest.raises(DataError, match="'a' has missing"):
             gather(table(), study, KeptRows(study))
 
 
@@ -130,5 +130,5 @@ def test_a_weight_that_cannot_be_used_is_refused_as_a_missing_cell_is(limit, wei
     rows = pa.table({"a": [0.0, 0.5], "y": [0.0, 1.0], "w": [1.0, weight]})
     for missing, refused in (("error", True), ("zero-row", False)):
         study = Study(Numeric("y", 0, 1), [Numeric("a", -1, 1)], missing=missing, **weighed)
-        with pytest.raises(DataError, match="weights 'w' has cells") if refused else nullcontext():
+        with pytest.raises(DataError, match="weights 'w' have missing") if refused else nullcontext():
             assert gather(rows, study, KeptRows(study, limit)).count == 2

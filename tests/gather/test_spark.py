@@ -1,9 +1,12 @@
 """What is sent to Spark's workers needs nothing of dpselect there, compiled or not."""
 
+import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +15,7 @@ import pytest
 from dpselect.assume.queries import Gradient, Histograms, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
+from dpselect.errors import DataError
 from dpselect.gather import dealing
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.grid import compiled_function
@@ -88,10 +92,51 @@ def test_a_refusal_comes_back_as_one_sentence():
     table = TABLE.set_column(0, "a", pa.nulls(100, pa.float64()))
     _, found = on_a_worker(STUDY, MomentSummary(STUDY), table.to_batches(), here=False)
     assert {row["piece"] for row in found} == {b""}
-    assert {row["refusal"].partition(" has cells")[0] for row in found} == {"'a'"}
+    assert {row["refusal"].partition(" has missing")[0] for row in found} == {"'a'"}
 
 
 def test_little_is_sent():
     """The rooms that gather and what it stands on, and no other."""
     assert {name.split(".")[1] for name in package_sources() if "." in name} == {"errors", "assume", "gather"}
     assert sum(len(text) for _, text in package_sources().values()) < 600_000
+
+
+CLUSTER_STUDY = Study(Numeric("y", 0, 1), [Numeric("a", 0, 1)])
+CLUSTER_TABLE = pa.table({"a": np.arange(800) / 800, "y": np.arange(800) % 7 / 7})
+
+
+def cluster_sums(source):
+    """How many rows, and sums in which each row counts by its own size."""
+    own = Standard(columns=(1,), centers=(0.0,), factors=(2.0**-8,), response_center=0.0, response_factor=2.0**-8)
+    asked = Gradient(family="gaussian", standard=own, matrix=((1.0,), (0.5,)), center=(0.25, -0.5), radius=9.0)
+    rows, sums = gather(source, CLUSTER_STUDY, Both(Count(), RoundSummary(CLUSTER_STUDY, [asked])))
+    return [rows, *map(str, sums[0])]
+
+
+@pytest.mark.spark
+def test_rows_of_a_killed_worker_are_read_again_and_count_once(tmp_path):
+    """A standalone cluster of two workers; one of them is gone, with all that it had, in the middle of the reading."""
+    if shutil.which("java") is None:
+        pytest.skip("No Java: install openjdk-17-jre-headless to run the Spark tests.")
+    pytest.importorskip("pyspark", reason="No Spark: pip install 'dpselect[spark]'.")
+    line = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("spark_cluster.py")), str(tmp_path)]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=400, check=False)
+    logs = "".join(file.read_text()[-2000:] for file in tmp_path.glob("*.log"))
+    assert (tmp_path / "answer.json").exists(), run.stderr[-3000:] + logs
+    answer = json.loads((tmp_path / "answer.json").read_text())
+    assert answer["sums"] == cluster_sums(CLUSTER_TABLE) and answer["sums"][0] == 800
+    assert answer["begun"] > answer["tasks"] and not answer["alive"]  # something was read again, because one was gone
+
+
+@pytest.mark.spark
+def test_local_mode_names_the_lost_worker(spark):
+    """It does not try again; the sentence has no word of the row that was read when the worker died."""
+
+    def dies(batches):
+        os.kill(os.getpid(), 9)
+        yield from batches
+
+    rows = spark.createDataFrame(CLUSTER_TABLE).mapInArrow(dies, "a double, y double")
+    with pytest.raises(DataError, match=r"^Spark lost a worker .* and gave up: run it again") as told:
+        cluster_sums(rows)
+    assert told.value.__context__ is None and told.value.__cause__ is None

@@ -70,7 +70,7 @@ def test_a_query_in_parentheses_is_a_table():
 @pytest.mark.parametrize("cell", [None, float("nan"), float("inf")])
 def test_missing_cells_are_found_when_they_are_an_error(column, cell):
     table = pa.table({"y": [1.0, 2.0], "a": [0.5, -0.25], column: [0.5, cell]})
-    with pytest.raises(DataError, match=f"'{column}' has cells that are missing"):
+    with pytest.raises(DataError, match=f"'{column}' has missing"):
         moments_from_answer(duckdb_answer(table, PLAIN), PLAIN)
 
 

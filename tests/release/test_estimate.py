@@ -166,7 +166,7 @@ def test_predict_from_frames_arrays_and_mappings(table, released):
         released.predict(few[["age", "sex", "county"]])
     with pytest.raises(DataError, match="2 columns"):
         plain.predict(few[["age"]].to_numpy())
-    with pytest.raises(DataError, match="'sex' has cells"):
+    with pytest.raises(DataError, match="'sex' has missing"):
         released.predict(few.assign(sex="x"))
 
 

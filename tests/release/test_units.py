@@ -37,7 +37,7 @@ def test_what_is_predicted_does_not_depend_on_the_scale():
 
 
 def test_a_level_that_was_not_stated_is_refused():
-    with pytest.raises(DataError, match="'lift' has cells"):
+    with pytest.raises(DataError, match="'lift' has missing"):
         design_matrix({**ROWS, "lift": ["yes", "no", "maybe"]}, STUDY, range(len(STUDY.columns)))
 
 

@@ -10,7 +10,7 @@ from dpselect.release.drawn import Term
 from dpselect.report.facts import facts_of
 from dpselect.report.page import report_page
 from dpselect.report.phrases import plain
-from dpselect.report.table import estimate_table, table_of
+from dpselect.report.table import _widest_step, estimate_table, table_of
 from dpselect.report.terminal import analysis_lines
 
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
@@ -175,3 +175,34 @@ def test_page_terminal_text_and_tidy_have_the_same_cells(analysis):
     assert by_term["income"]["unit"] == "$1,000" and by_term["income"]["estimate"] == -0.0071
     assert by_term["ward[c]"]["hidden"] and by_term["ward[c]"]["conf_low"] is None
     assert len(repr(shown)) < 100 and "\n" not in repr(shown)
+
+
+def test_a_unit_is_scaled_no_further_than_its_variable_spreads(analysis):
+    """No effect per 10,000 years: a step is at most two standard deviations, or the stated range; without either, one unit."""
+    assert _widest_step(None, 2.0) == 4.0 and _widest_step(10.0, None) == 10.0
+    assert _widest_step(3.0, 40.0) == 3.0 and _widest_step(None, None) == 1.0
+    estimate = analysis.coefficients
+    small = tuple(
+        replace(term, value=1e-6, lower=0.5e-6, upper=1.5e-6, adjusted_lower=None, adjusted_upper=None)
+        for term in estimate.terms
+    )
+    numbers = ("age", "income", "bare")
+    seen = set()
+    for spread in (0.4, 7.0, 30.0):
+        table = estimate_table(replace(estimate, terms=small, scales=dict.fromkeys(numbers, spread)))
+        for row in table.effects:
+            if row.kind == "number":
+                assert 10.0**row.power <= max(1.0, 2 * spread), row
+                seen.add(row.power)
+    assert seen == {0, 1}
+
+
+def test_a_term_without_any_interval_leaves_the_others_comparable(analysis):
+    estimate = analysis.coefficients
+    terms = tuple(replace(term, value=1.0, lower=0.5, upper=1.5) for term in estimate.terms)
+    drowned = tuple(
+        replace(term, value=None, lower=None, upper=None) if term.name == "bare" else term for term in terms
+    )
+    scales = {"age": 9.0, "income": 40.0}
+    assert estimate_table(replace(estimate, terms=drowned, scales=scales)).compared
+    assert not estimate_table(replace(estimate, terms=terms, scales=scales)).compared

@@ -25,6 +25,7 @@ from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
 from dpselect.use import command_line
 from dpselect.use.command_line import dpselect as program
+from dpselect.use.init import named_columns
 from dpselect.use.proposal import propose, study_for
 from dpselect.use.shell import options
 
@@ -68,10 +69,10 @@ def test_a_person_confirms_what_a_text_file_looks_like_and_it_becomes_part_of_th
     refused = CliRunner().invoke(program, SELECT, input="n\n", standalone_mode=False)
     assert type(refused.exception).__name__ == "NotConfirmed"
     for words in (
-        "types as they look",
+        "columns as their first rows look",
         "considered  age, school, member",
         "person_id (looks like an identifier",
-        "region (text: to include one, add --categories region=",
+        "region (text: to include one, list all its categories, as in --categories region=",
         "raise a 10% suspicion about a person to 23% at most",
         "of the variance or more would be found with probability 80%",
         "opens people.budget.db with a total of epsilon 1; 0 remains afterwards",
@@ -287,7 +288,7 @@ def test_no_cell_of_a_database_decides_a_study(place, capsys, monkeypatch, write
         code, out, err = run(capsys, *asked, "--yes")
         assert (code, out) == (2, "") and "does not say what its columns hold" in err
         shown = CliRunner().invoke(program, asked, input="n\n", standalone_mode=False)
-        assert type(shown.exception).__name__ == "NotConfirmed" and "types as they look" in shown.output
+        assert type(shown.exception).__name__ == "NotConfirmed" and "columns as their first rows look" in shown.output
         for source in (address, parse_address(address)):
             with pytest.raises(StudyError, match="Name the predictors"):
                 study_for(source, "income ~ .")
@@ -351,3 +352,30 @@ def test_a_released_result_is_written_in_other_forms_at_no_cost(place, capsys, t
         code, _, err = run(capsys, "report", *wrong)
         assert code == 2 and err.count("\n") == 1, wrong
     assert len(dpselect.Ledger("people.budget.db").entries()) == 2
+
+
+def test_a_column_whose_first_rows_are_0_and_1_is_proposed_as_yes_or_no_and_named_it_is_a_number(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("y,flag,count,only,half\n" + "1.5,0,0,1,0.0\n2.5,1,2,1,1.0\n" * 20)
+    columns = named_columns(str(file))
+    assert {column.name: column.zero_one for column in columns} == {
+        "y": False, "flag": True, "count": False, "only": False, "half": False
+    }  # fmt: skip
+    assert predictors(propose(columns, "y").study)["flag"] == "Binary"
+    assert propose(columns, "y").by_look, "a person has to confirm it"
+    assert type(propose(columns, "flag").study.response).__name__ == "Binary"
+    assert predictors(propose(columns, "y", predictors=["flag"]).study) == {"flag": "Numeric"}
+
+
+def test_a_selection_is_kept_in_a_report_and_a_script_names_its_own(place, capsys):
+    asked = [*SELECT, "--yes", "--predictors", "age,school", "--total-epsilon", "5"]
+    code, out, _ = run(capsys, *asked)
+    assert code == 0 and "Wrote selection.html, selection.json (both public)." in out
+    assert run(capsys, "verify", "selection.html")[0] == 0
+    assert dpselect.Analysis.from_json(Path("selection.json").read_text()).coefficients is None
+    before = sorted(Path().iterdir())
+    assert run(capsys, *asked, "--json")[0] == run(capsys, *asked, "-q")[0] == 0
+    assert sorted(Path().iterdir()) == before
+    assert run(capsys, *asked, "-o", "page.html")[0] == 0 and Path("page.json").exists()
+    code, _, err = run(capsys, *asked, "-o", "page.txt")
+    assert code == 2 and "End it in .html" in err and "Nothing was spent" in err

@@ -118,7 +118,7 @@ def test_votes_are_the_default_and_need_no_bounds():
     assert selection.recipe.method == "votes"
     assert selection.variables == ("intercept", "size", "county[Napa]", "county[Sonoma]")
     assert dpselect.Selection.from_json(selection.to_json()) == selection
-    with pytest.raises(StudyError, match="needs the bounds of 'price', 'size', 'age'"):
+    with pytest.raises(StudyError, match="needs the range of 'price', 'size', 'age'"):
         dpselect.select(FRAME, study, epsilon=1, method="pcls")
 
 

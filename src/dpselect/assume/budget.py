@@ -65,7 +65,9 @@ def exact_epsilon(value: Price, what: str = "epsilon") -> Decimal:
     """A positive exact epsilon."""
     epsilon = exact_decimal(value, what)
     if not Decimal("1e-9") <= epsilon <= Decimal("1e9"):
-        raise StudyError(f"{what} is {value}; it must be between 1e-9 and 1e9 (0.1 to 10 is usual).")
+        if not epsilon > 0:
+            raise StudyError(f"{what} is {value}. Give a number above 0: 1 is strong privacy, 3 moderate.")
+        raise StudyError(f"{what} is {value}; it must be between 1e-9 and 1e9. 1 is strong privacy, 3 moderate.")
     return epsilon
 
 

@@ -145,7 +145,7 @@ class SubsetRule(Candidates):
                 object.__setattr__(self, name, int(limit))  # NumPy's cannot be written to a report
         grouped = [place for group in self.one_of for place in group]
         if not all(self.one_of) or sorted(grouped) != sorted(set(grouped) & set(range(len(self.terms)))):
-            raise StudyError("Each group of one_of needs terms of its own that compete.")
+            raise StudyError("Each group of one_of needs variables of its own.")
         if self.count < 1:
             raise StudyError(
                 "No candidate model is left: allow the empty one, more columns, a larger max_size or a smaller at_least."
@@ -445,7 +445,7 @@ def _place(columns: Sequence[Column], terms: tuple[int, ...], name: str | int) -
     """The place of the term that a name means."""
     mask = _mask(columns, [name])
     if mask not in terms:
-        raise StudyError(f"{name!r} is in a group of one_of, and is no term that competes: name a whole variable.")
+        raise StudyError(f"{name!r} is in a group of one_of, and is not considered: name a whole variable.")
     return terms.index(mask)
 
 

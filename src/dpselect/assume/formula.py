@@ -89,10 +89,12 @@ def _names(expression: str, how: str, known: dict[str, Variable]) -> Term:
         _refuse(expression)
     if name not in known:
         raise StudyError(
-            f"The formula names {shown(name)}, which is not among the variables: state its bounds or levels."
+            f"The formula names {shown(name)}, which is not among the variables: state its range or categories."
         )
     if category and not isinstance(known[name], Categorical):
-        raise StudyError(f"The formula has {shown(f'C({name})')}, and {name!r} has no levels: state it as Categorical.")
+        raise StudyError(
+            f"The formula has {shown(f'C({name})')}, and {name!r} has no categories: state it as Categorical."
+        )
     return (name,) * (int(power[2]) if power else 1)
 
 
@@ -101,9 +103,9 @@ def _refuse(expression: str) -> None:
     if function in LEARNING_FUNCTIONS:
         raise StudyError(
             f"The formula has {shown(function)[1:-1]}(...), which learns from the rows before any privacy is paid for: state "
-            "a variable with public bounds instead."
+            "a variable with a public range instead."
         )
     raise StudyError(
-        f"The formula has {shown(expression)}, whose bounds do not follow from the variables'; {ALLOWED_IN_FORMULAS}: store "
-        "what it computes as a column and state its bounds."
+        f"The formula has {shown(expression)}, whose range does not follow from its variables'; {ALLOWED_IN_FORMULAS}: store "
+        "what it computes as a column and state its range."
     )

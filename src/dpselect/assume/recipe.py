@@ -186,8 +186,7 @@ def price_choice(study: Study, choice: Choice, *, epsilon: Price, delta: Price =
 def _require_no_penalty(choice: Choice) -> None:
     if choice.penalty is not None:
         raise StudyError(
-            "A penalty is for the methods 'pcls' and 'pcpl'; votes have a public price of their own: leave it out, or name a "
-            "method."
+            "A penalty is for the methods 'pcls' and 'pcpl'; block votes need none: leave it out, or name a method."
         )
 
 

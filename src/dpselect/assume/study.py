@@ -144,7 +144,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         force_setattr(self, "predictors", tuple(self.predictors))
         if not all(isinstance(variable, Numeric | Binary | Categorical) for variable in self.predictors):
             raise StudyError(
-                "Each predictor must be Numeric(name, lower, upper), Categorical(name, levels) or Binary(name, [no, yes])."
+                "Each predictor must be Numeric(name, lower, upper), Categorical(name, categories) or Binary(name, [no, yes])."
             )
         for variable in self.predictors:
             if isinstance(variable, Count):
@@ -174,14 +174,14 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         for name, times in Counter(columns).items():
             if times > 1:
                 raise StudyError(
-                    f"Two columns of the model would be named {shown(name)}; rename a variable or a level."
+                    f"Two columns of the model would be named {shown(name)}; rename a variable or a category."
                 )
 
     def _check_radius(self) -> None:
         if not self.response.bounded:
             if self.radius is not None:
                 raise StudyError(
-                    f"A radius is stated and {self.response.name!r} has no bounds: state them, or leave the radius out."
+                    f"A radius is stated and {self.response.name!r} has no range: state it, or leave the radius out."
                 )
             return
         radius = self.r if self.radius is None else as_number(self.radius, "radius")
@@ -278,7 +278,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         response = variable_from_dict(values["response"])
         if isinstance(response, Categorical):
             raise StudyError(
-                f"The response {response.name!r} must have lower and upper bounds, or be of the kind 'binary' with two levels."
+                f"The response {response.name!r} must have lower and upper limits, or be of the kind 'binary' with two categories."
             )
         stated = {name: value for name, value in values.items() if name not in ("response", "predictors")}
         if "source" in stated:
@@ -406,7 +406,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         if self.unbounded:
             names = ", ".join(map(repr, self.unbounded))
             raise StudyError(
-                f"{what} needs the bounds of {names}: state lower and upper of each; only a choice by votes (select) needs none."
+                f"{what} needs the range of {names}: state lower and upper of each. Block votes, the usual method, need none."
             )
         if self.person is not None and self.max_rows_per_person is None:
             raise StudyError(
@@ -496,7 +496,7 @@ def plain_study(names: Sequence[str], *, r: float, R: float, neighbors: Neighbor
     """Columns in [-1, 1], the response in [-r, r], no intercept but one that is a column of X."""
     half = as_number(r, "r")
     if not half > 0:
-        raise StudyError(f"r is {half:g}; the bound on |y| must be above 0.")
+        raise StudyError(f"r is {half:g}; the limit on |y| must be above 0.")
     radius = as_number(R, "R")
     if not 0 <= radius <= 1e6 * half:
         raise StudyError(f"R is {radius:g}; it must be at least 0 and at most a million times r.")

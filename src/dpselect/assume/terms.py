@@ -102,5 +102,5 @@ def check_width(predictors: Sequence[Variable], terms: Sequence[Term]) -> None:
     width = sum(prod(columns[name] for name in term) for term in terms)
     if width > MAX_STUDY_COLUMNS:
         raise StudyError(
-            f"The study has {width:,} columns, and the most is {MAX_STUDY_COLUMNS:,}: state fewer levels or products."
+            f"The study has {width:,} columns, and the most is {MAX_STUDY_COLUMNS:,}: state fewer categories or products."
         )

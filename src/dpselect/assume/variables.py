@@ -134,11 +134,11 @@ class Numeric(Described, frozen=True, kw_only=False, tag="number"):
     def __post_init__(self) -> None:
         self._check_words(self.name)
         if (self.lower is None) != (self.upper is None):
-            raise StudyError(f"{self.name!r} has one bound; state lower and upper, or leave both out.")
+            raise StudyError(f"{self.name!r} has one limit; state lower and upper, or leave both out.")
         if self.lower is None:
             return
         for side in ("lower", "upper"):
-            force_setattr(self, side, as_number(getattr(self, side), f"The {side} bound of {self.name!r}"))
+            force_setattr(self, side, as_number(getattr(self, side), f"The {side} limit of {self.name!r}"))
         self._check_limits(*self.bounds)
 
     def _check_limits(self, lower: float, upper: float) -> None:
@@ -148,14 +148,14 @@ class Numeric(Described, frozen=True, kw_only=False, tag="number"):
             )
         if not (math.isfinite(self.middle) and 1e-150 < self.half_width < 1e150):
             raise StudyError(
-                f"The bounds of {self.name!r} are {lower:g} to {upper:g}; their distance must be "
+                f"The range of {self.name!r} is {lower:g} to {upper:g}; its length must be "
                 "between 1e-150 and 1e150: state the variable in other units."
             )
         # Then the grid reaches from -GRID to GRID, and clipping before or after rounding is the same in every engine.
         ends = [math.floor((bound - self.middle) * self.scale + 0.5) for bound in (lower, upper)]
         if ends != [-GRID, GRID]:
             raise StudyError(
-                f"The bounds of {self.name!r} are {lower!r} to {upper!r}, too close together for numbers of their "
+                f"The limits of {self.name!r} are {lower!r} and {upper!r}, too close together for numbers of their "
                 "size: subtract a public constant from the variable first."
             )
 
@@ -168,7 +168,7 @@ class Numeric(Described, frozen=True, kw_only=False, tag="number"):
     def bounds(self) -> tuple[float, float]:
         """Both limits; refused where none are stated."""
         if self.lower is None or self.upper is None:
-            raise StudyError(f"{self.name!r} has no bounds: state lower and upper.")
+            raise StudyError(f"{self.name!r} has no range: state lower and upper.")
         return self.lower, self.upper
 
     @property
@@ -271,7 +271,9 @@ class Binary(Described, frozen=True, kw_only=False, tag="binary"):
         self._check_words(self.name)
         _check_categories(self)
         if len(self.categories) != 2:
-            raise StudyError(f"{self.name!r} has {len(self.categories)} levels; a binary variable has two, no and yes.")
+            raise StudyError(
+                f"{self.name!r} has {len(self.categories)} categories; a binary variable has two, no and yes."
+            )
 
 
 class Categorical(Described, frozen=True, kw_only=False, tag="category"):
@@ -314,7 +316,7 @@ class Categorical(Described, frozen=True, kw_only=False, tag="category"):
             force_setattr(self, "reference", self.categories[0])
         if self.reference not in self.categories:
             raise StudyError(
-                f"The reference {shown(self.reference)} is not a level of {self.name!r}; choose one of them."
+                f"The reference {shown(self.reference)} is not a category of {self.name!r}; use one of them."
             )
 
     @property
@@ -333,23 +335,23 @@ def _check_categories(variable: Binary | Categorical) -> None:
     """Categories that can be told apart in every engine: all text or all whole numbers, each once; and one label each, or none."""
     name, given = variable.name, variable.categories
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise StudyError(f"The levels of {name!r} must be a list of levels.")
+        raise StudyError(f"The categories of {name!r} must be a list.")
     categories = tuple(given)
     texts = all(isinstance(each, str) for each in categories)
     wholes = all(isinstance(each, int) and not isinstance(each, bool) for each in categories)
     if not (texts or wholes):
-        raise StudyError(f"The levels of {name!r} must be all strings or all whole numbers.")
+        raise StudyError(f"The categories of {name!r} must be all strings or all whole numbers.")
     if wholes and not all(abs(int(each)) <= MAX_CATEGORY_NUMBER for each in categories):
-        raise StudyError(f"The levels of {name!r} must be below 2^53 in size: state larger ones as text.")
+        raise StudyError(f"The categories of {name!r} must be below 2^53 in size: state larger ones as text.")
     if len(categories) < 2:
-        raise StudyError(f"{name!r} has {len(categories)} level(s); it needs at least two.")
+        raise StudyError(f"{name!r} needs at least two categories; it has {len(categories)}.")
     for each in categories:
         if isinstance(each, str) and (len(each) > MAX_CATEGORY_LENGTH or not _is_text(each)):
             raise StudyError(
-                f"A level of {name!r} is {shown(each)}; it must be text of at most {MAX_CATEGORY_LENGTH:,} letters."
+                f"A category of {name!r} is {shown(each)}; it must be text of at most {MAX_CATEGORY_LENGTH:,} letters."
             )
     if len(set(categories)) < len(categories):
-        raise StudyError(f"The levels of {name!r} name one twice; name each once.")
+        raise StudyError(f"The categories of {name!r} name one twice; name each once.")
     force_setattr(variable, "categories", categories)
     force_setattr(variable, "category_labels", _checked_labels(variable))
 
@@ -357,16 +359,16 @@ def _check_categories(variable: Binary | Categorical) -> None:
 def _checked_labels(variable: Binary | Categorical) -> tuple[str, ...]:
     name, given = variable.name, variable.category_labels
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise StudyError(f"The category_labels of {name!r} must be a list of texts, one a level.")
+        raise StudyError(f"The category_labels of {name!r} must be a list of texts, one for each category.")
     labels = tuple(given)
     if labels and len(labels) != len(variable.categories):
         raise StudyError(
-            f"{name!r} has {len(labels)} category_labels for {len(variable.categories)} levels; give one a level."
+            f"{name!r} has {len(labels)} category_labels for {len(variable.categories)} categories; give one for each."
         )
     for label in labels:
-        _check_text(f"A level label of {name!r}", label)
+        _check_text(f"The label of a category of {name!r}", label)
         if labels.count(label) > 1:
-            raise StudyError(f"Two levels of {name!r} are labelled {label!r}; label each differently.")
+            raise StudyError(f"Two categories of {name!r} are labelled {label!r}; label each differently.")
     return labels
 
 
@@ -388,7 +390,7 @@ _KINDS: dict[str, type[Variable]] = {"number": Numeric, "count": Count, "binary"
 def variable_from_dict(values: Any) -> Variable:
     """A variable from plain values, as a person writes them: the kind follows from limits or categories unless it is stated."""
     if not isinstance(values, Mapping):
-        raise StudyError(f"A variable is {shown(values)}; it must have a name, and bounds or levels.")
+        raise StudyError(f"A variable is {shown(values)}; it must have a name, and a range or categories.")
     # Study files of before say levels.
     stated = {("categories" if key == "levels" else key): value for key, value in values.items()}
     name = stated.get("name")
@@ -398,12 +400,24 @@ def variable_from_dict(values: Any) -> Variable:
         raise StudyError(f"The kind of {name!r} is {shown(kind)}; it must be one of {', '.join(map(repr, _KINDS))}.")
     limits, categories = {"lower", "upper"} & set(stated), {"categories", "reference", "category_labels"} & set(stated)
     if limits and categories:
-        raise StudyError(f"{name!r} has both levels and bounds; give one or the other.")
+        raise StudyError(f"{name!r} has both categories and a range; give one or the other.")
     if kind in ("binary", "category") and "categories" not in stated:
-        raise StudyError(f"{name!r} needs levels, because its kind is {kind!r}.")
+        raise StudyError(f"{name!r} needs categories, because its kind is {kind!r}.")
     if kind == "binary" and "reference" in stated:
-        raise StudyError(f"{name!r} is binary and has no reference: its first level counts as 0.")
+        raise StudyError(f"{name!r} is binary and has no reference: its first category counts as 0.")
     known = _KINDS[kind].__struct_fields__
     if extra := sorted(map(str, set(stated) - set(known))):
         raise StudyError(f"{name!r} has the unknown entry {shown(extra[0])}; known are {', '.join(sorted(known))}.")
     return _KINDS[kind](**stated)
+
+
+LEAVE_OUT = 'missing = "zero-row" (as an option: --missing zero-row)'
+"""How to say that rows with missing values count for nothing."""
+
+
+def unusable_cells(variable: Variable) -> str:
+    """Why a run stops at a variable's cells: what is said names the variable and its public kind, and no cell."""
+    what = "missing or infinite values"
+    if not isinstance(variable, Numeric):
+        what = "missing values, or values that are not among its stated categories"
+    return f"{variable.name!r} has {what}: correct them (`dpselect check` shows more), or leave such rows out by {LEAVE_OUT}."

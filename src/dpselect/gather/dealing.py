@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sampling import SHARE_BITS
 from dpselect.assume.study import Missing, Study
+from dpselect.assume.variables import LEAVE_OUT
 from dpselect.errors import DataError
 from dpselect.gather.grid import Cells
 
@@ -209,8 +210,8 @@ def weight_shares(weights: NDArray[np.float64], limit: float, missing: Missing, 
         usable = (weights >= 0) & np.isfinite(weights)
         if missing == "error" and not usable.all():
             raise DataError(
-                f"The column of weights {name!r} has cells that are missing, negative or infinite: clean them, or set missing to "
-                "'midpoint' or 'zero-row', by which such rows count for nothing."
+                f"The weights {name!r} have missing, negative or infinite values: correct them, or leave such rows out by "
+                f"{LEAVE_OUT}."
             )
         shares = np.floor(np.minimum(np.where(usable, weights, 0.0) / limit, 1.0) * 2.0**SHARE_BITS + 0.5)
     return shares.astype(np.uint64)

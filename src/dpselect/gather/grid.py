@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.study import Study
 from dpselect.assume.terms import Column, Factor
-from dpselect.assume.variables import GRID, Categorical, Category, Variable
+from dpselect.assume.variables import GRID, Categorical, Category, Variable, unusable_cells
 from dpselect.errors import DataError
 
 
@@ -156,10 +156,7 @@ class Design:
             if not rows.any():
                 continue
             if self._missing == "error":
-                raise DataError(
-                    f"{variable.name!r} has cells that are missing, infinite or of an unknown level: clean them, or set "
-                    "missing to 'midpoint' or 'zero-row'."
-                )
+                raise DataError(unusable_cells(variable))
             found[variable.name] = rows
         return found
 
@@ -216,7 +213,8 @@ class OpenDesign:
                 own = cells[variable.name][start:stop]
                 gone = own < 0 if isinstance(variable, Categorical) else ~np.isfinite(own)
                 if gone.any():
-                    self._refuse(variable.name)
+                    if self._missing == "error":
+                        raise DataError(unusable_cells(variable))
                     if self._missing == "zero-row" or variable.name in self._open:
                         out |= gone
                 values[variable.name] = self._entries(variable, own, gone)
@@ -228,13 +226,6 @@ class OpenDesign:
             out |= ~(sizes <= LARGEST_CELL).all(axis=0)
         self.left_out = out if out.any() else None
         return work
-
-    def _refuse(self, name: str) -> None:
-        if self._missing == "error":
-            raise DataError(
-                f"{name!r} has cells that are missing, infinite or of an unknown level: clean them, or set missing to "
-                "'midpoint' or 'zero-row'."
-            )
 
     def _entries(self, variable: Variable, own: NDArray[np.float64], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The grid's whole numbers, the cells themselves, or the places of a category's levels."""

@@ -76,7 +76,7 @@ class Moments:
             if not each.n <= MAXIMUM_ROWS // 2:
                 raise DataError(
                     f"Moments of more than {MAXIMUM_ROWS // 2:,} rows cannot be pooled: together they may have "
-                    f"{MAXIMUM_ROWS:,} rows, the most that dpselect's error bounds cover."
+                    f"{MAXIMUM_ROWS:,} rows, the most that dpselect can sum exactly."
                 )
         if self is other or self.gatherings & other.gatherings:
             raise DataError(TWICE)
@@ -241,5 +241,5 @@ def checked(moments: Moments, study: Study) -> Moments:
     """The moments of a whole table with a name of its own, refused if it is empty where n is public, or too long."""
     require_some(moments.n, study)
     if moments.n > MAXIMUM_ROWS:
-        raise DataError(f"The table has more than {MAXIMUM_ROWS:,} rows, the most that dpselect's error bounds cover.")
+        raise DataError(f"The table has more than {MAXIMUM_ROWS:,} rows, the most that dpselect can sum exactly.")
     return named(moments)

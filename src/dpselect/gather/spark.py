@@ -23,6 +23,17 @@ ANSWER = "refusal string, piece binary"
 MAX_ANSWER_BYTES = 512 * 2**20
 """Bytes that come back from all tasks together, at most: fewer tasks where a summary is large."""
 
+SPARK_STOPPED = (
+    "Spark stopped while the rows were read: see its own log; workers need numpy, pyarrow and msgspec, and PYSPARK_PYTHON must "
+    "name the same Python on both sides"
+)
+LOST_WORKER = (
+    "Spark lost a worker while the rows were read, and gave up: run it again, or `dpselect resume` if it was charged already. A "
+    "cluster reads the rows of a lost worker again by itself; local mode does not"
+)
+SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Lost executor", "Executor lost")
+"""In what Spark says. The words are Spark's own; whatever else is in its message is not passed on."""
+
 Adding = TypeVar("Adding", bound=Summary[Any])
 
 
@@ -54,16 +65,15 @@ def _rows(source: Any, study: Study, summary: Summary[Any]) -> Any:
 
 @contextmanager
 def _running() -> Iterator[None]:
-    """While Spark works: whatever it raises becomes one sentence."""
-    with (
-        one_sentence(
-            "Spark stopped while the rows were read: see its own log; workers need numpy, pyarrow and msgspec, and PYSPARK_PYTHON "
-            "must name the same Python on both sides"
-        ),
-        warnings.catch_warnings(),
-    ):
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # which is not used here
-        yield
+    """While Spark works: whatever it raises becomes one sentence, which names a lost worker if there was one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # which is not used here
+            yield
+    except Exception as error:
+        lost = any(sign in str(error) for sign in SIGNS_OF_A_LOST_WORKER)
+        with one_sentence(LOST_WORKER if lost else SPARK_STOPPED):
+            raise
 
 
 def _table(source: Database) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpselect.assume.study import Study
 from dpselect.assume.terms import Column, Factor
-from dpselect.assume.variables import GRID, Binary, Categorical, Numeric, Variable
+from dpselect.assume.variables import GRID, Binary, Categorical, Numeric, Variable, unusable_cells
 from dpselect.errors import DataError
 from dpselect.gather.moments import Moments, checked, named_by_content, require_sound
 from dpselect.gather.persons import MULTIPLIER, PRIME
@@ -405,10 +405,7 @@ def moments_from_answer(answer: str | os.PathLike[str] | Mapping[str, Any], stud
     values = {name: _whole(row[name]) for name in answer_names(study) if name != "study"}
     for i, variable in enumerate((*study.predictors, study.response)):
         if values.get(f"missing_{i}"):
-            raise DataError(
-                f"{variable.name!r} has cells that are missing, infinite or of an unknown level: clean them, or set missing to "
-                "'midpoint' or 'zero-row'."
-            )
+            raise DataError(unusable_cells(variable))
     if values.get("missing_person"):
         raise DataError(f"The column of persons {study.person!r} has missing cells: give every row its person.")
     width = len(study.columns) + 1

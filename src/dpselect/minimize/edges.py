@@ -85,7 +85,7 @@ def _family_leads(
 ) -> NDArray[np.int64]:
     """The leads (sets, columns) of all sets of `size` terms, of one family."""
     if sums.intercept == "candidate":
-        raise DataError("Edge votes are not for an intercept that competes.")
+        raise DataError("Edge votes need an intercept that is always in the model.")
     offset = int(sums.intercept == "always")  # the intercept's column, which (1, x, y) has for its one
     columns = len(sums.columns) - offset
     own = [[column - offset for column in term] for term in terms]

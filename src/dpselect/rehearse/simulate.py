@@ -41,7 +41,7 @@ class Setting:
         if not (self.deviation >= 0 and 0 <= self.shared < 1):
             raise StudyError("The noise's deviation must be at least 0, and the shared part from 0 to below 1.")
         if not (self.empty or any(self.effects)):
-            raise StudyError("No effect differs from 0: let the empty model compete (empty=True).")
+            raise StudyError("No effect differs from 0: let the empty model be considered (empty=True).")
 
     @property
     def width(self) -> int:

@@ -40,7 +40,9 @@ def variable_title(variable: Variable, *, unit: bool = False) -> str:
 
 
 def level_title(variable: Variable, level: Category) -> str:
-    """A level's label, or the level itself."""
+    """A category's label, or the category itself; the codes 0 and 1 of a binary variable are no and yes."""
+    if isinstance(variable, Binary) and not variable.category_labels and variable.categories == (0, 1):
+        return "yes" if level == 1 else "no"
     if isinstance(variable, Numeric) or not variable.category_labels:
         return str(level)
     return variable.category_labels[variable.categories.index(level)]

@@ -119,7 +119,9 @@ def _factor(cells: Any, factor: Factor, variable: Variable, alone: bool) -> Floa
     if isinstance(variable, Categorical | Binary):
         known = np.isin(cells, variable.categories)
         if not known.all():
-            raise DataError(f"{factor.variable!r} has cells that are missing or of a level that was not stated.")
+            raise DataError(
+                f"{factor.variable!r} has missing values, or values that are not among its categories: correct them."
+            )
         # No or yes is one column, whose second level is one.
         cells = cells == (variable.categories[1] if factor.level is None else factor.level)
         if isinstance(variable, Categorical):

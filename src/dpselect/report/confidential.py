@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
 from dpselect.assume.study import Study
+from dpselect.assume.variables import LEAVE_OUT
 from dpselect.rehearse.check.effects import EffectPreview
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.drawing import LETTERS, curve_chart
-from dpselect.report.numbers import number, percent
+from dpselect.report.numbers import interval_text, number, percent
 from dpselect.report.page import render
+from dpselect.report.phrases import METHOD_NAMES
 
 WATERMARK = "Confidential: do not publish"
 OFTEN = 0.05
@@ -26,6 +28,14 @@ def share(count: int, rows: int) -> str:
     """A count as a share people read: 0, 3 (3.1%), 97 (100%)."""
     percentage = 100 * count / max(rows, 1)
     return "0" if count == 0 else f"{count:,} ({percentage:{'.0f' if percentage >= 10 else '.2g'}}%)"
+
+
+def remarkable_rows(fit: TableFit) -> list[list[str]]:
+    """The rows of the variables that have values outside their range, or missing ones."""
+    return [row for row in fit_rows(fit) if set(row[1:]) != {"0"}]
+
+
+NOTHING_REMARKABLE = "No missing values. No values outside a stated range."
 
 
 def fit_rows(fit: TableFit) -> list[list[str]]:
@@ -66,8 +76,8 @@ def _remarks(each: VariableFit, rows: int, missing: str) -> Iterator[str]:
         )
     elif each.missing and missing == "error":
         yield (
-            f"'{each.name}' has cells that are missing or have an unknown category. Clean them, state the category, "
-            "or set missing to 'midpoint' or 'zero-row'."
+            f"'{each.name}' has missing values, or values that are not among its categories. Correct them, state the category, "
+            f"or leave such rows out: {LEAVE_OUT}."
         )
     elif unknown:
         yield f"'{each.name}': {share(each.missing, rows)} of the cells have no usable value. Check its type."
@@ -85,8 +95,8 @@ def _remarks(each: VariableFit, rows: int, missing: str) -> Iterator[str]:
 def _weight_remarks(weights: WeightFit, rows: int, missing: str) -> Iterator[str]:
     if weights.unusable and missing == "error":
         yield (
-            f"'{weights.name}' has weights that are missing, negative or infinite. Clean them, or set missing to 'midpoint' or "
-            "'zero-row': such rows then count for nothing."
+            f"'{weights.name}' has weights that are missing, negative or infinite. Correct them, or leave such rows out: "
+            f"{LEAVE_OUT}."
         )
     if weights.above > OFTEN * rows:
         yield f"Many weights are above the limit. Check weight_limit: it should be near the largest weight of '{weights.name}'."
@@ -105,7 +115,8 @@ def _quoted(levels: tuple[str, ...]) -> str:
 def price_sentence(seen: Preview) -> str:
     """What is previewed: the privacy cost, and the part of it that pays for the selection."""
     whole, part = seen.epsilon, seen.recipe.guarantee.epsilon
-    how = f"{seen.recipe.method} by {seen.recipe.mechanism} among {seen.recipe.candidates.count:,} models"
+    method = METHOD_NAMES[seen.recipe.method].partition(" (")[0]
+    how = f"{method} by {seen.recipe.mechanism} among {seen.recipe.candidates.count:,} models"
     if part == whole:
         return f"Preview of select at epsilon {plain(whole)}: {how}."
     return f"Preview of analyze at epsilon {plain(whole)}, of which {plain(part)} pays for the selection: {how}."
@@ -135,8 +146,8 @@ def model_rows(seen: Preview) -> list[list[str]]:
 
 
 EFFECTS = (
-    "Effects to expect if the first model is selected: how often each would be told from zero, and the interval in the middle of "
-    "many, in the units of the coefficients (of ratios, their logarithms)."
+    "If the first model is selected: the chance that an effect is clear (not hidden by noise), and a typical 95% interval of its "
+    "coefficient. Coefficients of odds and rates are logarithms."
 )
 
 
@@ -148,8 +159,7 @@ def effect_rows(effects: Sequence[EffectPreview]) -> list[list[str]]:
 def _interval(each: EffectPreview) -> str:
     if each.lower is None and each.upper is None:
         return "hidden by noise"
-    low, high = ("unbounded" if end is None else number(end, 3) for end in (each.lower, each.upper))
-    return f"{low} to {high}"
+    return interval_text(each.lower, each.upper, None)
 
 
 def share_sentence(seen: Preview) -> str:

@@ -468,9 +468,12 @@ def warnings(epsilon: Decimal, delta: Decimal) -> list[str]:
 
 
 def false_findings(expected: float, response: str) -> str:
-    """How many variables chance alone would select."""
-    count = "fewer than 0.01" if expected < 0.01 else f"about {expected:.1g}"
-    return f"If no variable were associated with {response}, {count} variables would be selected on average."
+    """How many variables chance alone would select; a small number is said in runs, of which so many select any at most."""
+    if expected < 0.5:
+        runs = "one run in 100" if expected < 0.01 else f"one run in {two_digits(1 / expected)}"
+        much = "fewer than" if expected < 0.01 else "at most about"
+        return f"If no variable were associated with {response}, {much} {runs} would select any."
+    return f"If no variable were associated with {response}, about {two_digits(expected)} variables would be selected on average."
 
 
 def selection_note(spread: float) -> str:

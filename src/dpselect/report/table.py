@@ -127,10 +127,12 @@ def estimate_table(estimate: Estimate, directions: Mapping[str, Direction | None
     effects = effects_of(estimate.terms, estimate.study, told)
     spreads = {name: size for name, size in estimate.scales.items() if 0 < size < MAX_SPREAD}
     numeric = [each for each in effects if each.kind == "number"]
-    compared = bool(numeric) and all(each.term in spreads for each in numeric)
+    # A term that noise hides altogether has no spread and no bar: the others can still be compared with one another.
+    drawn = [each for each in numeric if each.conf_low is not None or each.conf_high is not None]
+    compared = bool(drawn) and all(each.term in spreads for each in drawn)
     scale = 100.0 if isinstance(estimate.study.response, Binary) and not estimate.kind.ratios else 1.0
     rows = [
-        _row(each, estimate, scale, spreads[each.term] if compared and each.kind == "number" else None)
+        _row(each, estimate, scale, spreads.get(each.term) if each.kind == "number" else None, compared=compared)
         for each in effects
     ]
     single = [row for row in rows if row.kind not in ("category", "constant")]
@@ -156,14 +158,27 @@ def _measure(estimate: Estimate) -> str:
     return response_unit(estimate.study) or "effect"
 
 
-def _row(each: Effect, estimate: Estimate, scale: float, spread: float | None) -> Row:
+def _widest_step(span: float | None, spread: float | None) -> float:
+    """The largest step that a variable can sensibly take, which a scaled unit may not exceed.
+
+    Two standard deviations, a typical low against a typical high value; else the stated range. Where nothing is known of its
+    spread a unit stays what it is: nobody wants an effect per 10,000 years.
+    """
+    known = [step for step in (span, None if spread is None else 2 * spread) if step is not None]
+    return min(known, default=1.0)
+
+
+def _row(each: Effect, estimate: Estimate, scale: float, wide: float | None, *, compared: bool) -> Row:
     """One effect in words. A unit is scaled by tens where the effect is small; two deviations are one step in the figure."""
     ratios = estimate.kind.ratios
+    spread = wide if compared else None
     number_like = each.kind == "number"
     ends = [each.estimate, each.conf_low, each.conf_high, each.adjusted_low, each.adjusted_high]
     sizes = [abs(end) * scale for end in ends[:3] if end is not None]
     size = sizes[0] if each.estimate is not None else max(sizes, default=0.0)
-    power = unit_power(size, each.span, MIN_LOG_RATIO if ratios else MIN_EFFECT) if number_like else 0
+    power = (
+        unit_power(size, _widest_step(each.span, wide), MIN_LOG_RATIO if ratios else MIN_EFFECT) if number_like else 0
+    )
     value, low, high, wide_low, wide_high = (_times(end, scale * 10.0**power, ratios) for end in ends)
     step = 2 * spread if spread is not None else 10.0**power
     bar = [None if end is None else end * scale * step for end in ends]

@@ -73,7 +73,7 @@ def _text_checks(text: str, analysis: AnalysisRecord, values: dict[str, Any]) ->
     stated = analysis.guarantee
     yield Check("privacy cost", cost == (stated.epsilon, stated.delta), cost_text(stated.epsilon, stated.delta))
     if analysis.made:
-        yield Check("date of the release is a date", _is_date(analysis.made), analysis.made[:10])
+        yield Check("date of the release", _is_date(analysis.made), analysis.made[:10])
     if is_page(text):
         yield _page_check(text, analysis)
 

@@ -203,7 +203,7 @@ class Rehearsal:
         if run not in RUNS:
             raise StudyError(f"run is {run!r}; it must be 'analyze' or 'select'.")
         if split is not None and run == "select":
-            raise StudyError("A split divides the price of an analysis, and a selection has one part: leave it out.")
+            raise StudyError("A split divides the cost of an analysis, and a selection has one part: leave it out.")
         self._study, self._choice, self._budget = study, choice, budget
         self._split, self._run, self._method = split, run, METHODS[choice.method]
         price = self._price(budget.epsilon)
@@ -219,7 +219,7 @@ class Rehearsal:
             candidates_for(self._study, self._choice.candidates).index(mask)
         except ValueError:
             raise StudyError(
-                f"The model {text!r} does not compete: name whole variables, joined by +, within max_size."
+                f"The model {text!r} is not considered: name whole variables, joined by +, within max_size."
             ) from None
         return mask
 

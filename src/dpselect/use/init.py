@@ -180,6 +180,10 @@ def study_of_selection(selection: Selection) -> str:
     return "\n".join(lines) + "\n"
 
 
+LIKE_NO_AND_YES = [
+    '# kind = "binary"  # it looks like a yes or no: if your code book says so, take out the # here and below',
+    "# categories = [0, 1]",
+]
 NO_AND_YES = '# or, of no and yes: kind = "binary" and categories = [0, 1] (or ["no", "yes"])'
 
 
@@ -203,6 +207,8 @@ def _response(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
         lines[-1] += '  # no first, then yes: ["no", "yes"]'
         return lines
     lines = _entries({**known, **said})
+    if column.zero_one and "lower" not in said:
+        return [*lines, *LIKE_NO_AND_YES]
     return lines if "lower" in said else [*lines, *_range_of(column.name), NO_AND_YES]
 
 
@@ -217,7 +223,8 @@ def _predictor(column: ColumnType, said: Mapping[str, Any]) -> list[str]:
             {"name": column.name, **_labelled(column), **said, "kind": "binary", "categories": [0, 1]}
         )
     if column.kind in ("number", "boolean"):
-        return [*head, *_entries({"name": column.name, **_labelled(column), **said}), *_range_of(column.name)]
+        lines = [*head, *_entries({"name": column.name, **_labelled(column), **said})]
+        return [*lines, *(LIKE_NO_AND_YES if column.zero_one else _range_of(column.name))]
     if column.kind == "text":
         lines = _entries({"name": column.name, **_labelled(column), **said, "categories": [OPEN]})
         lines[-1] += '  # all that can occur, such as ["north", "south"]; the first is the reference'
@@ -319,5 +326,5 @@ def _number(name: str, side: str, text: str) -> float:
     try:
         value = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
-        raise StudyError(f"The code book gives {name!r} the {side} bound {text!r}; it must be a number.") from None
+        raise StudyError(f"The code book gives {name!r} the {side} limit {text!r}; it must be a number.") from None
     return int(value) if value.is_integer() else value

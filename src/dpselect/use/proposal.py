@@ -52,13 +52,16 @@ def propose(
     """The study of a response and of some predictors, or of all usable columns.
 
     A column in `categories` is considered and has these. One that is named in `predictors` is a number unless the source itself
-    says something else. `count` says that the response counts something. `settings` are further ones of `Study`.
+    says something else. `count` says that the response counts something. `settings` are further ones of `Study`. Where nothing is
+    named, a column whose first rows hold 0 and 1 alone is proposed as a yes or no.
     """
     by_look = not any(column.stated for column in columns)
     # What a frame holds beside numbers is text unless categories are stated, whatever its cells look like. One cell makes text or
     # objects of a column of numbers, so that none is left out of a study for it: predictors have to be named.
     untyped = [] if by_look else [column.name for column in columns if not column.stated]
     columns = [column if column.stated or by_look else replace(column, kind="text", stated=True) for column in columns]
+    if predictors is not None:  # what a person names is a number, whatever the first rows look like
+        columns = [replace(column, zero_one=False) for column in columns]
     known = {column.name: column for column in columns}
     stated = dict(categories or {})
     apart = [settings[role] for role in ("person", "cluster", "weights") if settings.get(role) is not None]
@@ -89,7 +92,7 @@ def propose(
             left_out.append((name, why))
     if not considered:
         raise StudyError(
-            f"{where} has no column that can be considered as it is. Name predictors, or state the categories of text columns."
+            f"{where} has no other column that looks like numbers. Name predictors, or state the categories of text columns."
         )
     explained = known[response]
     if named is not None and by_look:
@@ -123,7 +126,7 @@ def _predictor(column: ColumnType, stated: Sequence[Category] | None) -> Variabl
     if stated is not None:
         listed = categories_of(stated, as_text=column.stated and column.kind == "text")
         return Binary(column.name, [0, 1], **words) if listed == [0, 1] else Categorical(column.name, listed, **words)
-    if column.kind == "boolean" and column.stated:
+    if (column.kind == "boolean" and column.stated) or column.zero_one:
         return Binary(column.name, [0, 1], **words)
     if len(column.categories) > 1:
         codes, labels = [code for code, _ in column.categories], [label for _, label in column.categories]
@@ -141,7 +144,7 @@ def _response(column: ColumnType, stated: Sequence[Category] | None, where: str)
                 f"The response {column.name!r} has {len(listed)} categories. State two, no first: {column.name}=no,yes."
             )
         return Binary(column.name, listed, **words)
-    if column.kind == "boolean" and column.stated:
+    if (column.kind == "boolean" and column.stated) or column.zero_one:
         return Binary(column.name, [0, 1], **words)
     if column.kind == "text":
         raise StudyError(

@@ -67,11 +67,11 @@ def test_transforms_that_learn_from_rows_are_refused_with_the_reason(function):
 @pytest.mark.parametrize(
     ("formula", "sentence"),
     [
-        ("price ~ np.log(size)", "bounds do not follow"),
-        ("price ~ {size + year}", "bounds do not follow"),
-        ("price ~ I(size**9)", "bounds do not follow"),
-        ("price ~ C(county, contr.sum)", "bounds do not follow"),
-        ("price ~ C(size)", "'size' has no levels"),
+        ("price ~ np.log(size)", "range does not follow"),
+        ("price ~ {size + year}", "range does not follow"),
+        ("price ~ I(size**9)", "range does not follow"),
+        ("price ~ C(county, contr.sum)", "range does not follow"),
+        ("price ~ C(size)", "'size' has no categories"),
         ("price ~ height", "'height', which is not among the variables"),
         ("price ~ price + size", "also on the right side"),
         ("log(price) ~ size", "must be the name of one numeric variable"),

@@ -45,12 +45,12 @@ def test_words_change_the_hash_and_are_left_out_where_there_are_none():
         (lambda: Numeric("a", 0, 1, unit="x" * 301), "at most 300"),
         (lambda: Numeric("a", 0, 1, reason="two\nlines"), "one line"),
         (lambda: Categorical("a", ["u", "v"], category_labels="uv"), "a list of texts"),
-        (lambda: Categorical("a", ["u", "v"], category_labels=["one"]), "1 category_labels for 2 levels"),
+        (lambda: Categorical("a", ["u", "v"], category_labels=["one"]), "1 category_labels for 2 categories"),
         (lambda: Binary("a", [0, 1], category_labels=["same", "same"]), "label each differently"),
         (lambda: Binary("a", [0, 1], category_labels=["no", None]), "must be text"),
         (
             lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "category_labels": ["u"]}),
-            "both levels and bounds",
+            "both categories and a range",
         ),
     ],
 )

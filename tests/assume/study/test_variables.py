@@ -31,7 +31,7 @@ def test_the_reference_is_the_first_level_unless_named():
         (lambda: Numeric("a", 0, math.inf), "finite"),
         (lambda: Numeric("a", "x", 1), "must be a number"),
         (lambda: Numeric("a", True, 2), "must be a number"),
-        (lambda: Numeric("a", None, 2), "one bound"),
+        (lambda: Numeric("a", None, 2), "one limit"),
         (lambda: Numeric("a", -1e308, 1e308), "other units"),
         (lambda: Numeric("a", 0, 1e-200), "other units"),
         (lambda: Categorical("c", "abc"), "list"),
@@ -40,7 +40,7 @@ def test_the_reference_is_the_first_level_unless_named():
         (lambda: Categorical("c", ["a", "a"]), "twice"),
         (lambda: Categorical("c", ["a", 1]), "all strings"),
         (lambda: Categorical("c", [True, False]), "all strings"),
-        (lambda: Categorical("c", ["a", "b"], "z"), "'z' is not a level"),
+        (lambda: Categorical("c", ["a", "b"], "z"), "'z' is not a category"),
         (lambda: variable_from_dict({"name": "a", "lower": 0}), "lower and upper"),
         (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "categories": ["x", "y"]}), "both"),
         (lambda: variable_from_dict({"name": "a", "lower": 0, "upper": 1, "color": "red"}), "color"),
@@ -63,9 +63,9 @@ def test_a_number_may_leave_its_bounds_open_and_says_so_when_they_are_needed():
     size = Numeric("size")
     assert not size.bounded
     assert variable_from_dict(size.to_dict()) == size
-    with pytest.raises(StudyError, match="'size' has no bounds"):
+    with pytest.raises(StudyError, match="'size' has no range"):
         size.scale  # noqa: B018
-    with pytest.raises(StudyError, match="one bound"):
+    with pytest.raises(StudyError, match="one limit"):
         Numeric("size", lower=0)
 
 
@@ -75,7 +75,7 @@ def test_a_binary_variable_is_zero_and_one():
     assert variable_from_dict(died.to_dict()) == died
     with pytest.raises(StudyError, match="has two, no and yes"):
         Binary("died", ["no", "yes", "unknown"])
-    with pytest.raises(StudyError, match="first level counts as 0"):
+    with pytest.raises(StudyError, match="first category counts as 0"):
         variable_from_dict({"name": "died", "kind": "binary", "categories": [0, 1], "reference": 1})
 
 

@@ -38,7 +38,7 @@ def test_lists_layouts_and_strides_do_not_matter():
 
 def test_a_masked_cell_is_missing():
     masked = np.ma.masked_array(X, mask=[[False, True], [False, False]])
-    with pytest.raises(DataError, match="'b' has cells that are missing"):
+    with pytest.raises(DataError, match="'b' has missing"):
         gather((masked, Y), TWO)
 
 

@@ -87,16 +87,16 @@ def test_a_column_of_nulls_is_missing_throughout():
 @pytest.mark.parametrize(
     ("study", "name", "kind", "hint"),
     [
-        (NUMBER, "y", pa.string(), "a number is needed"),
+        (NUMBER, "y", pa.string(), "not a number"),
         (NUMBER, "y", pa.date32(), "days since a fixed day"),
         (NUMBER, "y", pa.timestamp("us"), "days since a fixed day"),
-        (NUMBER, "y", pa.list_(pa.float64()), "a number is needed"),
-        (NUMBER, "y", pa.binary(), "a number is needed"),
-        (NUMBER, "y", pa.dictionary(pa.int8(), pa.string()), "a number is needed"),
-        (TEXT, "c", pa.int64(), "state the levels as whole numbers"),
-        (TEXT, "c", pa.float64(), "state the levels as whole numbers"),
-        (WHOLE, "c", pa.string(), "state the levels as text"),
-        (WHOLE, "c", pa.date32(), "a whole number"),
+        (NUMBER, "y", pa.list_(pa.float64()), "not a number"),
+        (NUMBER, "y", pa.binary(), "not a number"),
+        (NUMBER, "y", pa.dictionary(pa.int8(), pa.string()), "not a number"),
+        (TEXT, "c", pa.int64(), "state the categories as whole numbers"),
+        (TEXT, "c", pa.float64(), "state the categories as whole numbers"),
+        (WHOLE, "c", pa.string(), "state the categories as text"),
+        (WHOLE, "c", pa.date32(), "whole numbers"),
     ],
 )
 def test_a_type_that_cannot_be_read_is_refused_with_a_hint(study, name, kind, hint):

@@ -83,7 +83,7 @@ def test_the_database_is_not_written_and_is_let_go_of(database):
             {"query": "SELECT CAST(y AS DOUBLE) AS y, a, c, b FROM text"},
             "stopped while the rows of the query were read",
         ),
-        ({"query": f"SELECT '{SECRET}x' AS y, 1 AS a, 'u' AS c, 0 AS b"}, "'y' has the type string"),
+        ({"query": f"SELECT '{SECRET}x' AS y, 1 AS a, 'u' AS c, 0 AS b"}, "'y' is text"),
         ({"query": "SELECT 1 AS y, 2 AS y, 1 AS a, 'u' AS c, 0 AS b"}, "'y' is in the table more than once"),
         ({"query": "CREATE TABLE x AS SELECT 1"}, "refuses the query|returns no table"),
     ],
@@ -151,7 +151,7 @@ def test_types_of_postgresql(server):
     kinds = [column.kind for column in read_schema(Database(server, table='s.odd "t'))]
     assert kinds == ["number", "number", "text", "boolean", "text", "other", "date"]
     money = Study(Numeric("m", 0, 1), [Numeric("b", 0, 1)])
-    with pytest.raises(DataError, match=r"'m' has the type .*money"):
+    with pytest.raises(DataError, match=r"'m' is of the type .*money"):
         gather(Database(server, table='s.odd "t'), money)
 
 
@@ -162,7 +162,7 @@ def test_types_of_postgresql(server):
         ({"table": "missing"}, "refuses the table 'missing'"),
         ({"query": "SELEC y"}, "refuses the query"),
         ({"query": "SELECT regexp_replace(y, 'q', '')::float8 AS y, a, c, b FROM text"}, "stopped while the rows"),
-        ({"query": "SELECT * FROM text"}, "'y' has the type string"),
+        ({"query": "SELECT * FROM text"}, "'y' is text"),
         ({"query": "SELECT 1 AS y, 2 AS y, 1 AS a, 'u' AS c, 0 AS b"}, "'y' is in the table more than once"),
         ({"query": "CREATE TABLE x AS SELECT 1"}, "refuses the query"),
         ({"query": "WITH w AS (DELETE FROM text RETURNING *) SELECT * FROM w"}, "refuses the query"),

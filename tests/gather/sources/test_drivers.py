@@ -150,7 +150,7 @@ def test_text_where_numbers_should_be_is_missing_in_sqlite(tmp_path):
     whole = Study(STUDY.response, STUDY.predictors)
     found = gather(f"adbc:sqlite:{path}?table=t", STUDY)
     assert found.n == 3 and found.integers()[1][0][0] == 2**40  # one row of three counts
-    with pytest.raises(DataError, match="'y' has cells that are missing"):
+    with pytest.raises(DataError, match="'y' has missing"):
         gather(f"adbc:sqlite:{path}?query=SELECT * FROM t WHERE y = '1'", whole)
 
 

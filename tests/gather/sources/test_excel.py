@@ -76,7 +76,7 @@ def test_types_are_those_of_the_cells(book):
 
 @pytest.mark.parametrize("name", ["c", "day"])
 def test_text_and_dates_are_not_numbers(book, name):
-    with pytest.raises(DataError, match="a number is needed"):
+    with pytest.raises(DataError, match="not a number"):
         gather(book, Study(Numeric("y", -1, 1), [Numeric(name, 0, 1)]))
 
 

@@ -170,7 +170,7 @@ def test_a_later_file_without_the_column_or_with_another_type_is_refused(tmp_pat
     with pytest.raises(DataError, match=r"'a' is not in .*2\.parquet"):
         gather(tmp_path, STUDY)
     pq.write_table(table(10).set_column(0, "a", pa.array(["text"] * 10)), tmp_path / "2.parquet")
-    with pytest.raises(DataError, match="'a' has the type string"):
+    with pytest.raises(DataError, match="'a' is text"):
         gather(tmp_path, STUDY)
 
 

@@ -189,7 +189,7 @@ def test_what_cannot_be_is_refused_before_anything_is_charged():
         "state Binary": {"family": "binomial", "study": a_study("gaussian")},
         "state Count": {"family": "poisson", "study": a_study("gaussian")},
         "needs max_rows_per_person": {"study": a_study("gaussian", person="id")},
-        "needs the bounds of 'y', 'a'": {"study": a_study("gaussian"), "noise": "laplace"},
+        "needs the range of 'y', 'a'": {"study": a_study("gaussian"), "noise": "laplace"},
         "need a delta above 0": {"study": a_study("binomial"), "family": "binomial", "delta": 0},
         "family is 'logit'": {"study": a_study("binomial"), "family": "logit"},
     }

@@ -47,7 +47,7 @@ REFUSED = {
     "a check over the study": ([*CHECK, "-o", "parts/../study.toml"], "is the study"),
     "a check over a part of the rows": (["check", "study.toml", "parts", "-o", "parts/b.csv"], "is where the rows are"),
     "a check over what a pattern finds": (["check", "study.toml", "pa*/*", "-o", "parts/b.csv"], "where the rows are"),
-    "a check over another's page": ([*CHECK, "-o", "out.json"], f"{IS_THERE} a custodian's page"),
+    "a check over another's page": ([*CHECK, "-o", "out.json"], f"{IS_THERE} a confidential page"),
     "a check over what is no file": ([*CHECK, "-o", "pipe.html"], "is no ordinary file"),
     "a query over the ledger": ([*SQL, "-o", "rows.budget.db"], DATABASE),
     "a query over the study": ([*SQL, "-o", "study.toml"], "is the study"),

@@ -26,7 +26,9 @@ def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArra
         table = _frame_array(frame)
     matrix = numeric_array(table, "The predictors")
     if matrix.ndim != 2:
-        raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
+        raise DataError(
+            f"The predictors have {matrix.ndim} dimension(s); give a table with one row for each person or unit."
+        )
     if names is None:
         names = [f"x{j}" for j in range(matrix.shape[1])]
     if len(names) != matrix.shape[1]:
@@ -45,20 +47,24 @@ def array_cells(predictors: Any, response: Any, study: Study, weights: Any = Non
     matrix = numeric_array(predictors, "The predictors", tolerant=tolerant)
     vector = numeric_array(response, "The response", tolerant=tolerant)
     if matrix.ndim != 2:
-        raise DataError(f"The predictors have {matrix.ndim} dimension(s); give a table with one row a record.")
+        raise DataError(
+            f"The predictors have {matrix.ndim} dimension(s); give a table with one row for each person or unit."
+        )
     vectors = {"The response": vector}
     if study.weights is not None:
         vectors["The weights"] = numeric_array(weights, "The weights", tolerant=tolerant)
     for what, each in vectors.items():
         if each.ndim != 1:
-            raise DataError(f"{what} has {each.ndim} dimension(s); give one number a record.")
+            raise DataError(f"{what} has {each.ndim} dimension(s); give one number for each row.")
     if matrix.shape[1] != len(study.predictors):
         raise DataError(
             f"The table has another number of columns than the {len(study.predictors)} predictors that are stated: "
-            "give one row a record, and state each column."
+            "state each column."
         )
     if any(len(matrix) != len(each) for each in vectors.values()):
-        raise DataError("The predictors and the response have different numbers of rows; give one response a record.")
+        raise DataError(
+            "The predictors and the response have different numbers of rows; give one response for each row."
+        )
     cells = {variable.name: _cells(matrix[:, j], variable) for j, variable in enumerate(study.predictors)}
     cells[study.response.name] = _cells(vector, study.response)
     if study.weights is not None:

@@ -100,20 +100,35 @@ def _check_type(kind: Any, variable: Variable) -> None:
         kind = kind.value_type
     if pa.types.is_null(kind):
         return
-    wanted = "a number"
     if not isinstance(variable, Numeric):
         as_text = isinstance(variable.categories[0], str)
         if is_text(kind) if as_text else is_number(kind):
             return
-        wanted = "text, as its levels are" if as_text else "a whole number, as its levels are"
-        hint = "state the levels as text" if is_text(kind) else "state the levels as whole numbers or store it as text"
-    elif is_number(kind):
+        wanted = "text" if as_text else "whole numbers"
+        hint = (
+            "state the categories as text"
+            if is_text(kind)
+            else "state the categories as whole numbers, or store it as text"
+        )
+        raise DataError(f"{variable.name!r} is {_called(kind)}, and its stated categories are {wanted}: {hint}.")
+    if is_number(kind):
         return
-    elif pa.types.is_temporal(kind):
+    if pa.types.is_temporal(kind):
         hint = "store a date as a number, such as days since a fixed day"
     else:
-        hint = "store it as a number, or state its levels"
-    raise DataError(f"The column {variable.name!r} has the type {kind}, and {wanted} is needed: {hint}.")
+        hint = f"state its categories (--categories {variable.name}=A,B), or store it as a number"
+    raise DataError(f"{variable.name!r} is {_called(kind)}, not a number: {hint}.")
+
+
+def _called(kind: Any) -> str:
+    """A type as people call it."""
+    import pyarrow as pa
+
+    if is_text(kind):
+        return "text"
+    if is_number(kind):
+        return "a number"
+    return "a date" if pa.types.is_temporal(kind) else f"of the type {kind}"
 
 
 def is_number(kind: Any) -> bool:
@@ -278,6 +293,8 @@ def level_places(values: NDArray[np.float64], variable: Categorical | Binary | O
     places = np.full(len(values), -1)
     for place, level in enumerate(variable.categories or ()):
         if isinstance(level, str):
-            raise DataError(f"{variable.name!r} has levels that are text, and arrays hold numbers: use a data frame.")
+            raise DataError(
+                f"{variable.name!r} has categories that are text, and arrays hold numbers: use a data frame."
+            )
         places[values == level] = place
     return places

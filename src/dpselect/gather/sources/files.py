@@ -196,7 +196,7 @@ def _folder_value(text: str | None, name: str, wanted: str | None) -> Any:
     number = math.nan if text is None else number_of(text)
     if wanted == "number" and text is not None and not math.isfinite(number):
         raise DataError(
-            f"A folder named after {name!r} does not hold a number: rename it, or state its levels as text."
+            f"A folder named after {name!r} does not hold a number: rename it, or state its categories as text."
         )
     return pa.scalar(number, pa.float64())
 

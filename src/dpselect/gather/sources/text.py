@@ -8,6 +8,7 @@ let it change all others. What cannot be told so (a decimal comma, the encoding 
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -128,10 +129,12 @@ def _guessed(file: str, form: Csv) -> list[Any]:
     """The fields by the first block; or one sentence, with what the file looks like instead."""
     import pyarrow as pa
 
+    if not os.path.getsize(file):
+        raise DataError(f"{file!r} is empty: give a file with a line of names and rows below it.")
     packed = ", or its compression may be damaged or cut short" if file.endswith(COMPRESSIONS) else ""
     try:
         with one_sentence(
-            f"{file!r} cannot be read as CSV {_said(form)}: it may be empty, something else, or have rows of unequal length{packed}"
+            f"{file!r} cannot be read as CSV {_said(form)}: it may be something else, or have rows of unequal length{packed}"
         ):
             with _open(file, form, {}, None) as reader:
                 # Names are decoded here, where one that is not text is one sentence too.

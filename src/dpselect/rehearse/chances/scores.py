@@ -180,7 +180,7 @@ def chance_of(
     if mechanism not in MECHANISMS:
         raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
     if not epsilon > 0:
-        raise StudyError(f"epsilon={epsilon!r} is not a price: state a positive number.")
+        raise StudyError(f"epsilon={epsilon!r} is not a privacy cost: give a positive number.")
     rows = values.reshape(-1, values.shape[-1])
     scales = np.broadcast_to(np.asarray(range, np.float64) / epsilon, values.shape[:-1]).reshape(-1)
     chances = np.empty(len(rows))
@@ -253,7 +253,7 @@ def log_selection_probabilities(
     if mechanism not in MECHANISMS:
         raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
     if not epsilon > 0:
-        raise StudyError(f"epsilon={epsilon!r} is not a price: state a positive number.")
+        raise StudyError(f"epsilon={epsilon!r} is not a privacy cost: give a positive number.")
     return _LOG_CHANCES[mechanism](_distances(values, range, epsilon))
 
 

@@ -73,7 +73,7 @@ def losses(
     half = float(np.abs(vector).max(initial=0.0)) or 1.0 if r is None else r
     matrix, names = named_matrix(X)
     if not (np.isfinite(matrix).all() and np.isfinite(vector).all() and vector.shape == matrix.shape[:1]):
-        raise DataError("X and y must be finite numbers, with one response a record.")
+        raise DataError("X and y must be finite numbers, with one response for each row.")
     study = plain_study(names, r=half, R=R)
     models = candidates_for(study, candidates)
     table = np.column_stack([np.clip(matrix, -1, 1), np.clip(vector / half, -1, 1)])

@@ -252,7 +252,7 @@ def _mean(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
     if not 1 <= len(layout.widths) <= MAX_PLANNED_TERMS:
-        raise StudyError(f"{len(layout.widths)} terms compete; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
+        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
     if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
         raise StudyError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
     if r2 is not None and not 0 < r2 < 1:

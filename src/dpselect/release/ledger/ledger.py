@@ -461,7 +461,7 @@ class Ledger:
         price = amounts(decimal_of(sums[0], EPSILON_DIGITS), decimal_of(sums[1], DELTA_DIGITS))
         raise BudgetExceeded(
             f"{' and '.join(charge.what for charge in charges)} {verb} for {price}, but the ledger has "
-            f"{self._remaining(prices)} left of {opening}; ask for less, or have the data owner open a new ledger."
+            f"{self._remaining(prices)} left of {opening}. Ask for less."
         )
 
     def _remaining(self, prices: Prices) -> Remaining:

@@ -64,7 +64,7 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
         require_within(list(rounds.draws), plan.guarantee)
     except DpselectError:
         worth = False
-    draws = f"epsilon {plain(drawn.guarantee.epsilon)}, gaussian noise on {len(rounds.draws)} draws"
+    draws = f"epsilon {plain(drawn.guarantee.epsilon)}, Gaussian noise on {len(rounds.draws)} draws"
     yield Check(what, worth, draws)
 
 

@@ -221,4 +221,4 @@ def predictive_terms(family: FamilyName, drawn: Rounds, study: Study, columns: t
 
 def rounds_noise_words(drawn: Rounds) -> str:
     """How they were drawn."""
-    return f"gaussian noise on the sums of {len(drawn.asks)} rounds"
+    return f"Gaussian noise on the sums of {len(drawn.asks)} rounds"

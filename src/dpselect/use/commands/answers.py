@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,8 +13,8 @@ from dpselect.report.terminal import analysis_lines
 from dpselect.use.shell.terminal import answer_json, hint, visible
 
 
-def show_selection(selection: Selection, as_json: bool, quiet: bool) -> None:
-    """Which variables were selected, in which direction, and what that cost."""
+def show_selection(selection: Selection, files: Sequence[Path], as_json: bool, quiet: bool) -> None:
+    """Which variables were selected, in which direction, what that cost, and where it is kept."""
     if as_json:
         answer_json(selection.to_dict())
     elif quiet:
@@ -21,6 +22,15 @@ def show_selection(selection: Selection, as_json: bool, quiet: bool) -> None:
     else:
         analysis = AnalysisRecord(title="", made="", selection=selection, coefficients=None)
         _show_lines(analysis)
+        _show_files(files)
+        if len(files) > 1:
+            hint(f"dpselect verify {files[0]}")
+
+
+def _show_files(files: Sequence[Path]) -> None:
+    if files:
+        both = " (both public)" if len(files) > 1 else " (public)"
+        click.echo(f"Wrote {', '.join(map(str, files))}{both}.")
 
 
 def _show_lines(analysis: AnalysisRecord) -> None:
@@ -37,5 +47,5 @@ def show_report(analysis: AnalysisRecord, page: Path, as_json: bool, quiet: bool
         click.echo(analysis.selection.formula)
         return
     _show_lines(analysis)
-    click.echo(f"Wrote {page}, {page.with_suffix('.json')} (both public).")
+    _show_files([page, page.with_suffix(".json")])
     hint(f"dpselect verify {page}")

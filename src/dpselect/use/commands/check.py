@@ -12,12 +12,13 @@ from dpselect.rehearse.check.preview import Preview
 from dpselect.report.confidential import (
     EFFECTS,
     FITS,
+    NOTHING_REMARKABLE,
     WATERMARK,
     chosen_rows,
     effect_rows,
-    fit_rows,
     model_rows,
     price_sentence,
+    remarkable_rows,
     share_sentence,
 )
 from dpselect.use.check import RUNS, Checked, Rehearsal, budget_of, look_at
@@ -86,7 +87,7 @@ def command(
         require_writable(output)
         kept_away = [*said.files, *rows.files, *LedgerOptions(str(ledger_beside(str(data)))).files]
         require_apart([output], kept_away)
-        require_kind(output, f"<title>{WATERMARK}".encode(), "a custodian's page")
+        require_kind(output, f"<title>{WATERMARK}".encode(), "a confidential page")
     rows.require_rows()
     with waiting(f"Reading {rows.label}", quiet):
         found = look_at(rows.source, stated, rehearsal, looks=lambda count: counting("Previewing", count, quiet))
@@ -108,21 +109,23 @@ def _show(found: Checked, as_json: bool, quiet: bool) -> None:
         click.echo("does not fit" if sentences else "fits")
         return
     click.echo(heading(f"{WATERMARK.upper()}. Computed from the rows without noise. Nothing was spent."))
-    click.echo(f"Data: {fit.rows:,} rows.")
-    show_table(["variable", "below its range", "above", "missing or unknown"], fit_rows(fit), numbers=(1, 2, 3))
+    remarkable = remarkable_rows(fit)
+    click.echo(f"Data: {fit.rows:,} rows. {'' if remarkable else NOTHING_REMARKABLE}".strip())
+    if remarkable:
+        show_table(["variable", "below its range", "above", "missing or unknown"], remarkable, numbers=(1, 2, 3))
     click.echo("\n".join(sentences) or FITS)
     if seen is not None:
         click.echo()
-        click.echo(heading(f"{WATERMARK.upper()}: what would be selected"))
+        click.echo(heading("What would be selected (confidential)"))
         click.echo(price_sentence(seen))
         show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))
         click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
     if found.effects:
         click.echo()
-        click.echo(heading(f"[{WATERMARK}]  effects to expect"))
+        click.echo(heading("Effects to expect (confidential)"))
         click.echo(EFFECTS)
-        show_table(["coefficient", "told from zero", "95% interval"], effect_rows(found.effects), numbers=(1,))
+        show_table(["coefficient", "chance that it is clear", "95% interval"], effect_rows(found.effects), numbers=(1,))
 
 
 def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _refused(name: str, *arguments: str) -> None:
     except BudgetExceeded as refused:
         click.echo(f"{refused} [exit code 3]")
         return
-    raise DpselectError("The ledger let a request pass that it should have refused: please report this.")
+    raise DpselectError("The ledger let a request pass that it should have refused. Report this.")
 
 
 def _close(folder: Path) -> None:
@@ -207,8 +207,7 @@ def prepare(folder: Path, files: Iterable[str]) -> None:
     for place in places:
         if place.is_symlink() or (place.exists() and ours.get(place.name) != _hash(place)):
             raise DpselectError(
-                f"{str(place)!r} is not as the demo left it, or was not made by the demo, and the demo touches nothing of yours: "
-                "give another folder with -o."
+                f"{str(place)!r} was changed, or was not made by the demo. Give another folder with -o."
             )
     for place in places:
         place.unlink(missing_ok=True)

@@ -98,6 +98,8 @@ def command(
         about["rows"] = None
     said = Stated.from_options(places, {"study": study, **about, **form})
     stated = said.study
+    if given["rows"] is None and stated.rows is None:
+        raise click.UsageError("Add --rows N, about how many rows there are: a plan reads none.")
     if said.proposal is not None and not (quiet or as_json):
         tell(pairs(proposal_lines(said.proposal)))
     target = Path(output).with_suffix("") if output is not None else None

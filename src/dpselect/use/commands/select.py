@@ -42,15 +42,21 @@ Example:
 @LEDGER
 @CSV
 @MOMENTS
-@click.option("-o", "--output", metavar="FILE", help="Also write the selection as JSON.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    default=None,
+    help="Report to write (.html), or its JSON alone.  [default: selection.html; none with --json or --quiet]",
+)
 @YES
 @JSON
 @QUIET
 def command(**options: Any) -> None:
     """Select the variables that explain the response, and their directions.
 
-    DATA is a file (CSV, Parquet, Excel, Stata, SPSS, SAS), a folder or a database address. The answer is public. No ranges are
-    needed: without a study file you confirm what the columns hold.
+    DATA is a file (CSV, Parquet, Excel, Stata, SPSS, SAS), a folder or a database address. The answer is public, and is kept in
+    a report. No ranges are needed: without a study file you confirm what the columns hold.
     """
     from dpselect.use.commands.spending import run_select
 

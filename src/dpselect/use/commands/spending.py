@@ -32,22 +32,34 @@ NOTHING_SPENT = "Nothing was spent."
 def run_select(
     places: tuple[str, ...], *, output: str | None, as_json: bool, quiet: bool, yes: bool, **options: Any
 ) -> None:
-    """`dpselect select`."""
+    """`dpselect select`: the answer is shown and kept in a page; a script, which takes it from the terminal, names its file."""
+    if output is None and not (as_json or quiet):
+        output = "selection.html"
+    page = None if output is None or not _is_page(output) else Path(output)
     with _Run() as run:
-        run.state(places, options, [] if output is None else [Path(output)])
+        run.state(places, options, report_files(page) if page else [] if output is None else [Path(output)])
+        if output is not None and page is None and Path(output).suffix != ".json":
+            raise StudyError(f"{output!r} has no known ending. End it in .html for a report, or in .json.")
         settings = Settings(**options)
         run.order = order_selection(run.stated.study, settings.choice, settings.budget, source=run.rows.source)
 
         def deliver(released: Released) -> None:
             selection = released.selection
             assert selection is not None
-            write_release([(path, selection.to_json() + "\n") for path in run.files])
+            if page:
+                write_report(released.analysis, page)
+            else:
+                write_release([(path, selection.to_json() + "\n") for path in run.files])
             otherwise = (
                 f"It is in {output}." if output else WAITS
             )  # what is only shown has not arrived before it is seen
-            show_answer(lambda: show_selection(selection, as_json, quiet), otherwise)
+            show_answer(lambda: show_selection(selection, run.files, as_json, quiet), otherwise)
 
         run.spend(deliver, yes=yes, quiet=quiet)
+
+
+def _is_page(output: str) -> bool:
+    return Path(output).suffix in (".html", ".htm")
 
 
 def run_analyze(
@@ -67,7 +79,7 @@ def run_analyze(
     """`dpselect analyze`."""
     page = Path(output)
     with _Run() as run:
-        if page.suffix not in (".html", ".htm"):
+        if not _is_page(output):
             raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
         run.state(places, options, report_files(page, board))
         settings = Settings(**options)

@@ -23,10 +23,11 @@ Example:
 )
 @click.argument("report", metavar="REPORT", type=click.Path(), required=False)
 @click.option("--ledger", metavar="FILE", default=None, help="Also check the ledger entries of the report.")
+@click.option("--details", is_flag=True, help="Show every check, not only the main ones.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of report.json instead.")
 @JSON
 @QUIET
-def command(report: str | None, ledger: str | None, schema: bool, as_json: bool, quiet: bool) -> None:
+def command(report: str | None, ledger: str | None, details: bool, schema: bool, as_json: bool, quiet: bool) -> None:
     """Verify a report independently: REPORT is the JSON or the HTML file.
 
     Every number and the privacy cost are computed again from the report itself. The answer is OK (exit code 0), FAILED, or
@@ -48,13 +49,25 @@ def command(report: str | None, ledger: str | None, schema: bool, as_json: bool,
         failed = sum(each.answer == answer for each in found.checks)
         of = f"{count} checks" if answer == "ok" else f"{failed} of {count} checks"
         click.echo(f"{report}: {_mark(answer)} ({of})")
-        for each in found.checks if not quiet else ():
+        shown = [each for each in found.checks if details or each.answer != "ok" or each.what in MAIN_CHECKS]
+        for each in shown if not quiet else ():
             click.echo(f"  {_mark(each.answer)}  {each.what}: {visible(each.found)}")
         if not quiet:
             click.echo("Not checkable from a report: that ranges and categories were stated before the data were read.")
+            if len(shown) < count:
+                click.echo(f"Every one of the {count} checks: add --details.")
     if found.problem is not None:
         raise ProblemFound(_refusal(answer, found.problem))
 
+
+MAIN_CHECKS = (
+    "privacy cost",
+    "sensitivity is sufficient",
+    "noise scale matches the cost",
+    "effects follow from the released sums",
+    "report is the release in the ledger",
+)
+"""What an answer of OK is told with; all others are shown where they fail, or are asked for."""
 
 _COLORS = {"ok": "green", "failed": "red", "not checked": "yellow"}
 

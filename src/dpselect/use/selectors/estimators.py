@@ -28,15 +28,15 @@ _REPEATED = (
 """What may be said again word for word."""
 
 _REPLACED = {
-    "inconsistent numbers of samples": "X and y have different numbers of rows; give one response a record.",
+    "inconsistent numbers of samples": "X and y have different numbers of rows; give one response for each row.",
     "Expected 2D array": "X must have two dimensions, one row a record. Reshape your data: array.reshape(-1, 1) is one column.",
     "Complex data not supported": "Complex data not supported; give real numbers.",
     "0 sample(s)": "The table has no rows, or 0 sample(s) as scikit-learn says; give at least one.",
     # scikit-learn's own checks look for these words; between the brackets it says the number of rows.
     "0 feature(s)": "Found 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
-    "y should be a 1d array": "y should be a 1d array; give one response a record.",
+    "y should be a 1d array": "y should be a 1d array; give one response for each row.",
     "Found array with dim": "X must have two dimensions; give one row a record.",
-    "the target y is None": "This selector requires y to be passed, but the target y is None; give one response a record.",
+    "the target y is None": "This selector requires y to be passed, but the target y is None; give one response for each row.",
 }
 
 _SPARSE = "Sparse tables are not taken; give X.toarray()."

@@ -159,7 +159,7 @@ def _per_column(selector: BaseSelector, side: str, width: int) -> list[float]:
         return [value] * width
     listed = list(value)
     if len(listed) != width:
-        raise StudyError(f"{side} has {len(listed)} bounds for {width} columns of X; give one number, or one a column.")
+        raise StudyError(f"{side} has {len(listed)} limits for {width} columns of X; give one number, or one a column.")
     return listed
 
 

@@ -104,11 +104,9 @@ def _select(options: Options) -> list[str]:
     study, named, said = _study(options)
     call = _call("selection = dpselect.select", _source(options), *named, **said, **_choice(options), **_paid(options))
     lines = [*study, _ledger(options), call, "print(selection)"]
-    if options["output"] is not None:
-        lines += [
-            f"with open({options['output']!r}, 'w', encoding='utf-8') as file:",
-            "    file.write(selection.to_json())",
-        ]
+    output = options["output"]
+    if output is not None and Path(output).suffix == ".json":
+        lines += [f"with open({output!r}, 'w', encoding='utf-8') as file:", "    file.write(selection.to_json())"]
     return lines
 
 

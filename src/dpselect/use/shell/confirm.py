@@ -72,7 +72,10 @@ def confirm(
         lines.append(("expect", words))
     lines.append(("budget", ledger.afterwards(account, price)))
     if proposal is not None and proposal.by_look:
-        tell(f"{label}: types as they look. Confirm them: they become part of the study and of the report.")
+        tell(
+            f"{label}: columns as their first rows look. Confirm what you know of them; it becomes part of the study and the "
+            "report. What is wrong here you state yourself: --predictors (numbers), --categories."
+        )
     tell(pairs(lines))
     if not _agreed(price.epsilon):
         raise NotConfirmed("Not confirmed. Nothing was spent.")
@@ -110,10 +113,12 @@ def proposal_lines(proposal: Proposal) -> list[tuple[str, str]]:
     lines = [
         ("response", _with_categories(study.response) if isinstance(study.response, Binary) else study.response.name)
     ]
+    flags = [each.name for each in categorical if each.categories == (0, 1)]
     numbers = [each.name for each in study.predictors if each not in categorical]
-    if numbers:
-        lines.append(("considered", ", ".join(numbers) + (" (numbers)" if categorical else "")))
-    lines += [("" if numbers or k else "considered", _with_categories(each)) for k, each in enumerate(categorical)]
+    said = [f"{', '.join(numbers)}{' (numbers)' if categorical else ''}"] if numbers else []
+    said += [f"{', '.join(flags)} (yes or no: 1 or 0)"] if flags else []
+    said += [_with_categories(each) for each in categorical if each.name not in flags]
+    lines += [("" if k else "considered", each) for k, each in enumerate(said)]
     reasons: dict[str, list[str]] = {}
     for name, why in proposal.left_out:
         reasons.setdefault(why, []).append(name)
@@ -125,12 +130,14 @@ def proposal_lines(proposal: Proposal) -> list[tuple[str, str]]:
 
 
 def _with_categories(variable: Binary | Categorical) -> str:
+    if variable.categories == (0, 1):
+        return f"{variable.name} (yes or no: 1 or 0)"
     return f"{variable.name} (categories {', '.join(map(str, variable.categories))})"
 
 
 def _how_to_include(why: str, names: Sequence[str]) -> str:
     if why == IS_TEXT:
-        return f"text: to include one, add --categories {names[0]}=..., with all its categories"
+        return f"text: to include one, list all its categories, as in --categories {names[0]}=A,B, or in a study file"
     if why == LIKE_IDENTIFIER:
         return f"{why}: to include one, name it in --predictors"
     return why

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -114,7 +115,18 @@ def _stopped(problem: Any) -> Failure:
 
 def _usage(problem: Any) -> Failure:
     where = problem.ctx.command_path if problem.ctx else "dpselect"
-    return Failure(EXIT_WRONG, f"{_sentence(problem.format_message())} See `{where} --help`.")
+    return Failure(EXIT_WRONG, f"{_sentence(_usage_words(problem))} See `{where} --help`.")
+
+
+def _usage_words(problem: Any) -> str:
+    """What is wrong with a call; of click's own words those that name what to write."""
+    if isinstance(problem, click.NoSuchOption):
+        near = get_close_matches(problem.option_name, problem.possibilities or (), n=1)
+        return f"No option {problem.option_name!r}.{f' Did you mean {near[0]!r}?' if near else ''}"
+    if isinstance(problem, click.MissingParameter) and isinstance(problem.param, click.Option):
+        option = problem.param
+        return f"Add {option.opts[-1]} {option.metavar or ''}: {option.help or 'it is needed'}"
+    return str(problem.format_message())
 
 
 def _broken_pipe(problem: Any) -> Failure:
@@ -125,16 +137,13 @@ def _broken_pipe(problem: Any) -> Failure:
 def _system(problem: Any) -> Failure:
     what = repr(problem.filename) if isinstance(problem.filename, str) else "A file"
     if problem.errno == errno.ENOSPC:
-        return Failure(
-            EXIT_WRONG, f"{what} cannot be written, because no space is left on the disk: make room and try again."
-        )
+        return Failure(EXIT_WRONG, f"{what} cannot be written: the disk is full. Make room and try again.")
     return Failure(EXIT_WRONG, f"{what} cannot be read or written: {problem.strerror or 'the system refused'}.")
 
 
 def _out_of_memory(problem: Any) -> Failure:
     return Failure(
-        EXIT_OTHER,
-        "The memory does not suffice: end other programs, name fewer predictors, or use a machine that has more.",
+        EXIT_OTHER, "Not enough memory. Close other programs, name fewer predictors, or use a larger machine."
     )
 
 
@@ -146,8 +155,8 @@ def _unforeseen(problem: BaseException) -> Failure:
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return Failure(
         EXIT_OTHER,
-        f"dpselect failed in a way nobody foresaw ({type(problem).__name__}{place}): please report this line; "
-        f"with {TRACEBACK}=1 the custodian sees more.",
+        f"This is a fault of dpselect ({type(problem).__name__}{place}). Report this line; with {TRACEBACK}=1 you see more, "
+        "which is confidential.",
     )
 
 

@@ -173,7 +173,8 @@ def not_enough(account: Account, price: Budget) -> str:
         cost, left = f"{cost}, delta {plain(price.delta)}", f"epsilon {left}, delta {about(rest.delta)}"
     fits = price.epsilon > rest.epsilon > 0
     what = f" Use `--epsilon {about(rest.epsilon)}` or less." if fits else ""
-    return f"Not enough budget: this run costs {cost} and {left} remains. Nothing was spent.{what}"
+    remains = f"{left} remains" if rest.epsilon > 0 else "nothing remains"
+    return f"Not enough budget: this run costs {cost} and {remains}. Nothing was spent.{what}"
 
 
 def analyst() -> str:

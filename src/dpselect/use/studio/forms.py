@@ -141,7 +141,7 @@ def _entry(name: str, column: ColumnType | None, stated: Values | None, use: str
     kind = None if column is None else FORM_KINDS.get(column.kind, column.type)
     if stated is None:
         assert column is not None
-        codes = "\n".join(str(code) for code, _ in column.categories)
+        codes = "\n".join(str(code) for code, _ in column.categories) or ("0\n1" if column.zero_one else "")
         found = Entry(name=name, kind=kind or "text", use=use, label=column.label, categories=codes)
         return found if found.usable else replace(found, use="none")
     categories = [each for each in stated.get("categories", []) if each != OPEN]

@@ -426,7 +426,7 @@ def release(plan: ReportPlan, tell: Tell) -> None:
     """Spend, and write the report to the disk; only then can a page show it."""
     page, values = report_files(plan.study_file, plan.number)
     if page.exists() or values.exists():
-        raise DpselectError(f"{page.name} exists already; ask for the price again.")
+        raise DpselectError(f"{page.name} exists already; ask for the cost again.")
     require_writable(page, values)
     order, rows = plan.order, plan.source.rows()
     assert order is not None
