@@ -23,7 +23,7 @@ from dpselect.release.rounds.scales import Scales
 from dpselect.release.rounds.steps import Standpoint
 from dpselect.release.rounds.unexplained import unexplained
 
-CLIP_SHARE, YES_CLIP_SHARE = 0.25, 0.5
+CLIP_SHARE, YES_CLIP_SHARE = 0.18, 0.5
 """Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient.
 
 The rows of a rare yes lie on one side, and more of it does.
