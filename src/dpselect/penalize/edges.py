@@ -62,8 +62,11 @@ class EdgeMargins:
     @cached_property
     def masks(self) -> list[int]:
         """The columns of every model that competes."""
-        sets = self.leads.sets[self.models].tolist()
-        return [set_mask(self.candidates, self.leads.terms, each) for each in sets]
+        return [self.mask(model) for model in range(len(self.models))]
+
+    def mask(self, model: int) -> int:
+        """The columns of one of them."""
+        return set_mask(self.candidates, self.leads.terms, int(self.leads.sets[self.models[model]]))
 
     @cached_property
     def classes(self) -> Classes:
