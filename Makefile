@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 
-.PHONY: help demo docs test test-rest test-all test-fast test-lowest test-elsewhere test-newer test-repeat coverage covered mutants kills check walk house fuzz runs bench field paper clean
+.PHONY: help demo docs test test-rest test-all test-fast test-lowest test-elsewhere test-newer test-repeat coverage covered mutants kills check walk house fuzz runs bench field results paper clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -128,6 +128,9 @@ bench: $(STAMP)  ## against peers, as ratios in one run
 
 field: $(STAMP)  ## against the field, side by side, into docs/COMPARISONS.md; more draws with: make field FULL=1
 	$(BIN)/python -m benchmarks.field $(if $(FULL),--full)
+
+results: $(STAMP) ## every number of README and docs anew, with few draws; FULL=1 with all, ONLY=null one, STUDIES=folder for the studies
+	$(BIN)/python -m benchmarks.results run $(ONLY) $(if $(FULL),--full) $(if $(STUDIES),--studies $(STUDIES))
 
 paper: $(STAMP)  ## the paper's figures and statements, into paper-results/; one with: make paper FIGURE=fig1
 	$(BIN)/python -m paper $(or $(FIGURE),all)

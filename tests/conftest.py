@@ -242,6 +242,22 @@ QUIET = (
 ).split()
 
 
+PATIENCE = 300_000
+"""Milliseconds that a browser waits for a page: on a busy machine a check takes a minute, and no test is about how long."""
+
+
+def _wait_long(browser: Any) -> None:
+    """Every page that this browser opens waits for the thing itself, not for half a minute."""
+    usual = browser.new_context
+
+    def new_context(**settings: Any) -> Any:
+        context = usual(**settings)
+        context.set_default_timeout(PATIENCE)
+        return context
+
+    browser.new_context = new_context
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A real browser, or one line that says what is missing. One at a time: two of them in a process do not get along."""
@@ -251,5 +267,6 @@ def browser() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api", reason=how)
     with sync_api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        _wait_long(opened)
         yield opened
         opened.close()

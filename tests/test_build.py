@@ -279,7 +279,7 @@ def test_without_a_compiler_the_build_succeeds_and_says_so(tmp_path):
         "--force",
     ]
     result = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "CC": "false"}, capture_output=True, text=True, check=False, timeout=120
+        command, cwd=ROOT, env={**os.environ, "CC": "false"}, capture_output=True, text=True, check=False, timeout=300
     )
     assert result.returncode == 0, result.stderr
     assert "failed" in result.stdout + result.stderr

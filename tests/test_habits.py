@@ -1,5 +1,6 @@
 """What others who join rely on: one version everywhere, files that parse, and a source archive that can test itself."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -26,8 +27,22 @@ def test_a_file_for_robots_parses_and_names_no_host(path):
 def test_one_version_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert str(citation["version"]) == PROJECT["version"]
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert newest is not None and newest[1] == PROJECT["version"]
+    assert json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))["version"] == PROJECT["version"]
+    assert f"\nVersion: {PROJECT['version']}\n" in (ROOT / "r" / "DESCRIPTION").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+) - (\S+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None and newest[1] == PROJECT["version"] and newest[2] == str(citation["date-released"])
+
+
+def test_every_action_is_pinned_to_a_commit_and_no_system_is_claimed_that_is_not_built():
+    workflows = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob(".github/workflows/*.yml")}
+    if not workflows:
+        pytest.skip("the source archive has no files for one host's CI")
+    used = [line for text in workflows.values() for line in text.splitlines() if "uses:" in line]
+    assert used and all(re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d", line) for line in used), used
+    claimed = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))["operatingSystem"]
+    assert claimed == ["Linux", "macOS"]
+    for name in ("publish.yml", "test.yml", "wheels.yml"):
+        assert "macos-latest" in workflows[name] and "windows-" not in workflows[name], name
 
 
 def test_every_python_that_is_promised_is_tested():

@@ -105,7 +105,7 @@ def bounds():
     for command, roles in BOUNDS.items():
         for what, most in roles.items():
             marks = [needs_studio] if command == "studio" else []
-            marks += [pytest.mark.thorough] if command in ("check", "plan", "studio") else []
+            marks += [pytest.mark.thorough] if command != "analyze" else []
             if (command, what) in NOT_YET:
                 marks.append(pytest.mark.xfail(strict=True, raises=AssertionError, reason=NOT_YET[command, what]))
             yield pytest.param(command, what, most, marks=marks, id=f"{command}: {what}")

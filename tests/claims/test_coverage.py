@@ -37,6 +37,7 @@ def share(hits):
     return float(np.mean(hits))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("neighbors", "epsilon", "n"), [("replace-one", 0.5, 2000), ("add-remove-one", 5.0, 1000)])
 def test_intervals_cover_and_classical_ones_do_not(neighbors, epsilon, n):
     """150 tables, three coefficients. At 0.95 the share has a deviation of 0.018 or less: five of them, once in a million runs."""
@@ -73,6 +74,7 @@ def test_bounds_much_wider_than_the_rows_do_not_deceive(n):
     assert n < 60_000 or any(seen)  # 0.23 of them in 120 tables: none of 40 comes once in forty thousand runs
 
 
+@pytest.mark.thorough
 def test_levels_mean_what_they_say():
     """100 tables at level 0.8: the share has a deviation of 0.04 or less; the bounds are four of them away."""
     narrow = released(100, 2000, level=0.8)
@@ -80,6 +82,7 @@ def test_levels_mean_what_they_say():
     assert 0.64 < share(hits) < 0.96
 
 
+@pytest.mark.thorough
 def test_adjusted_intervals_cover_what_was_selected():
     """120 analyses of a weak signal: those intervals cover more than 95%, so below 0.88 comes once in a thousand million runs."""
     truth = np.array([0.0, 0.2, 0.05, 0.0, 0.0])
@@ -97,6 +100,7 @@ def test_adjusted_intervals_cover_what_was_selected():
     assert share(hits) >= share(plain)
 
 
+@pytest.mark.thorough
 def test_the_private_estimate_approaches_least_squares_at_the_rate_of_one_over_n():
     """Slope of log difference against log n, from 30 draws at each of three sizes: its deviation is about 0.03."""
     generator = np.random.default_rng(9)

@@ -16,6 +16,7 @@ def figures():
     return tuple(simulation_figure(setting, count=60) for setting in (FIRST, SECOND))
 
 
+@pytest.mark.thorough
 def test_figure_1(figures):
     verdicts = [statement.verdict for statement in figure_1_statements(figures[0])]
     assert verdicts == [
@@ -30,6 +31,7 @@ def test_figure_1(figures):
     assert best(figures[0], n=1000, R=2.5, epsilon=1.0) == pytest.approx(0.34, abs=0.05)
 
 
+@pytest.mark.thorough
 def test_figure_2(figures):
     verdicts = [statement.verdict for statement in figure_2_statements(*figures)]
     assert verdicts == ["reproduced", "reproduced", "not reproduced", "not reproduced"]

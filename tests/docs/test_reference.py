@@ -59,7 +59,7 @@ def test_every_parameter_of_every_public_name_is_explained_and_no_other():
     listed = list(documented())
     assert len(listed) > 60
     wrong = [f"{name} {each}" for name, value, names in listed for each in mistakes_in(inspect.getdoc(value), names)]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize(

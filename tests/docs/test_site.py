@@ -70,6 +70,7 @@ def plain(text):
     return re.sub(r"\W+", "", html.unescape(bare)).lower()
 
 
+@pytest.mark.thorough
 def test_every_page_renders(site):
     """No fence is left in the page, and every heading of the source is one of it, at its level."""
     docs = site.parent / "docs"
@@ -86,11 +87,13 @@ def test_every_page_renders(site):
         assert missing == [], source
 
 
+@pytest.mark.thorough
 def test_no_two_files_differ_only_in_case(site):
     names = [str(path.relative_to(site.parent)) for path in (site.parent / "docs").rglob("*")]
     assert len({name.lower() for name in names}) == len(names)
 
 
+@pytest.mark.thorough
 def test_nothing_is_loaded_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 20
@@ -103,6 +106,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
     assert not re.search(r"url\([\"']?(?:https?:)?//", styles)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nobody_is_shut_out_of_the_site(site, width, browser):

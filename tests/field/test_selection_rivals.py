@@ -185,6 +185,7 @@ def test_the_walks_loss_is_that_of_least_squares_within_the_radius():
             assert found == pytest.approx(all_losses[mask - 1], rel=1e-3)
 
 
+@pytest.mark.thorough
 def test_the_walk_ends_where_the_exponential_mechanism_does_at_the_stated_price():
     x, y = a_table(n=120, p=4, seed=15)
     models = list(combinations(range(4), 2))

@@ -40,7 +40,7 @@ def shell(asked, rest, variables=None):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
 
 
@@ -59,7 +59,9 @@ def test_an_analysis_is_on_the_disk_whatever_becomes_of_the_output(rest):
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
 
 
-@pytest.mark.parametrize("rest", ["| sleep 0", "> /dev/full", ">&-"])
+@pytest.mark.parametrize(
+    "rest", ["| sleep 0", *(pytest.param(rest, marks=pytest.mark.thorough) for rest in ("> /dev/full", ">&-"))]
+)
 def test_a_selection_that_nobody_saw_waits_in_the_ledger(rest):
     if "full" in rest and not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")

@@ -123,3 +123,16 @@ def test_the_command_writes_a_file(page, tmp_path):
     assert entry["deployment"]["administrative"]["registry_authors"] == ["Ada"]
     analysis, _ = read_report(page.read_text())
     assert entry["deployment"]["basic"]["name"] == analysis.title
+
+
+def test_an_entry_says_whom_a_subgroup_is(tmp_path):
+    chance = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": chance.normal(size=3000), "age": chance.uniform(0, 90, 3000)}).assign(y=lambda f: f.x)
+    stated = dpselect.Study(
+        dpselect.Numeric("y"), [dpselect.Numeric("x")], only=dpselect.Only("age", lower=18, upper=65), rows=1500
+    )
+    page = dpselect.analyze(frame, stated, epsilon=2).to_html(tmp_path / "report.html")
+    about = yaml.safe_load(dpselect.registry(page, **STATED))["deployment"]
+    assert "explain y, among rows with age 18 to 65: " in about["basic"]["description"]
+    assert "columns y, x, age, one row" in about["dp_variant"]["data_domain"]
+    assert "Subgroup: rows with age 18 to 65" in about["implementation"]["preprocessing_and_hyperparameter_tuning"]

@@ -56,7 +56,7 @@ def test_the_chances_come_true_in_two_thousand_draws(table, method, delta, run):
         assert holds(chance, sum(count for model, count in models.items() if term in model)), (term, chance)
 
 
-@pytest.mark.parametrize("method", ["pcls", "votes"])
+@pytest.mark.parametrize("method", ["pcls", pytest.param("votes", marks=pytest.mark.thorough)])
 def test_an_analysis_gives_the_choice_the_part_that_its_plan_says(table, method):
     choice, budget = Choice(method), Budget(1)
     seen = seen_before(table, choice, budget)

@@ -131,7 +131,7 @@ def signalled(number, module, name, *asked):
     ) as process:
         assert process.stdout.readline() == "here\n", process.stderr.read()
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=300)
     return process.returncode, err
 
 

@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 
 
+@pytest.mark.thorough
 def test_each_run_ends_in_a_report_that_verifies_or_in_one_sentence():
     """Their noise is drawn anew each time, so a fault here is one that a user could meet."""
     done = subprocess.run(

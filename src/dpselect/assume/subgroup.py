@@ -24,7 +24,19 @@ from dpselect.errors import StudyError
 class Only(Public, frozen=True, kw_only=False):
     """Rows whose cell is one of some categories, or within a range, its ends included. A missing cell is outside.
 
-    Example: `Only("sex", ["f"])`, `Only("age", lower=18, upper=65)`, `Only("age", lower=18)`.
+    Parameters
+    ----------
+    name : str
+        The column's name, to the letter.
+    categories : sequence of str or of int, optional
+        The row's cell is one of these.
+    lower, upper : float, optional
+        Or it is no smaller, and no larger; one of them, or both.
+
+    Examples
+    --------
+    >>> Only("age", lower=18, upper=65).upper
+    65.0
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1, description="The column's name, to the letter.")]
@@ -55,7 +67,17 @@ class Only(Public, frozen=True, kw_only=False):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """From the text of an option: sex=f, region=north|south, age=18..65, age=18.. or year=2019|2020."""
+        """From the text of an option.
+
+        Parameters
+        ----------
+        text : str
+            Such as sex=f, region=north|south, age=18..65, age=18.. or year=2019|2020.
+
+        Returns
+        -------
+        Only
+        """
         name, equal, said = text.partition("=")
         if not (equal and name.strip() and said.strip()):
             raise StudyError(f"{shown(text)} is no subgroup: write sex=f, region=north|south or age=18..65.")

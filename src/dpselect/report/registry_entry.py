@@ -13,8 +13,10 @@ from typing import Any
 
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
+from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Numeric
 from dpselect.errors import StudyError
+from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.report.fine_print import charge_fact, methodology, not_covered, remaining_words
 
@@ -75,8 +77,8 @@ def registry_entry(analysis: AnalysisRecord, stated: Deployment) -> dict[str, An
             "deployment_model": {
                 "model_name": "Central",
                 "model_name_details": "The curator holds the rows and runs the mechanism; only the report leaves.",
-                "actors": f"- {stated.curator}, which holds the rows and runs dpselect.\n- Readers of the report, who are taken "
-                "for adversaries with any other knowledge.",
+                "actors": f"- {stated.curator}, which holds the rows and runs dpselect.\n- Readers of the report. The promise "
+                "holds whatever else they know.",
                 "release_type": "One release",
                 "release_type_details": "The report is published once; its cost is that of all that it says.",
                 "data_source_type": "Static",
@@ -86,13 +88,12 @@ def registry_entry(analysis: AnalysisRecord, stated: Deployment) -> dict[str, An
             "accounting": {
                 "post_processing": "Coefficients, intervals and sentences are computed from the noisy answers alone; anyone can "
                 "compute them again from the report (`dpselect verify`).",
-                "composition": "Epsilons and deltas of the selection and the coefficients add up; within the coefficients the "
-                f"rounds compose as Gaussian mechanisms. {remaining_words(analysis.releases[-1].receipt)}",
+                "composition": f"{_composition(analysis)} {remaining_words(analysis.releases[-1].receipt)}".strip(),
             },
             "implementation": {
-                "preprocessing_and_hyperparameter_tuning": "Ranges, categories and all settings were stated in public before the "
-                "rows were read; nothing was tuned on the rows.\n"
-                + _said(facts, "Missing values", "Weights", "Clusters"),
+                "preprocessing_and_hyperparameter_tuning": "Ranges, categories and all settings were stated before the rows "
+                "were read, and the report prints them. Nothing was tuned on the rows.\n"
+                + _said(facts, "Subgroup", "Missing values", "Weights", "Clusters"),
                 "mechanisms": _said(facts, "Selection", "Coefficients", "Odds ratios", "Rate ratios", "Random numbers")
                 + "\n- Arithmetic: sums are exact whole numbers, so that no rounding changes a sensitivity.\n- Not covered: "
                 + " ".join(not_covered(study))
@@ -117,10 +118,20 @@ def file_name(entry: Mapping[str, Any]) -> str:
     return _slug(str(entry["url_slug"]), "_") + ".yaml"
 
 
+def _composition(analysis: AnalysisRecord) -> str:
+    if analysis.coefficients is None:
+        return "The selection is one release, with nothing to compose."
+    within = "; within the coefficients the rounds compose as Gaussian mechanisms"
+    rounds = isinstance(analysis.coefficients.released, Rounds)
+    return f"Epsilons and deltas of the selection and the coefficients add up{within if rounds else ''}."
+
+
 def _description(analysis: AnalysisRecord) -> str:
     study, selection = analysis.selection.study, analysis.selection
     count = len(study.predictors)
-    model = f"Which of {count} variables explain {study.response.label or study.response.name}: {selection.formula}."
+    whom = "" if study.only is None else f", among rows with {subgroup_words(study.only)}"
+    said = "Which of {} variables explain {}{}: {}."
+    model = said.format(count, study.response.label or study.response.name, whom, selection.formula)
     if analysis.coefficients is None:
         return model
     return f"{model} With the {analysis.coefficients.kind.words.many} of the selected variables and their intervals."
@@ -128,7 +139,8 @@ def _description(analysis: AnalysisRecord) -> str:
 
 def _domain(study: Study) -> str:
     limited = [v for v in (study.response, *study.predictors) if not isinstance(v, Numeric) or v.bounded]
-    names = ", ".join(variable.name for variable in (study.response, *study.predictors))
+    used = [variable.name for variable in (study.response, *study.predictors)]
+    names = ", ".join(dict.fromkeys([*used, *(each.name for each in study.only or ())]))
     moved = " Values outside the stated ranges are moved to the nearest limit." if limited else ""
     return f"All tables with the columns {names}, one row a record.{moved}"
 

@@ -35,7 +35,10 @@ def chance_of_x0(recipe, rows, share, rng):
     return chances[recipe.candidates.masks() & np.uint64(2) != 0].sum()
 
 
-@pytest.mark.parametrize(("method", "rows", "epsilon"), [("votes", 1500, 0.5), ("votes", 4000, 1), ("pcls", 4000, 2)])
+@pytest.mark.parametrize(
+    ("method", "rows", "epsilon"),
+    [("votes", 1500, 0.5), pytest.param("votes", 4000, 1, marks=pytest.mark.thorough), ("pcls", 4000, 2)],
+)
 @pytest.mark.parametrize("whole", [False, True])
 def test_what_is_said_to_be_visible_is_found(method, rows, epsilon, whole):
     recipe, rng = recipe_for(method, rows, epsilon), np.random.default_rng([rows, 15])

@@ -113,6 +113,7 @@ def test_facts_that_cannot_be_are_refused(facts):
         outlook_study(BOUNDED, **({"rows": 100, "epsilon": 1.0} | facts))
 
 
+@pytest.mark.thorough
 def test_thirty_columns_are_foretold():
     study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(29)])
     found = outlook_study(study, rows=3000, epsilon=1.0)

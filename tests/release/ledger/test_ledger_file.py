@@ -34,7 +34,7 @@ def run(script, *arguments):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     ).stdout
 
 

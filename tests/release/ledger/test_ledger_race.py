@@ -77,7 +77,7 @@ def race(place, folder, *, seed, spenders=16, kills=40):
         env=os.environ | {"PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -53,7 +53,7 @@ def as_nobody(script, *arguments):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     ).stdout.strip()
 
 
@@ -207,7 +207,7 @@ for act in (Ledger(sys.argv[1]).charge, Ledger(sys.argv[1]).check):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     ).stdout.splitlines()
     assert len(found) == 2
     assert all("is mounted as a single file" in each and "mount its whole folder" in each for each in found)

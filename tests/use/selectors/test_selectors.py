@@ -103,7 +103,13 @@ def test_votes_need_no_bounds_and_no_scale():
     assert selector.selection_.guarantee.epsilon == 1
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(), RidgeClassifier(), HuberRegressor()])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RidgeClassifier(),
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in (LogisticRegression(), HuberRegressor())),
+    ],
+)
 def test_any_estimator_with_coefficients_may_vote(estimator):
     table, response = some_rows(700)
     scaled = (table - table.mean(axis=0)) / table.std(axis=0)

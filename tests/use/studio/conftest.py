@@ -66,7 +66,7 @@ class Studio:
         self.host, self.port, self.token = parts.netloc, parts.port, parts.query.removeprefix("token=")
         self.cookie = self.home = self.form_token = ""
 
-    def send(self, method, path, body=None, headers=None, timeout=60):
+    def send(self, method, path, body=None, headers=None, timeout=300):
         """One request as given, with a fresh connection; status, headers, text."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         connection.request(method, path, body, {"Host": self.host, **(headers or {})})
@@ -118,7 +118,7 @@ class Studio:
         """End the process; what it printed after the address, and its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=300)
         return self.process.returncode, out, err
 
 

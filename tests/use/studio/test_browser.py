@@ -292,8 +292,9 @@ def test_an_exhausted_budget_is_refused_before_anything_is_read(visit):
 
 def test_reload_while_releasing_joins_the_same_release(visit, start):
     slow = (
-        "import time\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"
-        "def slowly(*a, **k):\n    time.sleep(3)\n    return honest(*a, **k)\nspend.draw_selection = slowly\n"
+        "import time\nfrom pathlib import Path\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"
+        "def slowly(*a, **k):\n    while not Path('seen').exists(): time.sleep(0.01)\n    return honest(*a, **k)\n"
+        "spend.draw_selection = slowly\n"
     )
     from .conftest import START
 
@@ -309,6 +310,7 @@ def test_reload_while_releasing_joins_the_same_release(visit, start):
     other = visitor.tab()
     assert "A release is under way" in other.locator(".where").last.inner_text()
     visitor.look(other)
+    (visitor.studio.folder / "seen").touch()
     page.get_by_role("link", name="Read the report").wait_for()
     assert records(visitor) == 2
     assert [path.name for path in visitor.studio.folder.glob("*report*.html")] == ["study.report-1.html"]
@@ -375,6 +377,7 @@ def test_the_keyboard_is_enough(visit):
     assert "OK" in page.locator("main").inner_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_and_the_dark(visit, scheme):
     visitor = visit(PHONE, color_scheme=scheme)

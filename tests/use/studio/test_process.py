@@ -18,7 +18,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCES), "OPENBLAS_NUM_THREADS":
 
 def run(*arguments, **options):
     return subprocess.run(
-        [*COMMAND, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False, **options
+        [*COMMAND, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False, **options
     )
 
 
@@ -35,7 +35,7 @@ def test_one_line_and_a_quiet_end(tmp_path):
     assert address.startswith("http://127.0.0.1:")
     assert list(tmp_path.iterdir()) == []  # nothing is written before something is stated
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30) == ("", "")
+    assert process.communicate(timeout=300) == ("", "")
     assert process.returncode == 0
 
 
@@ -130,13 +130,15 @@ def test_the_browser_gets_the_address_by_a_file_of_its_owner(tmp_path):
 
 def test_a_release_under_way_is_written_before_it_ends(start):
     slow = (
-        "import time\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"
-        "def slowly(*a, **k):\n    time.sleep(2)\n    return honest(*a, **k)\nspend.draw_selection = slowly\n"
+        "import time\nfrom pathlib import Path\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"
+        "def slowly(*a, **k):\n    Path('drawing').touch()\n    time.sleep(3)\n    return honest(*a, **k)\n"
+        "spend.draw_selection = slowly\n"
     )
     studio = start(start=slow + START)
     studio.state().ask()
     assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303
-    time.sleep(0.5)
+    while not (studio.folder / "drawing").exists():
+        time.sleep(0.01)
     code, _, err = studio.stop()
     assert code == 0
     assert err.startswith("A release is under way")

@@ -43,6 +43,9 @@ def command(report: str, output: str | None, quiet: bool, authors: tuple[str, ..
     The report is verified first. Read the entry before you send it: it is a draft, and says nothing that the report does not.
     """
     text = registry(report, authors=authors, **stated)
+    empty = [f"--{name}" for name in ("region", "url", "rationale") if not stated[name]]
+    if empty and not quiet:
+        click.echo(f"Left empty: {', '.join(empty)}.", err=True)
     if output is None:
         click.echo(text, nl=False)
         return
