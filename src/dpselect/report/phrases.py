@@ -36,6 +36,12 @@ METHOD_NAMES = {
     "pcpl": "penalized constrained profile likelihood (PCPL)",
 }
 HIDDEN_BY_NOISE = "hidden by noise"
+MAX_NAMED, FIRST_NAMED = 60, 12
+"""Variables up to which all are named, and how many of more."""
+COMPANIONS = (
+    "There are many variables, so each was judged in blocks of a few rows. The selected ones may include companions: variables "
+    "that only go along with one that matters."
+)
 ASSOCIATION = "Associations in this data set. They do not show what causes what."
 PARTLY_RANDOM = (
     "The selection is partly random, by design. A second run could select another set, and would cost as much again."
@@ -174,6 +180,18 @@ def no_interval_clear(selected: int) -> str:
     """What the headline is followed by where no effect has a known size."""
     which = "Its size" if selected == 1 else "The size of each effect"
     return f"{which} is hidden by noise."
+
+
+def count_words(count: int) -> str:
+    """A number of models; one that nobody could read as a power of ten."""
+    return f"{count:,}" if count < 10**15 else f"about 10^{math.floor((count.bit_length() - 1) * math.log10(2))}"
+
+
+def names_with_more(names: Sequence[str]) -> str:
+    """Names, or the first of very many and how many more there are."""
+    if len(names) <= MAX_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:FIRST_NAMED])} and {len(names) - FIRST_NAMED:,} more"
 
 
 def share_text(share: float) -> str:

@@ -14,10 +14,11 @@ from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price, exact_delta, ex
 from dpselect.assume.false_findings import expected_false
 from dpselect.assume.lemmas.rounds import query_sensitivity
 from dpselect.assume.queries import Answer, Noisy, Query, RoundsPlan
-from dpselect.assume.recipe import Choice, Method, make_recipe
+from dpselect.assume.recipe import Choice, Method, make_recipe, too_short
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Binary, Count, Numeric
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import StudyError
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Cells, Chunk
 from dpselect.gather.rounds import RoundSummary
@@ -61,6 +62,8 @@ class Planned:
     intervals: ExpectedIntervals | None
     false: float | None = None
     """Variables that are expected to be selected where none is associated with the response."""
+    short: str = ""
+    """One sentence where there are too few rows for the columns."""
 
     @property
     def verdict(self) -> str:
@@ -86,7 +89,7 @@ class Planned:
     @property
     def notes(self) -> list[str]:
         """What goes with the verdict, one sentence each."""
-        notes = [self.counted] if self.counted else []
+        notes = [each for each in (self.short, self.counted) if each]
         return notes if self.false is None else [*notes, false_findings(self.false, self.study.response.name)]
 
     def __str__(self) -> str:
@@ -155,11 +158,18 @@ def plan(
     found = METHODS[Choice(method).method].plan(study, rows, price, supposed, progress)
     if not isinstance(found, Outlook):
         return Planned(study, found, None)
-    false = expected_false(make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon)))
-    if choice_only or study.is_sample:
-        return Planned(study, found, None, false)
+    recipe = make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon))
+    false = expected_false(recipe)
+    if choice_only or study.is_sample or isinstance(found.rule, WideRule):
+        return Planned(study, found, None, false, too_short(recipe) or "")
     slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
-    return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2), false)
+    return Planned(
+        study,
+        found,
+        expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2),
+        false,
+        too_short(recipe) or "",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,8 @@ from dpselect.assume.lemmas.sensitivity import loss_range
 from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import held_votes
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule
+from dpselect.assume.vote_rule import VoteRule, vote_rule
+from dpselect.assume.wide_rule import WideRule, deals_equally, wide_rule
 from dpselect.errors import StudyError
 from dpselect.rehearse.chances.scores import selection_probabilities
 from dpselect.rehearse.planning.forecast import (
@@ -43,6 +44,14 @@ from dpselect.rehearse.planning.scenarios import (
     middle_scenarios,
     scenarios_of,
     typical,
+)
+from dpselect.rehearse.planning.wide_forecast import (
+    USUAL_COUNT,
+    USUAL_SHARE,
+    WideWorld,
+    smallest_in_wide,
+    wide_forecast,
+    wide_worlds,
 )
 
 RIVAL_MARGIN = 0.05
@@ -97,7 +106,7 @@ class Outlook:
     rows: int
     epsilon: float
     choice_epsilon: float
-    rule: VoteRule | EdgeRule
+    rule: VoteRule | EdgeRule | WideRule
     scenarios: tuple[tuple[str, Forecast], ...]
     supposed: str
     middle: tuple[str, ...]
@@ -189,11 +198,22 @@ def outlook_study(
     study, models = replace(study, rows=None), candidates_for(study, None)
     tell = progress or (lambda share: None)
     stated = study.expected_rows  # as `analyze` divides its price: by rows that the study states
-    share = 1.0 if choice_only else _share(layout, stated, epsilon)
+
+    def part_of(price: float) -> float:
+        return price * (1.0 if choice_only else _share(layout, stated, price))
+
+    share = part_of(epsilon) / epsilon
+    if isinstance(held_votes(study, models, rows, part_of(epsilon)), WideRule):
+        return _wide_outlook(study, layout, rows, epsilon, r2, part_of)
+    if len(layout.widths) > MAX_PLANNED_TERMS:
+        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
 
     def held(n: float, price: float) -> Held:
-        part = price * (1.0 if choice_only else _share(layout, stated, price))
-        return Held(held_votes(study, models, round(n), part), round(n), part)
+        part = part_of(price)
+        rule = held_votes(study, models, round(n), part)
+        if isinstance(rule, WideRule):  # of fewer rows; forecasts are compared within one way to judge
+            rule = vote_rule(round(n), layout.columns, len(layout.widths), part)
+        return Held(rule, round(n), part)
 
     now, one, middle = held(rows, epsilon), typical(layout, r2), middle_scenarios(layout, r2)
     found = _forecasts(scenarios_of(layout, r2), now, tell)
@@ -201,7 +221,7 @@ def outlook_study(
     tell(0.5)
     expected = mean_forecast([each for scenario, each in found if scenario in middle])
     kept = _memory(middle, held, (rows, epsilon), expected)
-    needed = None if _enough(expected) else _rows_needed(middle, rows, lambda n: held(n, epsilon))
+    needed = None if _enough(expected) else _needed(rows, lambda n: _mean(middle, held(n, epsilon)))
     tell(0.7)
     made = Outlook(
         rows=rows,
@@ -224,6 +244,46 @@ def outlook_study(
     )
     tell(1.0)
     return made
+
+
+def _wide_outlook(
+    study: Study, layout: Layout, rows: int, epsilon: float, r2: float | None, part_of: Callable[[float], float]
+) -> Outlook:
+    """The outlook of a wide table: the same questions, of effects among thousands of idle columns."""
+    terms, equal = len(layout.widths), deals_equally(study, rows)
+    one = WideWorld(USUAL_SHARE if r2 is None else r2, min(USUAL_COUNT, terms))
+    worlds = wide_worlds(terms, r2)
+    middle = [world for world in worlds if world.r2 == one.r2]
+
+    def held(n: float, price: float) -> WideRule:
+        return wide_rule(round(n), layout.columns, terms, part_of(price), equal=equal)
+
+    def mean(n: float, price: float) -> Forecast:
+        rule = held(n, price)
+        return mean_forecast([wide_forecast(world, rule, terms, part_of(price), equal=equal) for world in middle])
+
+    rule, expected = held(rows, epsilon), mean(rows, epsilon)
+    found = [(world, wide_forecast(world, rule, terms, part_of(epsilon), equal=equal)) for world in worlds]
+    shares = [each.kept for _, each in found]
+    return Outlook(
+        rows=rows,
+        epsilon=epsilon,
+        choice_epsilon=part_of(epsilon),
+        rule=rule,
+        scenarios=tuple((world.words, each) for world, each in found),
+        supposed=f"the variables explain {one.r2:.0%} of the variance",
+        middle=tuple(world.words for world in middle),
+        typical=one.words,
+        expected=expected,
+        low=math.floor(20 * min(shares)) / 20,
+        high=math.ceil(20 * max(shares)) / 20,
+        smallest=smallest_in_wide(rule, terms, part_of(epsilon), equal=equal),
+        units=(),
+        by_rows=tuple((round(rows * k), mean(rows * k, epsilon).kept) for k in STEPS if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, mean(rows, epsilon * k).kept) for k in STEPS),
+        rows_needed=None if _enough(expected) else _needed(rows, lambda n: mean(n, epsilon)),
+        recommended="votes",
+    )
 
 
 def _forecasts(
@@ -251,8 +311,8 @@ def _mean(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
-    if not 1 <= len(layout.widths) <= MAX_PLANNED_TERMS:
-        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
+    if not layout.widths:
+        raise StudyError("No term is considered, so there is nothing to plan.")
     if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
         raise StudyError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
     if r2 is not None and not 0 < r2 < 1:
@@ -294,14 +354,14 @@ def _enough(one: Forecast) -> bool:
     return one.informed and one.kept >= FOUND_CHANCE
 
 
-def _rows_needed(scenarios: tuple[Scenario, ...], rows: int, held: Callable[[float], Held]) -> int | None:
-    """Rows, to two digits, from which four fifths are kept in the mean of scenarios; None if a billion are too few."""
+def _needed(rows: int, mean: Callable[[float], Forecast]) -> int | None:
+    """Rows, to two digits, from which four fifths are kept in the mean of worlds; None if a billion are too few."""
     low, high = float(rows), float(rows)
-    while not _enough(_mean(scenarios, held(high))):
+    while not _enough(mean(high)):
         low, high = high, 3 * high
         if high > 1e9:
             return None
     for _ in range(4):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if _enough(_mean(scenarios, held(middle))) else (middle, high)
+        low, high = (low, middle) if _enough(mean(middle)) else (middle, high)
     return int(round(high, 1 - math.floor(math.log10(high))))
