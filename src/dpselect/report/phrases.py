@@ -494,6 +494,21 @@ def false_findings(expected: float, response: str) -> str:
     return f"If no variable were associated with {response}, about {two_digits(expected)} variables would be selected on average."
 
 
+MANY_TIMES = 8.0
+"""Intervals that are longer than this many times those without privacy mostly hide effects."""
+
+
+def length_sentence(times: float | None) -> str:
+    """How long intervals are expected to be."""
+    if times is None:
+        return "No effect would be estimated: noise would hide all of them."
+    end = ": noise would hide most effects" if times > MANY_TIMES else ""
+    return f"95% intervals should be about {times:.2g} times as long as without privacy{end}."
+
+
+BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."
+
+
 def selection_note(spread: float) -> str:
     """What to make of a selection that was drawn with this range."""
     return ALL_RANDOM if math.isinf(spread) else PARTLY_RANDOM

@@ -61,6 +61,7 @@ class Supposing:
     deviation: float | None = None
     wanted: float = 0.8
     delta: str | None = None
+    split: tuple[float, float] | None = None
 
 
 ShareDone = Callable[[float], None] | None
@@ -121,8 +122,8 @@ def _rehearsed_list(look: Look) -> Rehearsed:
 def _plan_votes(study: Study, rows: int, epsilon: float, supposed: Supposing, progress: ShareDone) -> Outlook:
     if supposed.effects is not None or supposed.deviation is not None:
         raise StudyError(OTHERS_PART)
-    asked: dict[str, Any] = {"r2": supposed.r2, "choice_only": supposed.choice_only, "progress": progress}
-    return outlook_study(study, rows=rows, epsilon=epsilon, **asked)
+    asked: dict[str, Any] = {"r2": supposed.r2, "choice_only": supposed.choice_only, "split": supposed.split}
+    return outlook_study(study, rows=rows, epsilon=epsilon, progress=progress, **asked)
 
 
 def _plan_scores(study: Study, rows: int, epsilon: float, supposed: Supposing, progress: ShareDone) -> Plan:

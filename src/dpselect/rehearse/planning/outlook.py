@@ -32,8 +32,8 @@ from dpselect.rehearse.planning.forecast import (
     blur,
     forecast,
     lone_votes,
-    mean_forecast,
     mean_votes,
+    middle_forecast,
     votes_to_chances,
 )
 from dpselect.rehearse.planning.scenarios import (
@@ -89,6 +89,10 @@ def forecast_losses(scenario: Scenario, rows: int, epsilon: float) -> Forecast:
 
 
 MAX_PLANNED_TERMS = 300
+MANY_TERMS = 10
+"""Terms beyond which curves have fewer points: a plan is made in seconds."""
+R2_MATTERS = 0.15
+"""By so much the share that is kept must differ between the usual values of R^2 for a plan to ask for it."""
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 FOUND_CHANCE = 0.8
 
@@ -98,7 +102,7 @@ class Outlook:
     """Public. Forecasts in every supposed scenario, and what follows from them.
 
     `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
-    `expected` in the mean of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
+    `expected` in the middle one of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
     outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
     is left unexplained, that is found with a chance of 0.8 in the `typical` one.
     """
@@ -123,7 +127,7 @@ class Outlook:
 
     @property
     def works(self) -> bool:
-        """Whether the choice is clearly better than a lottery in the middle scenarios."""
+        """Whether the choice is clearly better than a lottery in the middle scenario."""
         return self.expected.informed
 
     @property
@@ -132,11 +136,22 @@ class Outlook:
         return float(np.mean([each.right for _, each in self.scenarios]))
 
     @property
+    def r2_matters(self) -> bool:
+        """Whether the share that is kept depends much on R^2, where several were supposed."""
+        by_r2: dict[str, list[float]] = {}
+        for words, each in self.scenarios:
+            by_r2.setdefault(words.partition(",")[0], []).append(each.kept)
+        means = [sum(kept) / len(kept) for kept in by_r2.values()]
+        return max(means) - min(means) > R2_MATTERS
+
+    @property
     def verdict(self) -> str:
         """What to expect, and what that supposes."""
         facts = f"With {self.rows:,} rows and epsilon {self.epsilon:g}"
         spread = f"{percent(self.low)} to {percent(self.high)}, depending on the scenario"
         supposed = f"This supposes that {self.supposed}."
+        if self.r2_matters:
+            supposed += " If a report on similar data gives R², state it: it matters here."
         kept = percent(self.expected.kept)
         kept = kept if "more" in kept else f"about {kept}"
         if self.works:
@@ -153,7 +168,12 @@ class Outlook:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         values: dict[str, Any] = msgspec.to_builtins(self)
-        return values | {"verdict": self.verdict, "works": self.works, "chance": self.chance}
+        return values | {
+            "verdict": self.verdict,
+            "works": self.works,
+            "chance": self.chance,
+            "r2_matters": self.r2_matters,
+        }
 
 
 def percent(share: float) -> str:
@@ -168,9 +188,10 @@ def outlook_study(
     epsilon: float,
     r2: float | None = None,
     choice_only: bool = False,
+    split: tuple[float, float] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Outlook:
-    """The outlook of `analyze` with its defaults, or with `choice_only` of `select`, at this price.
+    """The outlook of `analyze`, or with `choice_only` of `select`, at this price; `split` are shares of it, as in `analyze`.
 
     Nothing here reads a row.
 
@@ -200,9 +221,10 @@ def outlook_study(
     stated = study.expected_rows  # as `analyze` divides its price: by rows that the study states
 
     def part_of(price: float) -> float:
-        return price * (1.0 if choice_only else _share(layout, stated, price))
+        if choice_only:
+            return price
+        return price * (_share(layout, stated, price) if split is None else split[0] / (split[0] + split[1]))
 
-    share = part_of(epsilon) / epsilon
     if isinstance(held_votes(study, models, rows, part_of(epsilon)), WideRule):
         return _wide_outlook(study, layout, rows, epsilon, r2, part_of)
     if len(layout.widths) > MAX_PLANNED_TERMS:
@@ -219,14 +241,15 @@ def outlook_study(
     found = _forecasts(scenarios_of(layout, r2), now, tell)
     shares, smallest = [each.kept for _, each in found], smallest_effect(one, now)
     tell(0.5)
-    expected = mean_forecast([each for scenario, each in found if scenario in middle])
+    expected = middle_forecast([each for scenario, each in found if scenario in middle])
     kept = _memory(middle, held, (rows, epsilon), expected)
-    needed = None if _enough(expected) else _needed(rows, lambda n: _mean(middle, held(n, epsilon)))
+    needed = None if _enough(expected) else _needed(rows, lambda n: _middle(middle, held(n, epsilon)))
     tell(0.7)
+    steps = STEPS if len(layout.widths) <= MANY_TERMS else STEPS[1:-1]
     made = Outlook(
         rows=rows,
         epsilon=epsilon,
-        choice_epsilon=share * epsilon,
+        choice_epsilon=part_of(epsilon),
         rule=now.rule,
         scenarios=tuple((scenario.words, each) for scenario, each in found),
         supposed=f"the variables explain {one.r2:.0%} of the variance",
@@ -237,10 +260,10 @@ def outlook_study(
         high=math.ceil(20 * max(shares)) / 20,
         smallest=smallest,
         units=() if smallest is None else in_own_units(study, layout, smallest, one.r2),
-        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in STEPS if rows * k >= 2),
-        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in STEPS),
+        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in steps if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in steps),
         rows_needed=needed,
-        recommended=better_method(study, layout, found, rows, share * epsilon),
+        recommended=better_method(study, layout, found, rows, part_of(epsilon)),
     )
     tell(1.0)
     return made
@@ -260,7 +283,7 @@ def _wide_outlook(
 
     def mean(n: float, price: float) -> Forecast:
         rule = held(n, price)
-        return mean_forecast([wide_forecast(world, rule, terms, part_of(price), equal=equal) for world in middle])
+        return middle_forecast([wide_forecast(world, rule, terms, part_of(price), equal=equal) for world in middle])
 
     rule, expected = held(rows, epsilon), mean(rows, epsilon)
     found = [(world, wide_forecast(world, rule, terms, part_of(epsilon), equal=equal)) for world in worlds]
@@ -302,12 +325,12 @@ def _memory(
     known: tuple[float, float],
     expected: Forecast,
 ) -> Callable[[float, float], float]:
-    """The share kept in the mean of scenarios by rows and epsilon; at those that are known no forecast is made again."""
-    return lambda n, price: expected.kept if (n, price) == known else _mean(scenarios, held(n, price)).kept
+    """The share kept in the middle of scenarios by rows and epsilon; at those that are known no forecast is made again."""
+    return lambda n, price: expected.kept if (n, price) == known else _middle(scenarios, held(n, price)).kept
 
 
-def _mean(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
-    return mean_forecast([forecast(scenario, held) for scenario in scenarios])
+def _middle(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
+    return middle_forecast([forecast(scenario, held) for scenario in scenarios])
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
