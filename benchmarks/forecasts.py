@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -28,7 +29,7 @@ from dpselect.assume.variables import Binary, Categorical, Count, Numeric
 
 EPSILONS = (1.0, 0.35)
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.001)
-NEAR, FACTOR = 0.1, 1.5
+NEAR, FACTOR, SHORT = 0.1, 1.5, 3000
 
 
 def all_tables(studies: Path | None, wanted: list[str]):
@@ -97,7 +98,9 @@ class Plain:
     def lengths(self, variables) -> dict[str, float]:
         """The sandwich's 95% intervals, of coefficients on the scale of the link."""
         names, design = self.design(variables)
-        b = np.zeros(design.shape[1])
+        middle, scale = design.mean(axis=0), design.std(axis=0)
+        middle[0], scale[scale == 0] = 0.0, 1.0
+        design, b = (design - middle) / scale, np.zeros(design.shape[1])
         if self.family == "gaussian":
             b = np.linalg.lstsq(design, self.y, rcond=None)[0]
             mean, weight = design @ b, np.ones(len(self.y))
@@ -113,7 +116,7 @@ class Plain:
         bread = np.linalg.pinv(design.T @ (design * weight[:, None]))
         meat = design * (self.y - mean)[:, None]
         spread = np.sqrt(np.diag(bread @ (meat.T @ meat) @ bread))
-        return dict(zip(["intercept", *names], 2 * 1.96 * spread, strict=True))
+        return dict(zip(["intercept", *names], 2 * 1.96 * spread / scale, strict=True))
 
     def _link(self, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.family == "poisson":
@@ -190,8 +193,94 @@ def main() -> None:
     show(lines)
 
 
+def realized_kept(line: dict) -> float:
+    """From check's chances, which are exact given random splits; from the runs where models are too many to list."""
+    if line["check_kept"] is not None:
+        return min(line["check_kept"], 1.0)
+    return min(float(np.mean([run["r2"] for run in line["runs"]])) / max(line["bic_r2"], 1e-9), 1.0)
+
+
+def show_kept(lines: list[dict]) -> None:
+    """Planned and realized share of R^2."""
+    print("| share of R² kept | tables x epsilon | within .1 | mean distance | mean planned | mean realized |")
+    print("|---|---|---|---|---|---|")
+    true = np.array([realized_kept(line) for line in lines])
+    short = np.array([line["rows"] < SHORT for line in lines])
+    pypi = np.array([not line["table"].startswith("study ") for line in lines])
+    for title, key in (("plan", "planned"), ("plan with --r2", "planned_r2")):
+        said = np.array([line[key]["expected"]["kept"] for line in lines])
+        ends = [(line[key]["low"] - 0.025, line[key]["high"] + 0.025) for line in lines]
+        inside = np.array([low <= kept <= high for (low, high), kept in zip(ends, true, strict=True)])
+        for part, where in (("all", true > -1), ("PyPI", pypi), ("below 3,000 rows", short)):
+            off = np.abs(said - true)[where]
+            means = f"{said[where].mean():.2f} | {true[where].mean():.2f}"
+            print(f"| {title}, {part} | {where.sum()} | {(off <= NEAR).mean():.0%} | {off.mean():.2f} | {means} |")
+        print(f"| {title}: in the range of its scenarios | | {inside.mean():.0%} | | | |")
+
+
+def show_lengths(lines: list[dict]) -> None:
+    """Planned and realized lengths, as multiples of those without privacy and in the response's units."""
+    print("\n| length of intervals: planned times | terms | realized, quartiles | hidden | within a factor 1.5 |")
+    print("|---|---|---|---|---|")
+    found = []
+    for line in lines:
+        planned = line["planned"]["intervals"] or {}
+        units = {each["term"]: each["length"] for each in planned.get("terms", ())}
+        for run in line["runs"]:
+            for name, (length, over, _) in run["terms"].items():
+                ratio = np.inf if over is None or not np.isfinite(over) else over
+                unit = units.get(name)
+                own = np.nan if unit is None or length is None else length / unit
+                found.append((planned.get("times") or np.inf, ratio, own))
+    times, ratios, units = np.array(found).T
+    near = np.array([a == b or 1 / FACTOR <= b / a <= FACTOR for a, b in zip(times, ratios, strict=True)])
+    for low, high in ((1, 2), (2, 3), (3, 5), (5, 10), (10, np.inf)):
+        here = (times >= low) & ((times < high) | (high == np.inf))
+        if here.any():
+            hidden = f"{np.isinf(ratios[here]).mean():.0%} | {near[here].mean():.0%}"
+            print(f"| {low} to {high} | {here.sum()} | {_quartiles(ratios[here])} | {hidden} |")
+    print(f"| all | {near.size} | | {np.isinf(ratios).mean():.0%} | {near.mean():.0%} |")
+    known = units[np.isfinite(units)]
+    within = ((known >= 1 / FACTOR) & (known <= FACTOR)).mean()
+    print(f"| in units, as ranges suggest | {known.size} | {_quartiles(known)} of planned | | {within:.0%} |")
+
+
+def _quartiles(values: np.ndarray) -> str:
+    return ", ".join(f"{each:.1f}" for each in np.quantile(values, [0.25, 0.5, 0.75], method="nearest"))
+
+
+def show_chances(lines: list[dict]) -> None:
+    """check's chances beside what runs selected and told."""
+    pairs, told = [], []
+    for line in lines:
+        for run in line["runs"]:
+            pairs += [(chance, name in run["variables"]) for name, chance in line["inclusion"].items()]
+            known = {name: each[2] for name, each in run["terms"].items() if name in line["effects"]}
+            told += [(line["effects"][name][0], seen) for name, seen in known.items()]
+    _bins("check: chance of a variable", pairs, "selected")
+    _bins("check: told from zero", told, "told")
+
+
+def _bins(title: str, pairs: list[tuple[float, bool]], what: str) -> None:
+    said, true = np.array(pairs, dtype=float).T
+    print(f"\n| {title} | number | mean said | {what} |\n|---|---|---|---|")
+    off = []
+    for low, high in pairwise(BINS):
+        here = (said >= low) & (said < high)
+        if here.any():
+            off.append((here.sum(), abs(said[here].mean() - true[here].mean())))
+            print(f"| {low:g} to {min(high, 1):g} | {here.sum()} | {said[here].mean():.2f} | {true[here].mean():.2f} |")
+    total = sum(count for count, _ in off)
+    print(f"| all | {total} | off by {sum(count * each for count, each in off) / total:.3f} in a bin on average | |")
+
+
 def show(lines: list[dict]) -> None:
-    print(len(lines), "lines")
+    """All tables of docs/RESULTS.md about forecasts."""
+    lines = [line for line in lines if line["runs"]]
+    print(f"{len({line['table'] for line in lines})} tables, {sum(len(line['runs']) for line in lines)} runs")
+    show_kept(lines)
+    show_lengths(lines)
+    show_chances(lines)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ DpselectWarning
 ├── NoLedgerWarning   a release is charged to no ledger, so nothing adds it to the others
 ├── ManyFitsWarning   cross-validation fits a selector many times, and each fit is charged
 ├── LeftOutWarning    columns of a table are not considered, because nothing states what they hold
+├── ShortTableWarning a table has too few rows for its columns, so little or nothing can be found
 └── TwoLedgersWarning one data set is charged to two ledgers, which know nothing of each other
 
 A message is one sentence that says what was asked, what is allowed and what to do. It quotes public values only: names,
@@ -77,6 +78,10 @@ class ManyFitsWarning(DpselectWarning):
 
 class LeftOutWarning(DpselectWarning):
     """Columns of a table are not considered, because nothing states what they hold."""
+
+
+class ShortTableWarning(DpselectWarning):
+    """A table has too few rows for its columns, so little or nothing can be found. Nothing is charged yet when it is said."""
 
 
 class TwoLedgersWarning(DpselectWarning):

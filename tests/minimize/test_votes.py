@@ -10,7 +10,7 @@ from dpselect.gather.block_numpy import BINNED_CUBES, LOWEST, SLICES, WHOLE_CUBE
 from dpselect.gather.block_sums import BinnedSums, BlockSums, WholeSums, count_numbers
 from dpselect.minimize import votes as module
 from dpselect.minimize.votes import _lanes, block_votes, count_votes
-from dpselect.minimize.votes_numpy import _centred, _mean_of_idle, _square
+from dpselect.minimize.votes_numpy import _about, _mean_of_idle
 
 compiled = pytest.mark.skipif(module._votes is None, reason="the C kernel was not built here")
 BACKENDS = [pytest.param("c", marks=compiled), "numpy"]
@@ -274,7 +274,7 @@ def test_centring_loses_nothing_that_is_left(seed):
     rows = GRID - np.random.default_rng(seed).integers(0, 2, (5000, 3))
     sums = sums_of(rows, np.zeros(5000), 1, whole=True)
     high, low = _lanes(sums.sums.table[0], 4)
-    _, centred, thirds = _centred(_square(high[:-3], 4), _square(low[:-3], 4), (high[-3:], low[-3:]), high[0])
+    _, centred, thirds = _about(high, low, 4, high[0], centred=True)
     exact = [[Fraction(int(value)) for value in line] for line in np.column_stack([np.ones(5000, int), rows]).T]
     for j in range(3):
         for k in range(j, 3):

@@ -101,6 +101,17 @@ def test_hidden_unbounded_and_disagreeing_effects_are_called_so(analysis):
     )
 
 
+def test_one_of_three_categories_and_its_coefficient_do_not_clash(analysis):
+    """The votes compare a category with all others, its coefficient with the reference: opposite signs may both be right."""
+    for way in ("up", "down"):
+        told = made(analysis, directions=DIRECTIONS | {"ward[b]": way, "ward[c]": way})
+        rows = rows_of(told)
+        own = next(term.value for term in TERMS if term.name == "ward[b]")
+        assert not rows["ward[b]"].clash and rows["ward[b]"].direction == ("up" if own > 0 else "down")
+        assert rows["ward[c]"].hidden and rows["ward[c]"].direction is None
+        assert facts_of(told).clashes == (("Smokers", rows["smoker"].clash),)
+
+
 def test_without_directions_a_clear_estimate_gives_its_own(analysis):
     rows = rows_of(made(analysis, directions={}))
     assert (rows["age"].direction, rows["income"].direction, rows["bare"].direction) == ("up", "down", None)
@@ -171,7 +182,7 @@ def test_page_terminal_text_and_tidy_have_the_same_cells(analysis):
         "unit", "hidden",
     ]  # fmt: skip
     by_term = {row["term"]: row for row in tidy}
-    assert by_term["ward[b]"]["category"] == "surgery" and by_term["ward[b]"]["direction"] == "down"
+    assert by_term["ward[b]"]["category"] == "surgery" and by_term["ward[b]"]["direction"] is None
     assert by_term["income"]["unit"] == "$1,000" and by_term["income"]["estimate"] == -0.0071
     assert by_term["ward[c]"]["hidden"] and by_term["ward[c]"]["conf_low"] is None
     assert len(repr(shown)) < 100 and "\n" not in repr(shown)

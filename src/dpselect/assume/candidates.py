@@ -242,12 +242,24 @@ class SubsetRule(Candidates):
         return tuple(next((part for part in slot if part & mask), 0) for slot in self.slots)
 
     def __contains__(self, mask: object) -> bool:
-        if not isinstance(mask, int):
-            return False
-        parts = self.parts(mask)
-        fits = self.limit is None or sum(part.bit_count() for part in parts) <= self.limit
-        whole = all(part in slot for part, slot in zip(parts, self.slots, strict=True))
-        return fits and whole and sum(part > 0 for part in parts) >= self.fewest and self.always | sum(parts) == mask
+        return isinstance(mask, int) and self.terms_in(mask) is not None
+
+    def terms_in(self, mask: int) -> tuple[int, ...] | None:
+        """The places of the terms of a candidate; None if the mask is none. As quick as the mask is short, whatever the rule."""
+        if mask < 0 or mask & self.always != self.always:
+            return None
+        columns = columns_of(mask ^ self.always)
+        if not all(column in self._term_of for column in columns):
+            return None
+        places = tuple(sorted({self._term_of[column] for column in columns}))
+        fits = self.limit is None or len(columns) <= self.limit
+        whole = sum(self.terms[place].bit_count() for place in places) == len(columns)
+        single = all(sum(place in group for place in places) == 1 for group in self.one_of)
+        return places if fits and whole and single and len(places) >= self.fewest else None
+
+    @cached_property
+    def _term_of(self) -> dict[int, int]:
+        return {column: place for place, term in enumerate(self.terms) for column in columns_of(term)}
 
     def masks(self) -> NDArray[np.uint64]:
         self.require_listable()

@@ -115,7 +115,8 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
         max(bar, (1 + 0.12 * strict) * against_chance(rows, deviation))
         for bar, deviation in zip(usual, deviations, strict=True)
     ]
-    spare = 2.5 * min(max(3 - rows_a_column(affordable), 0.0), 1.0)
+    # What a ridge leaves of a strong column adds up as the rows do, and the bar as their root: none where rows are no longer dear.
+    spare = 2.5 * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
     return EdgeRule(
         blocks=tuple(blocks),
         ridges=tuple(spare / size / (1 - 1 / size) ** 16 for size in sizes),

@@ -12,6 +12,7 @@ from dpselect.assume.candidates import vote_units
 from dpselect.assume.edge_rule import EdgeRule, idle_deviation
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.assume.recipe import Recipe
+from dpselect.assume.wide_rule import WideRule, deals_equally, wide_deviation
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +52,10 @@ def expected_false(recipe: Recipe) -> float | None:
             for k, blocks in enumerate(rule.blocks)
         ]
         bars = [bar / (WHOLE_VOTE * rule.partitions) for bar in rule.thresholds]
+    elif isinstance(rule, WideRule):
+        sizes = min(len(terms), MAX_LISTED_TERMS) + 1
+        deviations = [wide_deviation(rule, equal=deals_equally(recipe.study, recipe.rows))] * sizes
+        bars = [rule.threshold / (WHOLE_VOTE * rule.partitions)] * sizes
     else:
         size, columns, sizes = rows / rule.blocks, len(recipe.study.columns), min(len(terms), MAX_LISTED_TERMS) + 1
         # A block of fewer rows than columns has little but the ridge to tell them apart: it votes as if on each alone.

@@ -37,6 +37,15 @@ from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import VoteRule, clear_directions, expected_nats, spread, vote_rule
+from dpselect.assume.wide_rule import (
+    SOMETIMES_WIDE,
+    WideRule,
+    clear_wide_directions,
+    deals_equally,
+    is_wide,
+    visible_in_wide,
+    wide_rule,
+)
 from dpselect.errors import StudyError
 
 Method = Literal["votes", "pcls", "pcpl"]
@@ -98,7 +107,7 @@ class Recipe(Public, frozen=True, kw_only=True, dict=True):
     candidates: Candidates
     study: Study
     as_printed: bool = False
-    votes: VoteRule | EdgeRule | None = None
+    votes: VoteRule | EdgeRule | WideRule | None = None
     directions: bool = False
     study_hash: str = ""
 
@@ -212,10 +221,11 @@ def _penalties(recipe: Recipe, penalty: Penalty | None) -> tuple[float, ...]:
     return tuple(column_penalties(penalty, recipe.candidates.width, recipe.rows).tolist())
 
 
-def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: float) -> VoteRule | EdgeRule:
+def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: float) -> VoteRule | EdgeRule | WideRule:
     """How the votes are held, by the public rules: each set of terms in blocks of its own where that serves, else all in one.
 
-    `rows` is n where it is public; what the study states comes first.
+    Where there are too many columns for that, each column is judged in blocks of a few rows. `rows` is n where it is public; what
+    the study states comes first.
     """
     about = study.expected_rows or rows
     if about is None:
@@ -223,8 +233,12 @@ def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: floa
             "Votes need to know about how many rows there are, and here that number is private: state rows in the study, such "
             "as rows = 20000 (a wrong one costs accuracy, never privacy)."
         )
-    edges = edge_rule_for(study, models, about, epsilon)
-    return edges or vote_rule(about, len(study.columns), max(len(vote_units(models)), 1), epsilon)
+    if edges := edge_rule_for(study, models, about, epsilon):
+        return edges
+    columns, terms = len(study.columns), max(len(vote_units(models)), 1)
+    if is_wide(about, columns, terms, epsilon) and study.intercept != "candidate":
+        return wide_rule(about, columns, terms, epsilon, equal=deals_equally(study, rows))
+    return vote_rule(about, columns, terms, epsilon)
 
 
 def tells_directions(recipe: Recipe) -> bool:
@@ -232,8 +246,11 @@ def tells_directions(recipe: Recipe) -> bool:
     rule, models = recipe.votes, recipe.candidates
     if rule is None or not isinstance(models, SubsetRule):
         return False
-    clear = clear_edge_directions if isinstance(rule, EdgeRule) else clear_directions
-    return clear(rule, [term.bit_count() for term in models.terms], float(recipe.choice_epsilon))  # type: ignore[arg-type]
+    widths, epsilon = [term.bit_count() for term in models.terms], float(recipe.choice_epsilon)
+    if isinstance(rule, EdgeRule):
+        return clear_edge_directions(rule, widths, epsilon)
+    clear = clear_wide_directions if isinstance(rule, WideRule) else clear_directions
+    return clear(rule, widths, epsilon)  # type: ignore[arg-type]
 
 
 def _price(study: Study, method: Method, epsilon: Decimal, delta: Price) -> tuple[Guarantee, Decimal]:
@@ -271,6 +288,34 @@ def visible_share(recipe: Recipe, width: float) -> float | None:
     return RULES[recipe.method].visible(recipe, rows, width)
 
 
+HOPELESS_SHARE = 0.9
+"""Of the variance: a variable that would have to explain more is not found."""
+
+
+def too_short(recipe: Recipe) -> str | None:
+    """One sentence where a table of many columns has too few rows for them, from public facts alone; else None.
+
+    Of a wide table: where five variables that explain the response together could not be found. Of others: where none could. A
+    table of few columns that is short for its price is one of which a report says so.
+    """
+    rows, rule = recipe.study.expected_rows or recipe.rows, recipe.votes
+    if rule is None or rows is None or len(recipe.study.columns) < SOMETIMES_WIDE:
+        return None
+    columns, price = len(recipe.study.columns), float(recipe.choice_epsilon)
+    facts = f"{rows:,} rows are too few for {columns:,} columns at epsilon {price:g} for the selection"
+    alone = RULES[recipe.method].visible(recipe, rows, float(rule.range))
+    if alone >= HOPELESS_SHARE:
+        return f"{facts}: expect to find nothing. Use more rows, fewer columns or a larger epsilon."
+    if isinstance(rule, WideRule):
+        terms, equal = max(len(vote_units(recipe.candidates)), 1), deals_equally(recipe.study, recipe.rows)
+        if 5 * visible_in_wide(rule, terms, price, equal=equal, effects=5) > 1:
+            return (
+                f"{facts} to find several effects: only a variable that explains {alone:.0%} of the variance or more is likely to "
+                "be found. Use more rows, fewer columns or a larger epsilon."
+            )
+    return None
+
+
 def _visible_to_losses(recipe: Recipe, rows: int, width: float) -> float:
     """The share q lowers the loss by q times the response's squares, n r^2/4 of a response whose deviation is half its bound."""
     study = recipe.study
@@ -302,6 +347,9 @@ def _visible_to_votes(recipe: Recipe, rows: int, width: float) -> float:
     """
     rule, columns, epsilon = recipe.votes, len(recipe.study.columns), float(recipe.choice_epsilon)
     assert rule is not None
+    if isinstance(rule, WideRule):
+        equal = deals_equally(recipe.study, recipe.rows)
+        return visible_in_wide(rule, max(len(vote_units(recipe.candidates)), 1), epsilon, equal=equal)
     terms = len(recipe.candidates.terms) if isinstance(recipe.candidates, SubsetRule) else columns
     _, nats = expected_nats(max(terms, 1))
     if isinstance(rule, EdgeRule):

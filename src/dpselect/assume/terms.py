@@ -53,8 +53,8 @@ def _normal(term: Any, order: dict[str, int], predictors: Sequence[Variable]) ->
 
 
 INTERCEPT = "intercept"
-MAX_STUDY_COLUMNS = 4000
-"""The sums of the products of so many columns fit in a gigabyte."""
+MAX_STUDY_COLUMNS = 20_000
+"""Votes in wide tables keep a few thousand rows of so many columns in half a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpselect.assume.edge_rule import EdgeRule, equal_blocks
 from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import VoteRule
+from dpselect.assume.wide_rule import WideRule, deals_equally
 from dpselect.errors import StudyError
 from dpselect.gather.block_numpy import SLICES, merge_bins
 from dpselect.gather.block_sums import (
@@ -29,6 +30,7 @@ from dpselect.gather.block_sums import (
 from dpselect.gather.dealing import NOWHERE, Assigner, fresh_assigner
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk
 from dpselect.gather.summary import MAX_PIECE_BYTES, Several, Summary, require_some
+from dpselect.gather.wide_rows import WideSummary
 
 MAX_BLOCK_BYTES = 512 * 2**20
 """Memory for the sums of all blocks; a rule that asks for more is refused before a row is read."""
@@ -218,10 +220,12 @@ class BlockSummary(Summary[BlockSums]):
         return replace(self._sums().sums, n=self._n)
 
 
-def vote_summary(study: Study, rule: VoteRule | EdgeRule, rows: int | None) -> Summary[Any]:
+def vote_summary(study: Study, rule: VoteRule | EdgeRule | WideRule, rows: int | None) -> Summary[Any]:
     """What has to be added up for votes that are held by a rule; `rows` is their number, where it is public."""
     if isinstance(rule, EdgeRule):
         return edge_families(study, rule, rows)
+    if isinstance(rule, WideRule):
+        return WideSummary(study, rule, rows)
     return BlockSummary(study, rule.blocks, rule.partitions)
 
 
@@ -231,9 +235,7 @@ def edge_families(study: Study, rule: EdgeRule, rows: int | None) -> Several[Blo
     The families deal by themselves, each into blocks of its own size: equal ones where rows were counted, their number is public
     and nobody's go together. A number that was stated may be wrong, and then rows would be dealt by their place (`EqualAssigner`).
     """
-    alone = study.person is None and not study.is_sample
-    counted = rows is not None and study.neighbors == "replace-one" and study.expected_rows is None
-    equal = counted and alone and rows is not None and equal_blocks(rule, rows)
+    equal = rows is not None and deals_equally(study, rows) and equal_blocks(rule, rows)
     buffer = BUFFER_BYTES // len(rule.blocks)
     return Several(
         BlockSummary(study, blocks, rule.partitions, equal_rows=rows if equal else None, buffer_bytes=buffer)

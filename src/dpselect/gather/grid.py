@@ -49,6 +49,13 @@ it is missing or no stated level; and persons, clusters and weights, where the s
 
 MAX_CHUNK_ROWS = 8192
 """Rows that are put on the grid at a time: 2^13 products of up to 2^40 stay within 2^53, so BLAS is exact in any order."""
+MAX_CHUNK_CELLS = 2**22
+"""Cells of a chunk, where there are so many columns that fewer rows are put on the grid at a time."""
+
+
+def rows_at_once(study: Study) -> int:
+    """Rows of a chunk."""
+    return max(64, min(MAX_CHUNK_ROWS, MAX_CHUNK_CELLS // (len(study.columns) + 1)))
 
 
 OUTSIDE = ""
@@ -315,7 +322,8 @@ class Chunks:
 
     def __init__(self, study: Study) -> None:
         kind = OpenDesign if study.unbounded else Design
-        self._design: Lines = kind(study, MAX_CHUNK_ROWS)
+        self._rows = rows_at_once(study)
+        self._design: Lines = kind(study, self._rows)
 
     def __repr__(self) -> str:
         return "Chunks(values=<private>)"
@@ -323,6 +331,6 @@ class Chunks:
     def of(self, cells: Cells) -> Iterator[Chunk]:
         """The rows of a batch of any length, some at a time."""
         rows = len(next(iter(cells.values())))
-        for start in range(0, rows, MAX_CHUNK_ROWS):
-            stop = min(start + MAX_CHUNK_ROWS, rows)
+        for start in range(0, rows, self._rows):
+            stop = min(start + self._rows, rows)
             yield Chunk({name: values[start:stop] for name, values in cells.items()}, stop - start, self._design)

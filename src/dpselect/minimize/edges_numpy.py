@@ -33,11 +33,11 @@ from dpselect.minimize.votes_numpy import (
     LEAST_FREEDOM,
     MOST_ROWS,
     SOFTEST,
+    _about,
     _at_least,
     _between,
-    _centred,
+    _diagonal,
     _mean_of_idle,
-    _square,
     _total,
 )
 
@@ -74,14 +74,9 @@ def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, s
         fits = (rows >= (2.0 if centred else 1.0)) & (rows <= MOST_ROWS)
         rows = np.where(fits, rows, 2.0)
         high, low = np.where(fits, high, 0.0), np.where(fits, low, 0.0)
-        cubes = high[1 - width :], low[1 - width :]
-        high, low = _square(high[: 1 - width], width), _square(low[: 1 - width], width)
-        if centred:
-            _, products, thirds = _centred(high, low, cubes, rows)
-        else:
-            products, thirds = (high + low)[1:, 1:], cubes[0] + cubes[1]
+        _, products, thirds = _about(high, low, width, rows, centred=centred)
         squares = np.einsum("jjl->jl", products)
-        live = squares > least * np.einsum("jjl->jl", high)[1:]
+        live = squares > least * high[_diagonal(width)]
         live &= live[-1] & fits
         roots = np.where(live, 1.0 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
         gram = products * roots[:, None] * roots[None, :]

@@ -11,9 +11,11 @@ from dpselect.assume.candidates import LISTED_AT_MOST, Candidates, SubsetRule, c
 from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.assume.recipe import Method, Recipe
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import StudyError
 from dpselect.gather.block_sums import BlockSums
 from dpselect.gather.moments import Moments
+from dpselect.gather.wide_rows import WideRows
 from dpselect.minimize.certificate import LARGEST_RADIUS, Floats
 from dpselect.minimize.edges import EdgeLeads, count_edges
 from dpselect.minimize.exact import exact_double
@@ -24,10 +26,11 @@ from dpselect.minimize.lattice_numpy import masks_of
 from dpselect.minimize.losses import Losses
 from dpselect.minimize.terms.terms import suits, term_losses
 from dpselect.minimize.votes import Votes, count_votes
+from dpselect.minimize.wide import count_wide
 
 ShareDone = Callable[[float], None]
-Gathered = Moments | BlockSums | tuple[BlockSums, ...]
-"""Private. Moments, the sums of blocks, or those of every family of blocks."""
+Gathered = Moments | BlockSums | tuple[BlockSums, ...] | WideRows
+"""Private. Moments, the sums of blocks, those of every family of blocks, or the rows of a wide table."""
 
 LATTICE_PAYS = 512 if is_available() else 8
 """Computing all subsets pays when they are at most this many times the candidates; one by one costs more than that."""
@@ -54,6 +57,8 @@ def _votes(sums: Any, recipe: Recipe, progress: ShareDone | None) -> Votes | Edg
     assert recipe.votes is not None
     if isinstance(recipe.votes, EdgeRule):
         return count_edges(sums, recipe.votes, recipe.candidates)
+    if isinstance(recipe.votes, WideRule):
+        return count_wide(sums, recipe.votes)
     return count_votes(sums, ridge=recipe.votes.ridge)
 
 

@@ -82,14 +82,9 @@ def lane_votes(high: Floats, low: Floats, width: int, how: Fitting) -> NDArray[n
         fits = (rows >= (2.0 if how.centred else 1.0)) & (rows <= MOST_ROWS)
         rows = np.where(fits, rows, 2.0)
         high, low = np.where(fits, high, 0.0), np.where(fits, low, 0.0)
-        cubes = high[1 - width :], low[1 - width :]
-        high, low = _square(high[: 1 - width], width), _square(low[: 1 - width], width)
-        if how.centred:
-            means, products, thirds = _centred(high, low, cubes, rows)
-        else:
-            means, products, thirds = high[0, 1:], (high + low)[1:, 1:], cubes[0] + cubes[1]
+        means, products, thirds = _about(high, low, width, rows, centred=how.centred)
         squares = np.einsum("jjl->jl", products)
-        live = squares > how.least * np.einsum("jjl->jl", high)[1:]
+        live = squares > how.least * high[_diagonal(width)]
         roots = np.where(live, 1.0 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
         gram = products * roots[:, None] * roots[None, :]
         skew = _between(thirds * roots * roots * roots, 1.0)
@@ -131,22 +126,42 @@ def _less_product(
     return total
 
 
-def _centred(high: Floats, low: Floats, cubes: tuple[Floats, Floats], rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means (as doubles), and sums of products and cubes about the means.
+def _about(high: Floats, low: Floats, width: int, rows: Floats, *, centred: bool) -> tuple[Floats, Floats, Floats]:
+    """Means, and sums of products (columns, columns, lanes) and cubes about them, from the sums that a block keeps.
+
+    Where nothing is centred: sums in place of means, and products and cubes as they are.
+    """
+    cubes, inner = (
+        (high[1 - width :], low[1 - width :]),
+        slice(width, 1 - width),
+    )  # after the first line of the triangle
+    if centred:
+        means, products, thirds = _centred(high[1:width], low[1:width], high[inner], low[inner], cubes, rows)
+    else:
+        means, products, thirds = high[1:width], high[inner] + low[inner], cubes[0] + cubes[1]
+    return means, _square(products, width - 1), thirds
+
+
+def _diagonal(width: int) -> NDArray[np.int64]:
+    """Where the squares of x and y stand in the upper triangle of the products of (1, x, y)."""
+    return np.cumsum(np.arange(width, 1, -1))
+
+
+def _centred(
+    sums: Floats, rest: Floats, high: Floats, low: Floats, cubes: tuple[Floats, Floats], rows: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Means (as doubles), and sums of products (the upper triangle, line by line) and cubes about the means.
 
     S_jk - mean_j S_k, and of cubes S_jjj - mean_j S_jj - 2 mean_j C_jj.
     """
-    sums, rest = high[0, 1:], low[0, 1:]
     mean = sums / rows
     product, error = _exact_product(mean, rows)
     mean_rest = (((sums - product) - error) + rest) / rows
-    centred = _less_product(high[1:, 1:], low[1:, 1:], mean[:, None], mean_rest[:, None], sums[None, :], rest[None, :])
-    # The formula is not symmetric in its roundings: the upper triangle counts.
-    lower = np.tril_indices(len(sums), -1)
-    centred[lower] = centred[lower[1], lower[0]]
-    squares, square_rests, about = (np.einsum("jjl->jl", each) for each in (high[1:, 1:], low[1:, 1:], centred))
-    thirds = _less_product(cubes[0], cubes[1], mean, mean_rest, squares, square_rests) - (2.0 * mean) * about
-    return mean, centred, thirds
+    first, second = np.triu_indices(len(sums))
+    about = _less_product(high, low, mean[first], mean_rest[first], sums[second], rest[second])
+    own = first == second
+    thirds = _less_product(cubes[0], cubes[1], mean, mean_rest, high[own], low[own]) - (2.0 * mean) * about[own]
+    return mean, about, thirds
 
 
 def _fit(

@@ -11,13 +11,15 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.candidates import Candidates, SubsetRule, columns_of
-from dpselect.assume.edge_rule import EdgeRule, listed_sets, set_mask, voted_terms
+from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, mask_of
+from dpselect.assume.edge_rule import EdgeRule, common_columns, listed_sets, set_mask, voted_terms
 from dpselect.errors import DataError
 from dpselect.minimize.edges import EdgeLeads
 from dpselect.penalize.margins import NO_TERM_MARGIN
 
 Whole = NDArray[np.int64]
+WORD = 62
+"""Columns that a mask of 64 bits has room for."""
 EXACT_COUNT = 2**53
 """Whole numbers up to this are exact in doubles; candidates of a model with more directions are counted one by one."""
 LEVELS_AT_A_TIME = 2**22
@@ -62,8 +64,17 @@ class EdgeMargins:
     @cached_property
     def masks(self) -> list[int]:
         """The columns of every model that competes."""
-        sets = self.leads.sets[self.models].tolist()
-        return [set_mask(self.candidates, self.leads.terms, each) for each in sets]
+        sets = self.leads.sets[self.models]
+        if self.candidates.width > WORD:
+            return [set_mask(self.candidates, self.leads.terms, each) for each in sets.tolist()]
+        found = np.full(len(sets), common_columns(self.candidates), np.int64)
+        for term, columns in enumerate(self.leads.terms):
+            found |= (sets >> term & 1) * mask_of(columns)
+        return found.tolist()
+
+    def mask(self, model: int) -> int:
+        """The columns of one of them."""
+        return set_mask(self.candidates, self.leads.terms, int(self.leads.sets[self.models[model]]))
 
     @cached_property
     def classes(self) -> Classes:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, vote_units
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.vote_rule import VoteRule
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import DataError
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.scores import Scores
@@ -56,9 +57,10 @@ class Margins:
     @property
     def agreement(self) -> NDArray[np.int64]:
         """The largest lead among the columns of each unit of the votes, whichever its direction."""
-        lead = np.abs(self.lead)
-        units = vote_units(self.candidates)
-        return np.array([lead[list(columns_of(unit))].max() for unit in units], np.int64)
+        units = [columns_of(unit) for unit in vote_units(self.candidates)]
+        starts = np.cumsum([0, *map(len, units[:-1])])
+        lead = np.abs(self.lead)[[column for unit in units for column in unit]]
+        return np.maximum.reduceat(lead, starts) if units else np.zeros(0, np.int64)
 
     def options(self, *, excused: bool = False) -> list[list[Option]]:
         """What a candidate may take of each slot of a rule: its score is the least value of the options that it takes.
@@ -71,6 +73,13 @@ class Margins:
         rule = self.candidates
         assert isinstance(rule, SubsetRule)
         leads, threshold = self.lead.tolist(), self.threshold
+        if not rule.one_of:
+            added = threshold if excused else -threshold
+            pairs = zip(rule.terms, self.agreement.tolist(), strict=True)
+            return [
+                [Option(threshold - own, 0), *self._inside(term, own, added, NO_TERM_MARGIN, leads)]
+                for term, own in pairs
+            ]
         agreement = dict(zip(rule.terms, self.agreement.tolist(), strict=True))
         slots = []
         for slot in rule.slots:
@@ -82,14 +91,20 @@ class Margins:
                 )
                 if part == 0:
                     options.append(Option(others, 0))
-                elif not self.directions:
-                    options.append(Option(min(agreement[part] + added, others), part))
                 else:
-                    for column in columns_of(part):
-                        options.append(Option(min(leads[column] + added, others), part, column, 1))
-                        options.append(Option(min(-leads[column] + added, others), part, column, -1))
+                    options += self._inside(part, agreement[part], added, others, leads)
             slots.append(options)
         return slots
+
+    def _inside(self, term: int, agreement: int, added: int, most: int, leads: list[int]) -> list[Option]:
+        """The options that have a term in; none is worth more than `most`."""
+        if not self.directions:
+            return [Option(min(agreement + added, most), term)]
+        found = []
+        for column in columns_of(term):
+            found.append(Option(min(leads[column] + added, most), term, column, 1))
+            found.append(Option(min(-leads[column] + added, most), term, column, -1))
+        return found
 
     def scores(self) -> Scores:
         """One score a candidate, low is good: minus the margin, plus the price of its terms. Without directions.
@@ -117,7 +132,7 @@ class Margins:
 def margins(votes: Votes, recipe: Recipe) -> Margins:
     """The margins of a recipe's candidates."""
     rule = recipe.votes
-    if not isinstance(rule, VoteRule) or (votes.blocks, votes.partitions) != (rule.blocks, rule.partitions):
+    if not isinstance(rule, VoteRule | WideRule) or (votes.blocks, votes.partitions) != (rule.blocks, rule.partitions):
         raise DataError("The votes were counted in other blocks than the recipe says.")
     # A lead, not the larger count: a column that few blocks can speak about must not seem to have most of them against it.
     return Margins(votes.leads, rule.threshold, recipe.step, recipe.candidates, float(rule.range), recipe.directions)

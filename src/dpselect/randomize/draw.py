@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
+from dpselect.assume.candidates import SubsetRule
 from dpselect.assume.recipe import Mechanism
 from dpselect.penalize.margins import Margins, Option
 from dpselect.randomize.digits import NOTHING, ONE, Between, Chance, Shares, certain, one_of, picked, some_of
@@ -40,7 +41,7 @@ def draw_candidate(margins: Margins, epsilon: Fraction, mechanism: Mechanism = "
 
     Tested: tests/randomize/test_draw.py
     """
-    if not margins.options():
+    if isinstance(margins.candidates, SubsetRule) and not margins.candidates.slots:
         return ()  # no term competes
     draws = Draws(margins, epsilon)
     return draws.exponential() if mechanism == "exponential" else draws.permute_and_flip()

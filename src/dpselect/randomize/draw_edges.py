@@ -57,7 +57,7 @@ def draw_edge_candidate(
     drawn = draw_class(values, classes.counts, epsilon / (Fraction(margins.range) * SCORE_UNIT), mechanism)
     model = int(classes.models[drawn])
     signs = _directions(margins, model, int(classes.margins[drawn])) if margins.directions else {}
-    return margins.masks[model], signs
+    return margins.mask(model), signs
 
 
 def _directions(margins: EdgeMargins, model: int, level: int) -> dict[int, int]:

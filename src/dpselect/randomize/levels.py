@@ -223,17 +223,18 @@ class Weights:
     def _of_scores(self, levels: Levels, rate: Fraction, best: Fraction) -> list[Between]:
         """exp(rate (score - best)) of each level, each from the one before it."""
         arithmetic, values = self.arithmetic, [option.value for option in levels.options]
-        powers: list[Between] = []  # of e^-rate: the first, second, fourth, ...
+        powers: dict[int, Between] = {}  # of e^-rate: those of one digit to the base of 256
         falls: dict[int, Between] = {0: ONE}
         now = arithmetic.exp(rate * (values[0] - best))
         found = [now]
         for before, value in pairwise(values):
             if (fall := before - value) not in falls:
-                while fall >> len(powers):
-                    powers.append(arithmetic.exp(-rate * (1 << len(powers))))
                 factor = ONE
-                for bit in range(fall.bit_length()):
-                    factor = arithmetic.times(factor, powers[bit]) if fall >> bit & 1 else factor
+                for shift in range(0, fall.bit_length(), 8):
+                    if digit := fall & 255 << shift:
+                        if digit not in powers:
+                            powers[digit] = arithmetic.exp(-rate * digit)
+                        factor = powers[digit] if factor is ONE else arithmetic.times(factor, powers[digit])
                 falls[fall] = factor
             now = arithmetic.times(now, falls[fall]) if fall else now
             found.append(now)

@@ -202,13 +202,22 @@ def selection_charge(recipe: Recipe) -> Charge:
         mechanism=charged_mechanism(recipe.method, recipe.mechanism),
         parameters={
             "method": recipe.method,
-            "candidates": recipe.candidates.count,
+            "candidates": written_count(recipe.candidates.count),
             "bound_epsilon": str(recipe.bound_epsilon),
             "choice_epsilon": str(recipe.choice_epsilon),
             "recipe": recipe.hash,
         },
         **charge_about(recipe.study, recipe.guarantee),
     )
+
+
+MAX_COUNT_BITS = 4096
+"""Longer numbers of models are not written out in the ledger."""
+
+
+def written_count(count: int) -> int | str:
+    """A number of models; one of hundreds of digits as a power of two."""
+    return count if count.bit_length() <= MAX_COUNT_BITS else f"about 2^{count.bit_length() - 1}"
 
 
 def charged_mechanism(method: Method, mechanism: Mechanism) -> str:

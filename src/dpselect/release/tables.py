@@ -107,7 +107,7 @@ def effects_of(terms: Sequence[Term], study: Study, directions: Mapping[str, Dir
         Effect(
             term=term.name,
             **_named(columns.get(term.name), variables, titles.get(term.name, term.name)),
-            direction=directions.get(term.name),
+            direction=directions.get(term.name) if _same_contrast(columns.get(term.name), variables) else None,
             estimate=term.value,
             std_error=term.error,
             conf_low=term.lower,
@@ -118,6 +118,17 @@ def effects_of(terms: Sequence[Term], study: Study, directions: Mapping[str, Dir
         )
         for term in terms
     )
+
+
+def _same_contrast(column: Column | None, variables: Mapping[str, Variable]) -> bool:
+    """Whether the selection's direction of a column and its coefficient compare the same.
+
+    Of a variable with three categories or more the votes tell how one stands beside all others, the coefficient how it stands
+    beside the reference: both may be right and have opposite signs, so the effect has no direction but its own.
+    """
+    factors = () if column is None else column.factors
+    named = [variables[factor.variable] for factor in factors]
+    return not any(isinstance(each, Categorical) and len(each.categories) > 2 for each in named)
 
 
 def _named(column: Column | None, variables: Mapping[str, Variable], title: str) -> dict[str, Any]:

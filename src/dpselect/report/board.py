@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.release.analysis import AnalysisRecord
+from dpselect.report import phrases
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.page import render, require_public
 
@@ -47,7 +48,7 @@ def board_facts(analysis: AnalysisRecord) -> BoardFacts:
 
 def _released(analysis: AnalysisRecord) -> tuple[str, ...]:
     selection = analysis.selection
-    count, formula = f"{selection.recipe.candidates.count:,}", selection.formula
+    count, formula = phrases.count_words(selection.recipe.candidates.count), selection.formula
     with_directions = ", with the direction of each variable" if selection.recipe.directions else ""
     said = [f"The name of one model, {formula}, selected among {count}{with_directions}."]
     if analysis.coefficients is not None:

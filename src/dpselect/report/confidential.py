@@ -14,7 +14,7 @@ from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.drawing import LETTERS, curve_chart
 from dpselect.report.numbers import interval_text, number, percent
 from dpselect.report.page import render
-from dpselect.report.phrases import METHOD_NAMES
+from dpselect.report.phrases import METHOD_NAMES, count_words
 
 WATERMARK = "Confidential: do not publish"
 OFTEN = 0.05
@@ -116,7 +116,7 @@ def price_sentence(seen: Preview) -> str:
     """What is previewed: the privacy cost, and the part of it that pays for the selection."""
     whole, part = seen.epsilon, seen.recipe.guarantee.epsilon
     method = METHOD_NAMES[seen.recipe.method].partition(" (")[0]
-    how = f"{method} by {seen.recipe.mechanism} among {seen.recipe.candidates.count:,} models"
+    how = f"{method} by {seen.recipe.mechanism} among {count_words(seen.recipe.candidates.count)} models"
     if part == whole:
         return f"Preview of select at epsilon {plain(whole)}: {how}."
     return f"Preview of analyze at epsilon {plain(whole)}, of which {plain(part)} pays for the selection: {how}."

@@ -11,6 +11,7 @@ from dpselect.assume.recipe import visible_share
 from dpselect.assume.records import Public
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Numeric, Variable
+from dpselect.assume.wide_rule import WideRule
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Direction
 from dpselect.release.estimate import Estimate
@@ -80,6 +81,7 @@ class Facts(Public, frozen=True, kw_only=True):
     fit: tuple[str, ...]
     weights: str
     missed: str
+    companions: str
     uncertainty: tuple[tuple[str, str], ...]
     promise: str
     symbols: str
@@ -107,6 +109,17 @@ class Facts(Public, frozen=True, kw_only=True):
     def considered(self) -> tuple[VariableFact, ...]:
         """The variables that were considered and not selected."""
         return tuple(each for each in self.predictors if not each.selected)
+
+    @property
+    def named(self) -> tuple[VariableFact, ...]:
+        """Of these the ones that a page names: all, or the first of very many."""
+        return self.considered if len(self.considered) <= phrases.MAX_NAMED else self.considered[: phrases.FIRST_NAMED]
+
+    @property
+    def assumed(self) -> tuple[VariableFact, ...]:
+        """The response and the variables whose assumptions a page lists: all, or of very many those that it names."""
+        names = {each.name for each in (*self.selected, *self.named)}
+        return (self.response, *(each for each in self.predictors if each.name in names))
 
     @property
     def summary(self) -> str:
@@ -163,6 +176,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         small=phrases.small_table(rows, epsilon, share) if small and share is not None and share < 0.9 else "",
         fit=fit_words(estimate) if estimate is not None else (),
         weights=weights_words(study),
+        companions=phrases.COMPANIONS if selected and isinstance(recipe.votes, WideRule) else "",
         missed=missed_words(share, small=bool(small), left=len(selected) < len(predictors)) if selected else "",
         uncertainty=uncertainty(analysis, table if table is not None and table.effects else None),
         promise=phrases.promise(cost, study.max_rows_per_person, person=study.person is not None),

@@ -12,6 +12,7 @@ from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Numeric
+from dpselect.assume.wide_rule import WideRule
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
@@ -59,6 +60,9 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
                 "from votes of many small blocks of rows. It does not depend on the estimated size.",
             )
         )
+    if isinstance(selection.recipe.votes, WideRule) and selection.columns:
+        lead, _, rest = phrases.COMPANIONS.partition(". ")
+        said.append((f"{lead}.", rest))
     lead, _, rest = phrases.selection_note(selection.range).partition(". ")
     said.append((f"{lead}.", rest))
     expected = expected_false(selection.recipe)
@@ -190,7 +194,7 @@ def _selection_line(selection: Selection, recipe: Recipe) -> str:
     name = phrases.METHOD_NAMES[recipe.method]
     rule = recipe.votes
     count = recipe.candidates.count if not isinstance(rule, EdgeRule) else len(listed_sets(recipe.candidates, rule))
-    models = f"{count:,} models considered"
+    models = f"{phrases.count_words(count)} models considered"
     if rule is None:
         penalties = sorted(set(recipe.penalties))
         penalty = number(penalties[0]) if len(penalties) == 1 else f"{number(penalties[0])} to {number(penalties[-1])}"
@@ -202,6 +206,12 @@ def _selection_line(selection: Selection, recipe: Recipe) -> str:
             f"for each size of model the rows are split at random, {split}, into {max(rule.blocks):,} down to "
             f"{min(rule.blocks):,} blocks; each block votes on the direction of each variable beside each set of others. A model "
             "is selected if its variables all have a clear majority beside the others, and no other variable has one beside it"
+        )
+    elif isinstance(rule, WideRule):
+        rows = "the rows are" if rule.share == 1 else f"a random {number(100 * rule.share, 2)}% of the rows is"
+        how = (
+            f"{rows} split at random into {rule.blocks:,} blocks of about {rule.size} rows, {split}; each block votes on the "
+            "direction of each variable; variables with a clear majority are selected"
         )
     else:
         how = (

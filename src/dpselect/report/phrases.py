@@ -36,6 +36,12 @@ METHOD_NAMES = {
     "pcpl": "penalized constrained profile likelihood (PCPL)",
 }
 HIDDEN_BY_NOISE = "hidden by noise"
+MAX_NAMED, FIRST_NAMED = 60, 12
+"""Variables up to which all are named, and how many of more."""
+COMPANIONS = (
+    "There are many variables, so each was judged in blocks of a few rows. The selected ones may include companions: variables "
+    "that only go along with one that matters."
+)
 ASSOCIATION = "Associations in this data set. They do not show what causes what."
 PARTLY_RANDOM = (
     "The selection is partly random, by design. A second run could select another set, and would cost as much again."
@@ -174,6 +180,18 @@ def no_interval_clear(selected: int) -> str:
     """What the headline is followed by where no effect has a known size."""
     which = "Its size" if selected == 1 else "The size of each effect"
     return f"{which} is hidden by noise."
+
+
+def count_words(count: int) -> str:
+    """A number of models; one that nobody could read as a power of ten."""
+    return f"{count:,}" if count < 10**15 else f"about 10^{math.floor((count.bit_length() - 1) * math.log10(2))}"
+
+
+def names_with_more(names: Sequence[str]) -> str:
+    """Names, or the first of very many and how many more there are."""
+    if len(names) <= MAX_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:FIRST_NAMED])} and {len(names) - FIRST_NAMED:,} more"
 
 
 def share_text(share: float) -> str:
@@ -474,6 +492,21 @@ def false_findings(expected: float, response: str) -> str:
         much = "fewer than" if expected < 0.01 else "at most about"
         return f"If no variable were associated with {response}, {much} {runs} would select any."
     return f"If no variable were associated with {response}, about {two_digits(expected)} variables would be selected on average."
+
+
+MANY_TIMES = 8.0
+"""Intervals that are longer than this many times those without privacy mostly hide effects."""
+
+
+def length_sentence(times: float | None) -> str:
+    """How long intervals are expected to be."""
+    if times is None:
+        return "No effect would be estimated: noise would hide all of them."
+    end = ": noise would hide most effects" if times > MANY_TIMES else ""
+    return f"95% intervals should be about {times:.2g} times as long as without privacy{end}."
+
+
+BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."
 
 
 def selection_note(spread: float) -> str:

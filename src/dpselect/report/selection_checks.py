@@ -47,11 +47,8 @@ def selection_checks(selection: Selection) -> Iterator[Check]:
 def _model_check(selection: Selection) -> Check:
     columns, candidates = selection.study.columns, selection.recipe.candidates
     names = tuple(columns[place].name for place in selection.columns)
-    try:
-        candidates.index(mask_of(selection.columns))
-        candidate = names == selection.variables and candidates.width == len(columns)
-    except ValueError:
-        candidate = False
+    candidate = mask_of(selection.columns) in candidates
+    candidate &= names == selection.variables and candidates.width == len(columns)
     return Check("selected model is one of those considered", candidate, selection.formula)
 
 

@@ -17,7 +17,7 @@ from dpselect.report.facts import Facts, facts_of
 from dpselect.report.fine_print import interval_limits
 from dpselect.report.numbers import listed
 from dpselect.report.page import effects_card, estimate_card
-from dpselect.report.phrases import cost_text, strength
+from dpselect.report.phrases import cost_text, names_with_more, strength
 from dpselect.report.table import Table, estimate_table, plain_cells
 
 LINE_LENGTH = 100
@@ -34,7 +34,8 @@ def analysis_lines(analysis: AnalysisRecord) -> list[str]:
         lines += [*direction_lines(facts), ""]
     notes = [sentence for _, sentence in facts.clashes]
     if facts.considered and facts.selected:
-        notes.append(f"Considered, not selected: {', '.join(each.title for each in facts.considered)}.")
+        notes.append(f"Considered, not selected: {names_with_more([each.title for each in facts.considered])}.")
+    notes.append(facts.companions)
     notes += [facts.small or facts.missed.removeprefix("This does not show that they have no effect. "), facts.weights]
     lines += [line for note in notes if note for line in wrap(note, LINE_LENGTH)]
     lines += wrap(closing_line(analysis, facts), LINE_LENGTH)

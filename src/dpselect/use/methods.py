@@ -16,11 +16,13 @@ from dpselect.assume.recipe import RULES, MethodRule, Recipe
 from dpselect.assume.recipe import Method as MethodName
 from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import VoteRule
-from dpselect.errors import StudyError
+from dpselect.assume.wide_rule import WideRule
+from dpselect.errors import DataError, StudyError
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments, MomentSummary
-from dpselect.gather.rows import Telling, gather
+from dpselect.gather.rows import Telling, engine_of, gather
 from dpselect.gather.summary import Both, Summary
+from dpselect.gather.wide_rows import STAYS
 from dpselect.minimize.estimator_votes import FitBlock, estimator_votes
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import PrivateScores, penalize
@@ -59,6 +61,7 @@ class Supposing:
     deviation: float | None = None
     wanted: float = 0.8
     delta: str | None = None
+    split: tuple[float, float] | None = None
 
 
 ShareDone = Callable[[float], None] | None
@@ -87,6 +90,8 @@ def _block_sums(
 ) -> tuple[Any, Any]:
     assert recipe is not None and recipe.votes is not None
     blocks = vote_summary(study, recipe.votes, recipe.rows)
+    if isinstance(recipe.votes, WideRule) and engine_of(source)[0] != "here":
+        raise DataError(STAYS)
     if beside is None:
         return gather(source, study, blocks, progress), None
     return gather(source, study, Both(blocks, beside), progress)
@@ -117,8 +122,8 @@ def _rehearsed_list(look: Look) -> Rehearsed:
 def _plan_votes(study: Study, rows: int, epsilon: float, supposed: Supposing, progress: ShareDone) -> Outlook:
     if supposed.effects is not None or supposed.deviation is not None:
         raise StudyError(OTHERS_PART)
-    asked: dict[str, Any] = {"r2": supposed.r2, "choice_only": supposed.choice_only, "progress": progress}
-    return outlook_study(study, rows=rows, epsilon=epsilon, **asked)
+    asked: dict[str, Any] = {"r2": supposed.r2, "choice_only": supposed.choice_only, "split": supposed.split}
+    return outlook_study(study, rows=rows, epsilon=epsilon, progress=progress, **asked)
 
 
 def _plan_scores(study: Study, rows: int, epsilon: float, supposed: Supposing, progress: ShareDone) -> Plan:

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price, exact_delta, exact_epsilon, split_for_votes
 from dpselect.assume.false_findings import expected_false
-from dpselect.assume.lemmas.rounds import query_sensitivity
-from dpselect.assume.queries import Answer, Noisy, Query, RoundsPlan
-from dpselect.assume.recipe import Choice, Method, make_recipe
+from dpselect.assume.queries import FamilyName, RoundsPlan
+from dpselect.assume.recipe import Choice, Method, make_recipe, too_short
 from dpselect.assume.study import Study
-from dpselect.assume.terms import INTERCEPT
+from dpselect.assume.terms import INTERCEPT, Column
 from dpselect.assume.variables import Binary, Count, Numeric
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import StudyError
-from dpselect.gather.grid import MAX_CHUNK_ROWS, Cells, Chunk
-from dpselect.gather.rounds import RoundSummary
 from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
-from dpselect.randomize.rounds_noise import Answered, Draw, least_spread, released_numbers, whole_mu
+from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.rehearse.planning.outlook import STEPS, Outlook
 from dpselect.rehearse.planning.plan import Plan
 from dpselect.rehearse.planning.scenarios import (
-    POOL,
-    Floats,
     Scenario,
     layout_of,
     likely_models,
-    supposed_lines,
+    spread_of,
     supposed_moments,
     supposed_products,
     typical,
@@ -41,10 +34,9 @@ from dpselect.release.equations.findings import Finding, findings, fit
 from dpselect.release.equations.problem import problem
 from dpselect.release.families import family_for
 from dpselect.release.linear import MomentPlan, plan_moments
-from dpselect.release.rounds.found import Found
-from dpselect.release.rounds.path import replay
+from dpselect.release.rounds.facts import MIN_NU, expected_length, facts_of
 from dpselect.release.units import beyond_range, user_scale
-from dpselect.report.phrases import false_findings
+from dpselect.report.phrases import MANY_TIMES, false_findings, length_sentence
 from dpselect.use.methods import METHODS, Supposing
 from dpselect.use.order import require_study
 
@@ -61,6 +53,8 @@ class Planned:
     intervals: ExpectedIntervals | None
     false: float | None = None
     """Variables that are expected to be selected where none is associated with the response."""
+    short: str = ""
+    """One sentence where there are too few rows for the columns."""
 
     @property
     def verdict(self) -> str:
@@ -86,7 +80,9 @@ class Planned:
     @property
     def notes(self) -> list[str]:
         """What goes with the verdict, one sentence each."""
-        notes = [self.counted] if self.counted else []
+        notes = [each for each in (self.short, self.counted) if each]
+        if self.intervals is not None and self.intervals.sentence:
+            notes.append(self.intervals.sentence)
         return notes if self.false is None else [*notes, false_findings(self.false, self.study.response.name)]
 
     def __str__(self) -> str:
@@ -105,12 +101,14 @@ def plan(
     method: Method = "votes",
     r2: float | None = None,
     choice_only: bool = False,
+    split: tuple[Price, Price] | None = None,
+    family: FamilyName | None = None,
     effects: Sequence[float] | None = None,
     deviation: float | None = None,
     wanted: float = 0.8,
     progress: Callable[[float], None] | None = None,
 ) -> Planned:
-    """Estimate what `analyze` with its defaults would find, or with `choice_only` what `select` would. No row is read.
+    """Estimate what `analyze` would find, or with `choice_only` what `select` would. No row is read.
 
     Parameters
     ----------
@@ -128,6 +126,8 @@ def plan(
         Block votes: the share of the response's variance that is supposed to be explained.
     choice_only : bool, optional
         Block votes: plan a selection without effects.
+    split, family : optional
+        As in `analyze`.
     effects : list of float, optional
         "pcls" and "pcpl": the supposed effects of the variables, each scaled to [-1, 1].
     deviation : float, optional
@@ -151,34 +151,56 @@ def plan(
     if rows is None:
         raise StudyError("A plan needs to know about how many rows there are: give rows, such as rows=5000.")
     price = float(exact_epsilon(epsilon))
-    supposed = Supposing(r2, choice_only, effects, deviation, wanted, None if delta is None else str(delta))
+    shares = None if split is None else (float(split[0]), float(split[1]))
+    supposed = Supposing(r2, choice_only, effects, deviation, wanted, None if delta is None else str(delta), shares)
     found = METHODS[Choice(method).method].plan(study, rows, price, supposed, progress)
     if not isinstance(found, Outlook):
         return Planned(study, found, None)
-    false = expected_false(make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon)))
-    if choice_only or study.is_sample:
-        return Planned(study, found, None, false)
+    recipe = make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon))
+    false = expected_false(recipe)
+    if choice_only or study.is_sample or isinstance(found.rule, WideRule):
+        return Planned(study, found, None, false, too_short(recipe) or "")
     slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
-    return Planned(study, found, expected_intervals(study, rows=rows, epsilon=price, delta=slack, r2=r2), false)
+    asked: dict[str, Any] = {"r2": r2, "split": shares, "family": family, "selected": found.expected.selected}
+    lengths = expected_intervals(study, rows=rows, epsilon=price, delta=slack, **asked)
+    return Planned(study, found, lengths, false, too_short(recipe) or "")
+
+
+def little_is_seen(planned: Planned) -> bool:
+    """Whether a run of both parts would show little: a poor selection, or intervals that mostly hide effects."""
+    lengths = planned.intervals
+    if not isinstance(planned.found, Outlook) or lengths is None or lengths.noise != "gaussian":
+        return False
+    return not planned.found.works or lengths.times is None or lengths.times > MANY_TIMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedIntervals:
-    """Public. The lengths of 95% intervals to expect in the typical scenario, if as many terms are selected as have an effect.
+    """Public. The lengths of 95% intervals to expect, in a model of so many `coefficients`.
 
-    `terms` has each slope's name and its length in the user's units; None where the price could not show it, and then the size that
-    could have been seen, or None where none could.
-    `by_rows` and `by_epsilon` have the length of the slope `shown` at other numbers of rows and prices.
+    `times` is how many times as long as without privacy they would be; None where nothing would be estimated, or where moments
+    answer. `terms` has each slope's name and its length in the user's units; None where the price could not show it, and then the
+    size that could have been seen, or None where none could. `by_rows` and `by_epsilon` have the length of the slope `shown` at
+    other numbers of rows and prices. Without stated ranges there is no unit, and no term.
     """
 
     epsilon: float
     delta: float
     noise: str
     supposed: str
+    times: float | None
+    coefficients: int
     terms: tuple[tuple[str, float | None, float | None], ...]
     shown: str
     by_rows: tuple[tuple[float, float | None], ...]
     by_epsilon: tuple[tuple[float, float | None], ...]
+
+    @property
+    def sentence(self) -> str:
+        """How long intervals would be, for people."""
+        if self.noise != "gaussian":
+            return ""
+        return length_sentence(self.times)
 
     @property
     def seen(self) -> float:
@@ -212,22 +234,116 @@ def two_digits(value: float) -> str:
     return three_digits(float(f"{value:.2g}"))
 
 
-def expected_intervals(
-    study: Study, *, rows: int, epsilon: float, delta: float = 0.0, r2: float | None = None
-) -> ExpectedIntervals | None:
-    """What `analyze` with its defaults would show; None where a bound is not stated, without which there is no unit.
+def price_of_estimate(study: Study, epsilon: float, split: tuple[float, float] | None = None) -> float:
+    """What of epsilon `analyze` leaves for the estimate."""
+    if split is None:
+        split = split_for_votes(rows=study.expected_rows, columns=len(study.columns), epsilon=str(epsilon))
+    return float(Budget(str(epsilon), 0).split(*map(str, split))[1].epsilon)
 
-    The intervals are those of a release whose noise happened to be zero: the law of the noise makes their length, not the draw.
+
+def expected_intervals(
+    study: Study,
+    *,
+    rows: int,
+    epsilon: float,
+    delta: float = 0.0,
+    r2: float | None = None,
+    split: tuple[float, float] | None = None,
+    family: FamilyName | None = None,
+    selected: float | None = None,
+) -> ExpectedIntervals | None:
+    """How long the intervals of `analyze` would be, if about so many terms were `selected`; None where it would give none.
+
+    By rounds they are what real tables had at the same nu (`release.rounds.facts`) times what the same rows would give without
+    privacy. Without a delta they are those of a release from moments whose noise happened to be zero: the law of the noise makes
+    their length, not the draw.
     """
-    try:
-        study.require_bounds("An estimate")
-    except StudyError:
-        return None
-    if isinstance(study.response, Count):
-        return None  # rates depend on how large counts are, which limits do not say
+    kind = family_for(study, family, delta=str(delta))
     scenario = typical(layout_of(study), r2)
+    if kind.reads_rows:
+        return _by_rounds(study, scenario, rows, epsilon, delta, split, kind.name, selected)
+    return _from_moments(study, scenario, rows, epsilon, split)
+
+
+def _by_rounds(
+    study: Study,
+    scenario: Scenario,
+    rows: int,
+    epsilon: float,
+    delta: float,
+    split: tuple[float, float] | None,
+    family: FamilyName,
+    selected: float | None,
+) -> ExpectedIntervals:
+    columns = _likely_columns(study, scenario, selected)
+    plain = {
+        column.name: own
+        for column in study.columns
+        if (own := length_without_privacy(study, column, scenario.r2, family)) is not None
+    }
+
+    def times(count: float, price: float) -> float | None:
+        part = price_of_estimate(study, price, split)
+        plan = RoundsPlan(study=study, columns=columns, family=family, rows=round(count), mu=whole_mu(part, delta))
+        return None if facts_of(plan).nu < MIN_NU else expected_length(plan)
+
+    def length(name: str, count: float, price: float) -> float | None:
+        factor = times(count, price)
+        return None if factor is None else factor * plain[name] / math.sqrt(count)
+
+    shown = next(iter(plain), "")
+    return ExpectedIntervals(
+        epsilon=price_of_estimate(study, epsilon, split),
+        delta=delta,
+        noise="gaussian",
+        supposed=scenario.words,
+        times=times(rows, epsilon),
+        coefficients=len(columns),
+        terms=tuple((name, length(name, rows, epsilon), None) for name in plain),
+        shown=shown,
+        by_rows=tuple((round(rows * k), length(shown, rows * k, epsilon)) for k in STEPS if shown and rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, length(shown, rows, epsilon * k)) for k in STEPS if shown),
+    )
+
+
+def _likely_columns(study: Study, scenario: Scenario, selected: float | None) -> tuple[int, ...]:
+    """The columns of a model of so many terms, or of as many as have an effect; what is always in is in."""
+    acting, others = likely_models(study, scenario)
+    every = tuple(dict.fromkeys([*acting, *others]))
+    if selected is None:
+        return acting
+    widths = layout_of(study).widths
+    always = len(every) - sum(widths)
+    count = always + max(1, round(selected * sum(widths) / max(len(widths), 1)))
+    return tuple(sorted(every[:count]))
+
+
+ALONG = 1.15
+"""By so much intervals are longer than those of independent columns, as correlations of .3 make them."""
+RARE_ODDS = 1 / math.sqrt(0.25 * 0.75)
+"""What a log odds' deviation is to a column's where a quarter says yes."""
+
+
+def length_without_privacy(study: Study, column: Column, r2: float, family: FamilyName) -> float | None:
+    """The length of a 95% interval of one row; of n rows it is that over sqrt n. None where no range says what a unit is."""
+    variables = {variable.name: variable for variable in study.predictors}
+    spreads = [spread_of(variables[factor.variable]) for factor in column.factors]
+    if not spreads or any(spread is None for spread in spreads) or family == "poisson":
+        return None  # rates depend on how large counts are, which limits do not say
+    noise = RARE_ODDS if family == "binomial" else spread_of(study.response)
+    if noise is None:
+        return None
+    spread = math.prod(each for each in spreads if each is not None)
+    return 2 * 1.96 * ALONG * noise * (1.0 if family == "binomial" else math.sqrt(1 - r2)) / spread
+
+
+def _from_moments(
+    study: Study, scenario: Scenario, rows: int, epsilon: float, split: tuple[float, float] | None
+) -> ExpectedIntervals | None:
+    if study.unbounded or isinstance(study.response, Count):
+        return None
     columns, others = _with_slopes(study, *likely_models(study, scenario))
-    here = _Supposed(study, columns, scenario, delta)
+    here = _Supposed(study, columns, scenario, split)
     found = here.found(rows, epsilon)
     if others:
         idle = {study.columns[place].name for place in others if place not in columns}
@@ -252,10 +368,12 @@ def expected_intervals(
         return None if one.value is None else one.upper - one.lower
 
     return ExpectedIntervals(
-        epsilon=here.price(rows, epsilon),
-        delta=delta,
-        noise="gaussian" if here.by_rounds else here.plan(rows, epsilon).noise.scale.noise,
+        epsilon=price_of_estimate(study, epsilon, split),
+        delta=0.0,
+        noise=here.plan(epsilon).noise.scale.noise,
         supposed=scenario.words,
+        times=None,
+        coefficients=len(columns),
         terms=terms,
         shown=shown,
         by_rows=tuple((round(rows * k), length(round(rows * k), epsilon)) for k in steps if rows * k >= 2),
@@ -279,31 +397,16 @@ class _Supposed:
     study: Study
     columns: tuple[int, ...]
     scenario: Scenario
-    delta: float
+    split: tuple[float, float] | None
 
-    @property
-    def by_rounds(self) -> bool:
-        """Whether `analyze` would estimate by rounds."""
-        return self.delta > 0
-
-    def price(self, rows: int, epsilon: float) -> float:
-        """What of epsilon `analyze` leaves for the estimate by default."""
-        study = self.study
-        split = split_for_votes(rows=study.expected_rows, columns=len(study.columns), epsilon=str(epsilon))
-        return float(Budget(str(epsilon), 0).split(*split)[1].epsilon)
-
-    def plan(self, rows: int, epsilon: float) -> MomentPlan:
+    def plan(self, epsilon: float) -> MomentPlan:
         """All about the estimate of the terms with an effect, from moments."""
-        price = str(self.price(rows, epsilon))
-        return plan_moments(self.study, self.columns, epsilon=price, delta=str(self.delta))
+        price = str(price_of_estimate(self.study, epsilon, self.split))
+        return plan_moments(self.study, self.columns, epsilon=price, delta="0")
 
     def found(self, rows: int, epsilon: float, only: set[str] | None = None) -> dict[str, Finding]:
         """What would be found of each coefficient, or of some, in the user's units."""
-        if self.by_rounds:
-            found = self._rounds(rows, epsilon)
-            named = zip(found.names, found.findings, strict=True)
-            return {name: each for name, each in named if only is None or name in only}
-        plan, columns = self.plan(rows, epsilon), self.columns
+        plan, columns = self.plan(epsilon), self.columns
         sums = supposed_moments(self.study, supposed_products(self.study, self.scenario), rows)
         noisy = NoisyMoments(
             layout=plan.layout,
@@ -315,41 +418,3 @@ class _Supposed:
         kept = [k for k, name in enumerate(scale.names) if scale.matrix[k].any() and (only is None or name in only)]
         made = findings(fit(problem(noisy, columns)), scale.matrix[kept], level=0.95)
         return {scale.names[k]: each for k, each in zip(kept, made, strict=True)}
-
-    def _rounds(self, rows: int, epsilon: float) -> Found:
-        """The path of rounds, answered from the supposed rows as if there were so many of them."""
-        mu = whole_mu(self.price(rows, epsilon), self.delta)
-        kind = family_for(self.study, None, delta=str(self.delta))
-        plan = RoundsPlan(study=self.study, columns=self.columns, family=kind.name, rows=rows, mu=mu)
-        answers: list[Answer] = []
-        while not isinstance(ask := replay(plan, answers), Found):
-            summary = RoundSummary(self.study, [query for query, _ in ask])
-            for start in range(0, POOL, MAX_CHUNK_ROWS):
-                own = self._lines[:, start : start + MAX_CHUNK_ROWS]
-                summary.add(Chunk({}, own.shape[1], _Lines(own)))
-            sums = zip(ask, summary.result(), strict=True)
-            answers.append(tuple(self._expected(query, own, mu, rows) for (query, mu), own in sums))
-        return ask
-
-    @cached_property
-    def _lines(self) -> Floats:
-        return supposed_lines(self.study, self.scenario)
-
-    def _expected(self, query: Query, sums: tuple[int, ...], mu: float, rows: int) -> Noisy:
-        """An answer whose noise happens to be zero, and has the law that it would have."""
-        many = tuple(round(each * rows / POOL) for each in sums)
-        sensitivity = query_sensitivity(query, self.study)
-        spread, rho = least_spread(sensitivity, mu)
-        return Answered(query, Draw(tuple(released_numbers(query, many)), spread, sensitivity, rho)).noisy()
-
-
-class _Lines:
-    """Public. Supposed rows in the place of a design."""
-
-    def __init__(self, lines: Floats) -> None:
-        self._lines, self.order = lines, np.arange(len(lines))
-        self.left_out: NDArray[np.bool_] | None = None
-
-    def chunk(self, cells: Cells, start: int, stop: int) -> Floats:
-        """The rows as they are."""
-        return self._lines[:, start:stop]

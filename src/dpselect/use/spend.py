@@ -6,6 +6,7 @@ What a run has drawn, as the ledger keeps it (`Sealed`), and what is handed over
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from dpselect.assume.recipe import Recipe
+from dpselect.assume.recipe import Recipe, too_short
 from dpselect.assume.records import Public
-from dpselect.errors import DataError, LedgerError
+from dpselect.errors import DataError, LedgerError, ShortTableWarning
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
@@ -57,6 +58,8 @@ def spend(
         account.check(*order.charges)
         rows = rows_beforehand(source, order) if look is None else look()
         recipe = order.recipe(rows) if order.method and order.method.rule.counts_rows else None
+        if recipe is not None and (short := too_short(recipe)):
+            warnings.warn(short, ShortTableWarning, stacklevel=2)
         confirm()
         with reading() as progress:
             gathered = _gathered(order, recipe, source, progress)

@@ -132,5 +132,5 @@ def test_variables_of_a_wrong_type_end_in_one_sentence(values):
 def test_products_of_categories_are_counted_before_they_are_listed():
     levels = [f"level {i}" for i in range(1000)]
     predictors = [Categorical(name, levels) for name in "abcd"]
-    with pytest.raises(StudyError, match="996,005,996,001 columns, and the most is 4,000"):
+    with pytest.raises(StudyError, match="996,005,996,001 columns, and the most is 20,000"):
         Study(Numeric("y", 0, 1), predictors, terms=[["a", "b", "c", "d"]])

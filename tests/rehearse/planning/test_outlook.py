@@ -35,7 +35,7 @@ def test_a_long_table_works_and_no_promise_is_certain(long):
     assert "supposes that the variables explain 10% of the variance" in long.verdict
     assert "100%" not in long.verdict
     assert long.rows_needed is None
-    assert len(long.scenarios) == 24
+    assert len(long.scenarios) == 18
 
 
 def test_a_short_table_does_not_and_the_rows_needed_would(short):
@@ -53,15 +53,14 @@ def test_the_range_holds_every_world_and_is_rounded_outwards(long, short):
         assert (20 * each.low) % 1 == pytest.approx(0, abs=1e-9)
 
 
-def test_what_is_expected_is_the_mean_of_the_middle_scenarios_and_so_are_the_curves(long, short):
+def test_what_is_expected_is_the_middle_scenario_and_so_are_the_curves(long, short):
     for each in (long, short):
         named = dict(each.scenarios)
-        assert len(each.middle) == 3
+        assert len(each.middle) == 6
         assert each.typical in named
         assert all(words.startswith("R² = 0.1,") for words in each.middle)
-        for field in ("kept", "right", "found", "others"):
-            mean = sum(getattr(named[words], field) for words in each.middle) / 3
-            assert getattr(each.expected, field) == pytest.approx(mean)
+        kept = sorted(named[words].kept for words in each.middle)
+        assert each.expected in [named[words] for words in each.middle] and each.expected.kept == kept[2]
         assert dict(each.by_rows)[each.rows] == dict(each.by_epsilon)[each.epsilon] == each.expected.kept
     half = outlook_study(BOUNDED, rows=15_000, epsilon=1.0)
     assert half.expected.kept == pytest.approx(dict(long.by_rows)[15_000])
@@ -124,9 +123,9 @@ def test_shares_as_people_read_them():
     assert [percent(x) for x in (0.0, 0.934, 0.99, 0.9999)] == ["0%", "93%", "99%", "99% or more"]
 
 
-def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
+def test_the_chance_of_the_right_model_is_the_mean_of_the_scenarios(long, short):
     for each in (long, short):
-        assert each.chance == pytest.approx(sum(one.right for _, one in each.scenarios) / 24)
+        assert each.chance == pytest.approx(sum(one.right for _, one in each.scenarios) / 18)
         assert each.to_dict()["chance"] == each.chance
     assert short.chance < 0.2
     assert long.chance > 0.4
@@ -135,3 +134,19 @@ def test_the_chance_of_the_right_model_is_the_mean_of_the_worlds(long, short):
 def test_one_variable_has_one_effect_in_words():
     layout = layout_of(Study(Numeric("y"), [Numeric("x")]))
     assert {scenario.words.split(", ")[1] for scenario in scenarios_of(layout, 0.3)} == {"1 effect"}
+
+
+def test_a_plan_asks_for_r2_where_it_matters_and_only_there(long):
+    short = outlook_study(BOUNDED, rows=1000, epsilon=1.0)
+    assert short.r2_matters and "state it: it matters here" in short.verdict
+    assert not long.r2_matters and "state it" not in long.verdict
+    assert not outlook_study(BOUNDED, rows=1000, epsilon=1.0, r2=0.1).r2_matters
+
+
+def test_a_split_pays_for_the_selection():
+    usual, half, whole = (
+        outlook_study(BOUNDED, rows=2000, epsilon=1.0, r2=0.1, **asked)
+        for asked in ({}, {"split": (1, 1)}, {"choice_only": True})
+    )
+    assert (usual.choice_epsilon, half.choice_epsilon, whole.choice_epsilon) == pytest.approx((0.35, 0.5, 1.0))
+    assert usual.expected.kept < half.expected.kept < whole.expected.kept

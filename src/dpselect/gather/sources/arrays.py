@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -16,6 +16,8 @@ from dpselect.gather.grid import Cells
 from dpselect.gather.sources.arrow import level_places, zeros_and_ones
 from dpselect.gather.sources.stream import BATCH_ROWS
 from dpselect.gather.sources.text_numbers import number_in
+
+MANY_COLUMNS = 128
 
 
 def named_matrix(table: Any, names: Sequence[str] | None = None) -> tuple[NDArray[np.float64], list[str]]:
@@ -101,8 +103,10 @@ def numeric_array(values: Any, what: str, *, tolerant: bool = False) -> NDArray[
         # Not dtype.name, which tells how long the longest text is.
         kind = array.dtype.type.__name__.rstrip("_")
         raise DataError(f"{what} have the type {kind!r}; give numbers (integers, floats or booleans).")
+    # Of thousands of columns each is read by itself: one after the other in memory, not a row apart.
+    order: Literal["F", "K"] = "F" if array.ndim == 2 and array.shape[1] > MANY_COLUMNS else "K"
     with np.errstate(all="ignore"):
-        doubles = array.astype(np.float64)
+        doubles = array.astype(np.float64, order=order)
     if masked:
         doubles[np.ma.getmaskarray(values)] = np.nan
     return doubles

@@ -51,7 +51,9 @@ def check_schema(schema: Any, study: Study, names: Sequence[str] | None = None) 
         if variable.name in needed:
             _check_type(schema.field(variable.name).type, variable)
     if study.weights is not None and study.weights in needed:
-        _check_type(schema.field(study.weights).type, Numeric(study.weights))
+        kind = schema.field(study.weights).type
+        if not (pa.types.is_null(kind) or is_number(kind.value_type if pa.types.is_dictionary(kind) else kind)):
+            raise DataError(f"The column of weights {study.weights!r} has the type {kind}: store weights as numbers.")
     for each in study.only or ():
         if each.name in needed:
             kind = schema.field(each.name).type

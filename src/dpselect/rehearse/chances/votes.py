@@ -35,6 +35,8 @@ TERMS = 56
 _NODES, _WEIGHTS = unit_rule(40)  # enough: see `survival_integrals`
 FEW = 1e-13
 """The chance of a level that is not worth its time."""
+MANY_SLOTS, FREE_TERMS = 200, 7
+"""Terms from which the likeliest models are looked for near the threshold, and how many terms are then in or out."""
 
 
 class VoteChances:
@@ -128,11 +130,15 @@ class VoteChances:
 
     def chance_of(self, mask: int) -> float:
         """The chance of one model, by its mask, whichever the directions."""
-        if mask not in self.rule:
+        inside = self.rule.terms_in(mask)
+        if inside is None:
             return 0.0
-        parts = self.rule.parts(mask)
-        terms = sum(part > 0 for part in parts)
-        return sum(family.chance_of(parts) for family in self.families if family.has(terms)) if parts else 1.0
+        if not self.families:
+            return 1.0
+        own = [family for family in self.families if family.has(len(inside))]
+        if not self.rule.one_of:
+            return sum(family.chance_of_terms(inside) for family in own)
+        return sum(family.chance_of(self.rule.parts(mask)) for family in own)
 
     def listed(self) -> Floats:
         """The chance of every model, in the order of the rule: as `chance_of`, for all of them at once."""
@@ -148,10 +154,26 @@ class VoteChances:
         """The likeliest models as masks, with their chances: of the four times as many whose scores are best."""
         if not self.families:
             return [(self.rule.always, 1.0)]
+        if len(self.rule.slots) > MANY_SLOTS and not (self.rule.one_of or self.families[0].levels.limited):
+            found = [(mask, self.chance_of(mask)) for mask in self._nearest()]
+            return sorted(found, key=lambda each: -each[1])[:most]
         plain = replace(self.margins, directions=False)
         masks = [sum(option.mask for option in each) for each in islice(likely(families_of(plain)), 4 * most)]
         found = [(self.rule.always | mask, self.chance_of(self.rule.always | mask)) for mask in masks]
         return sorted(found, key=lambda each: -each[1])[:most]
+
+    def _nearest(self) -> list[int]:
+        """Of thousands of terms the models that are likely: the terms nearest to the threshold in or out, the others as they lead.
+
+        And those of the largest leads alone, down to none.
+        """
+        above = self.margins.agreement - self.margins.threshold
+        order, near = np.argsort(-above), np.argsort(np.abs(above), kind="stable")[:FREE_TERMS].tolist()
+        sure = set(np.flatnonzero(above > 0).tolist()) - set(near)
+        sets = [{*sure, *some} for size in range(len(near) + 1) for some in combinations(near, size)]
+        sets += [set(order[:size].tolist()) for size in range(min(len(order), 2 * len(sure) + MANY_SLOTS // 10))]
+        masks = (self.rule.always | sum(self.rule.terms[place] for place in each) for each in sets)
+        return list(dict.fromkeys(masks))
 
     @cached_property
     def options(self) -> list[tuple[Option, float]]:
@@ -280,6 +302,41 @@ class _Family:
         return np.array([math.log(count) for _, _, count in self._classes])
 
     # Chances.
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], dict[int, list[int]]]:
+        """Of a rule without groups: where each slot's option "out" stands among the levels, and where those that are in do."""
+        out, inside = np.zeros(len(self.levels.rule.slots), np.int64), dict[int, list[int]]()
+        for place, (slot, term) in enumerate(zip(self.levels.slots, self.levels.terms, strict=True)):
+            if term:
+                inside.setdefault(slot, []).append(place)
+            else:
+                out[slot] = place
+        return out, inside
+
+    @cached_property
+    def _last_out(self) -> list[int]:
+        return np.argsort(-self._places[0], kind="stable").tolist()  # type: ignore[no-any-return]
+
+    def chance_of_terms(self, terms: tuple[int, ...]) -> float:
+        """Of a model of a rule without groups, by its terms: those that are out have one option, at a level that is known."""
+        out, inside = self._places
+        taken = set(terms)
+        first = next((int(out[slot]) for slot in self._last_out if slot not in taken), -1)
+        listed = sorted((place, slot) for slot in taken for place in inside[slot])
+        ways, found = dict.fromkeys(terms, 0), dict[int, int]()  # how many candidates have their level there
+        for place, slot in listed:
+            rest = math.prod(count for other, count in ways.items() if other != slot)
+            ways[slot] += 1
+            if rest and place > first:
+                found[place] = rest
+        if first >= 0:
+            found[first] = math.prod(sum(place < first for place in inside[slot]) for slot in taken)
+        places = [place for place, count in found.items() if count]
+        logs = self.law.log_chance(self.heights[places] - self.law.price * len(terms))
+        return float(
+            sum(math.exp(math.log(found[place]) + log) for place, log in zip(places, logs.tolist(), strict=True))
+        )
 
     def chance_of(self, parts: tuple[int, ...]) -> float:
         """Of a model, by the mask that it takes of each slot: by levels, but only with options that agree with it."""

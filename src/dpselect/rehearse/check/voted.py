@@ -18,6 +18,7 @@ from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import SubsetRule, columns_of, mask_of, vote_units
 from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.recipe import Recipe
+from dpselect.assume.wide_rule import WideRule
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments
 from dpselect.minimize.minimize import minimize
@@ -67,6 +68,9 @@ class Voted:
         self.factors: tuple[str, ...] = (
             () if cells > SLOW else OTHER_PRICES[1:-1] if many or cells > QUICK else OTHER_PRICES
         )
+        if isinstance(recipe.votes, WideRule) and cells > QUICK:
+            # Each dealing takes a second, and so do the chances of thousands of terms.
+            self._least, self.factors = 1, ()
         self.how = ""
         self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64
         self.r2: Explained | None = None
@@ -160,4 +164,6 @@ def _of_term(term: int, inside: dict[int, float], rule: SubsetRule) -> float:
     """The chance of a term: of its largest part, if its columns compete one by one; 1 if it is always in."""
     if term & rule.always:
         return 1.0
+    if term in inside:
+        return inside[term]
     return max((chance for mask, chance in inside.items() if mask & term), default=0.0)

@@ -44,7 +44,7 @@ def sets_of(terms: int, top: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=32)
-def correlations(scenario: Scenario, rule: EdgeRule, rows: int) -> Floats:
+def correlations(scenario: Scenario, ridges: tuple[float, ...]) -> Floats:
     """What is left of the correlation of every column with the response beside every set of terms; 0 of its own columns.
 
     A small block's ridge leaves something of what a set explains to the columns that go along with it.
@@ -77,10 +77,17 @@ def correlations(scenario: Scenario, rule: EdgeRule, rows: int) -> Floats:
                 swept[column] = swept[:, column] = 0.0
             visit(swept, term + 1, missing - 1, ridge)
 
-    for size, (blocks, ridge) in enumerate(zip(rule.blocks, rule.ridges, strict=True)):
-        # A block uses the less of it the more its columns go along with the response: by chance one over its rows.
-        visit(whole, 0, size, ridge * (1 - min(blocks / rows, 1.0)) ** 16)
+    for size, ridge in enumerate(ridges):
+        visit(whole, 0, size, ridge)
     return np.clip(np.array(found), -1 + 1e-9, 1 - 1e-9)
+
+
+def ridges_used(scenario: Scenario, rule: EdgeRule, rows: int) -> tuple[float, ...]:
+    """The ridge of a block beside sets of each size: the less of it the more a column explains, by chance one over its rows."""
+    strong = scenario.r2 / len(scenario.layout.widths)
+    chance = (min(blocks / rows, 1.0) for blocks in rule.blocks)
+    used = (ridge * ((1 - share) * (1 - strong)) ** 16 for ridge, share in zip(rule.ridges, chance, strict=True))
+    return tuple(round(each, 3) for each in used)
 
 
 def edge_votes(found: Floats, rule: EdgeRule, rows: int, widths: tuple[int, ...]) -> Floats:
@@ -119,7 +126,8 @@ def edge_chances(votes: Floats, candidates: SubsetRule, rule: EdgeRule, epsilon:
 
 WORK, FEWEST_BLOCKS, MOST_BLOCKS = 2e7, 200, 1_200
 """Products that are computed for the mean votes of one scenario, and how many blocks that may make."""
-DRAWS = 24
+DRAWS = 8
+"""Supposed tables of each scenario."""
 LOTTERY = 0.5
 """Below this expected share of R^2 the choice is close to a lottery."""
 CONTRAST = 0.3
@@ -134,13 +142,15 @@ NORMAL = NormalDist()
 class Forecast:
     """Public. Means over supposed tables, against the model that BIC would choose without privacy.
 
-    Its chance, the share of its R^2 that is kept, the chance of its terms to be found, and that of the other terms.
+    Its chance, the share of its R^2 that is kept, the chance of its terms to be found, and that of the other terms; and how many
+    terms are selected.
     """
 
     right: float
     kept: float
     found: float
     others: float
+    selected: float = 0.0
 
     @property
     def informed(self) -> bool:
@@ -170,21 +180,20 @@ def forecast(scenario: Scenario, held: Held) -> Forecast:
     bic = bic_model(scenario, held.rows)
     worth, terms = Worth(scenario), _terms(scenario.layout.widths).terms
     best, right = worth(bic), sum(term for term, taken in zip(terms, bic, strict=True) if taken)
-    marks = np.zeros(4)
+    marks = np.zeros(5)
     for noise in _noises(rng, means.shape[-1]):
         chances = votes_to_chances(means + spreads * noise, scenario, held)
         models = [np.array([mask & term > 0 for term in terms]) for mask in chances.simulate(rng, MODELS)]
         kept = float(np.mean([worth(taken) for taken in models])) / best
         inside = chances.inclusion
         others = inside[~bic].mean() if (~bic).any() else 0.0
-        marks += np.array([chances.chance_of(right), min(kept, 1.0), inside[bic].mean(), others])
+        marks += np.array([chances.chance_of(right), min(kept, 1.0), inside[bic].mean(), others, inside.sum()])
     return Forecast(*map(float, marks / DRAWS))
 
 
-def mean_forecast(forecasts: list[Forecast]) -> Forecast:
-    """The mean of several, each number by itself."""
-    each = np.array([(one.right, one.kept, one.found, one.others) for one in forecasts])
-    return Forecast(*map(float, each.mean(axis=0)))
+def middle_forecast(forecasts: list[Forecast]) -> Forecast:
+    """The one in the middle by what is kept; of two the darker one."""
+    return sorted(forecasts, key=lambda each: each.kept)[(len(forecasts) - 1) // 2]
 
 
 def votes_to_chances(votes: Floats, scenario: Scenario, held: Held) -> VoteChances | EdgeChances:
@@ -215,7 +224,8 @@ def mean_votes(scenario: Scenario, held: Held, rng: np.random.Generator) -> Floa
     """The expected vote of a block on each column that competes; where each set of terms has its own, beside every set."""
     columns = scenario.layout.columns
     if isinstance(held.rule, EdgeRule):
-        return edge_votes(correlations(scenario, held.rule, held.rows), held.rule, held.rows, scenario.layout.widths)
+        left = correlations(scenario, ridges_used(scenario, held.rule, held.rows))
+        return edge_votes(left, held.rule, held.rows, scenario.layout.widths)
     if held.size >= max(LONG * columns, 25):
         return law_of_least_squares(partial_effects(scenario), held.size, columns)
     each = held.size * columns**2 + 3 * columns**3

@@ -19,7 +19,8 @@ from dpselect.assume.lemmas.sensitivity import loss_range
 from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import held_votes
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule
+from dpselect.assume.vote_rule import VoteRule, vote_rule
+from dpselect.assume.wide_rule import WideRule, deals_equally, wide_rule
 from dpselect.errors import StudyError
 from dpselect.rehearse.chances.scores import selection_probabilities
 from dpselect.rehearse.planning.forecast import (
@@ -31,8 +32,8 @@ from dpselect.rehearse.planning.forecast import (
     blur,
     forecast,
     lone_votes,
-    mean_forecast,
     mean_votes,
+    middle_forecast,
     votes_to_chances,
 )
 from dpselect.rehearse.planning.scenarios import (
@@ -43,6 +44,14 @@ from dpselect.rehearse.planning.scenarios import (
     middle_scenarios,
     scenarios_of,
     typical,
+)
+from dpselect.rehearse.planning.wide_forecast import (
+    USUAL_COUNT,
+    USUAL_SHARE,
+    WideWorld,
+    smallest_in_wide,
+    wide_forecast,
+    wide_worlds,
 )
 
 RIVAL_MARGIN = 0.05
@@ -80,6 +89,10 @@ def forecast_losses(scenario: Scenario, rows: int, epsilon: float) -> Forecast:
 
 
 MAX_PLANNED_TERMS = 300
+MANY_TERMS = 10
+"""Terms beyond which curves have fewer points: a plan is made in seconds."""
+R2_MATTERS = 0.15
+"""By so much the share that is kept must differ between the usual values of R^2 for a plan to ask for it."""
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 FOUND_CHANCE = 0.8
 
@@ -89,7 +102,7 @@ class Outlook:
     """Public. Forecasts in every supposed scenario, and what follows from them.
 
     `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
-    `expected` in the mean of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
+    `expected` in the middle one of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
     outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
     is left unexplained, that is found with a chance of 0.8 in the `typical` one.
     """
@@ -97,7 +110,7 @@ class Outlook:
     rows: int
     epsilon: float
     choice_epsilon: float
-    rule: VoteRule | EdgeRule
+    rule: VoteRule | EdgeRule | WideRule
     scenarios: tuple[tuple[str, Forecast], ...]
     supposed: str
     middle: tuple[str, ...]
@@ -114,7 +127,7 @@ class Outlook:
 
     @property
     def works(self) -> bool:
-        """Whether the choice is clearly better than a lottery in the middle scenarios."""
+        """Whether the choice is clearly better than a lottery in the middle scenario."""
         return self.expected.informed
 
     @property
@@ -123,11 +136,22 @@ class Outlook:
         return float(np.mean([each.right for _, each in self.scenarios]))
 
     @property
+    def r2_matters(self) -> bool:
+        """Whether the share that is kept depends much on R^2, where several were supposed."""
+        by_r2: dict[str, list[float]] = {}
+        for words, each in self.scenarios:
+            by_r2.setdefault(words.partition(",")[0], []).append(each.kept)
+        means = [sum(kept) / len(kept) for kept in by_r2.values()]
+        return max(means) - min(means) > R2_MATTERS
+
+    @property
     def verdict(self) -> str:
         """What to expect, and what that supposes."""
         facts = f"With {self.rows:,} rows and epsilon {self.epsilon:g}"
         spread = f"{percent(self.low)} to {percent(self.high)}, depending on the scenario"
         supposed = f"This supposes that {self.supposed}."
+        if self.r2_matters:
+            supposed += " If a report on similar data gives R², state it: it matters here."
         kept = percent(self.expected.kept)
         kept = kept if "more" in kept else f"about {kept}"
         if self.works:
@@ -144,7 +168,12 @@ class Outlook:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         values: dict[str, Any] = msgspec.to_builtins(self)
-        return values | {"verdict": self.verdict, "works": self.works, "chance": self.chance}
+        return values | {
+            "verdict": self.verdict,
+            "works": self.works,
+            "chance": self.chance,
+            "r2_matters": self.r2_matters,
+        }
 
 
 def percent(share: float) -> str:
@@ -159,9 +188,10 @@ def outlook_study(
     epsilon: float,
     r2: float | None = None,
     choice_only: bool = False,
+    split: tuple[float, float] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Outlook:
-    """The outlook of `analyze` with its defaults, or with `choice_only` of `select`, at this price.
+    """The outlook of `analyze`, or with `choice_only` of `select`, at this price; `split` are shares of it, as in `analyze`.
 
     Nothing here reads a row.
 
@@ -189,24 +219,37 @@ def outlook_study(
     study, models = replace(study, rows=None), candidates_for(study, None)
     tell = progress or (lambda share: None)
     stated = study.expected_rows  # as `analyze` divides its price: by rows that the study states
-    share = 1.0 if choice_only else _share(layout, stated, epsilon)
+
+    def part_of(price: float) -> float:
+        if choice_only:
+            return price
+        return price * (_share(layout, stated, price) if split is None else split[0] / (split[0] + split[1]))
+
+    if isinstance(held_votes(study, models, rows, part_of(epsilon)), WideRule):
+        return _wide_outlook(study, layout, rows, epsilon, r2, part_of)
+    if len(layout.widths) > MAX_PLANNED_TERMS:
+        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
 
     def held(n: float, price: float) -> Held:
-        part = price * (1.0 if choice_only else _share(layout, stated, price))
-        return Held(held_votes(study, models, round(n), part), round(n), part)
+        part = part_of(price)
+        rule = held_votes(study, models, round(n), part)
+        if isinstance(rule, WideRule):  # of fewer rows; forecasts are compared within one way to judge
+            rule = vote_rule(round(n), layout.columns, len(layout.widths), part)
+        return Held(rule, round(n), part)
 
     now, one, middle = held(rows, epsilon), typical(layout, r2), middle_scenarios(layout, r2)
     found = _forecasts(scenarios_of(layout, r2), now, tell)
     shares, smallest = [each.kept for _, each in found], smallest_effect(one, now)
     tell(0.5)
-    expected = mean_forecast([each for scenario, each in found if scenario in middle])
+    expected = middle_forecast([each for scenario, each in found if scenario in middle])
     kept = _memory(middle, held, (rows, epsilon), expected)
-    needed = None if _enough(expected) else _rows_needed(middle, rows, lambda n: held(n, epsilon))
+    needed = None if _enough(expected) else _needed(rows, lambda n: _middle(middle, held(n, epsilon)))
     tell(0.7)
+    steps = STEPS if len(layout.widths) <= MANY_TERMS else STEPS[1:-1]
     made = Outlook(
         rows=rows,
         epsilon=epsilon,
-        choice_epsilon=share * epsilon,
+        choice_epsilon=part_of(epsilon),
         rule=now.rule,
         scenarios=tuple((scenario.words, each) for scenario, each in found),
         supposed=f"the variables explain {one.r2:.0%} of the variance",
@@ -217,13 +260,53 @@ def outlook_study(
         high=math.ceil(20 * max(shares)) / 20,
         smallest=smallest,
         units=() if smallest is None else in_own_units(study, layout, smallest, one.r2),
-        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in STEPS if rows * k >= 2),
-        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in STEPS),
+        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in steps if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in steps),
         rows_needed=needed,
-        recommended=better_method(study, layout, found, rows, share * epsilon),
+        recommended=better_method(study, layout, found, rows, part_of(epsilon)),
     )
     tell(1.0)
     return made
+
+
+def _wide_outlook(
+    study: Study, layout: Layout, rows: int, epsilon: float, r2: float | None, part_of: Callable[[float], float]
+) -> Outlook:
+    """The outlook of a wide table: the same questions, of effects among thousands of idle columns."""
+    terms, equal = len(layout.widths), deals_equally(study, rows)
+    one = WideWorld(USUAL_SHARE if r2 is None else r2, min(USUAL_COUNT, terms))
+    worlds = wide_worlds(terms, r2)
+    middle = [world for world in worlds if world.r2 == one.r2]
+
+    def held(n: float, price: float) -> WideRule:
+        return wide_rule(round(n), layout.columns, terms, part_of(price), equal=equal)
+
+    def mean(n: float, price: float) -> Forecast:
+        rule = held(n, price)
+        return middle_forecast([wide_forecast(world, rule, terms, part_of(price), equal=equal) for world in middle])
+
+    rule, expected = held(rows, epsilon), mean(rows, epsilon)
+    found = [(world, wide_forecast(world, rule, terms, part_of(epsilon), equal=equal)) for world in worlds]
+    shares = [each.kept for _, each in found]
+    return Outlook(
+        rows=rows,
+        epsilon=epsilon,
+        choice_epsilon=part_of(epsilon),
+        rule=rule,
+        scenarios=tuple((world.words, each) for world, each in found),
+        supposed=f"the variables explain {one.r2:.0%} of the variance",
+        middle=tuple(world.words for world in middle),
+        typical=one.words,
+        expected=expected,
+        low=math.floor(20 * min(shares)) / 20,
+        high=math.ceil(20 * max(shares)) / 20,
+        smallest=smallest_in_wide(rule, terms, part_of(epsilon), equal=equal),
+        units=(),
+        by_rows=tuple((round(rows * k), mean(rows * k, epsilon).kept) for k in STEPS if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, mean(rows, epsilon * k).kept) for k in STEPS),
+        rows_needed=None if _enough(expected) else _needed(rows, lambda n: mean(n, epsilon)),
+        recommended="votes",
+    )
 
 
 def _forecasts(
@@ -242,17 +325,17 @@ def _memory(
     known: tuple[float, float],
     expected: Forecast,
 ) -> Callable[[float, float], float]:
-    """The share kept in the mean of scenarios by rows and epsilon; at those that are known no forecast is made again."""
-    return lambda n, price: expected.kept if (n, price) == known else _mean(scenarios, held(n, price)).kept
+    """The share kept in the middle of scenarios by rows and epsilon; at those that are known no forecast is made again."""
+    return lambda n, price: expected.kept if (n, price) == known else _middle(scenarios, held(n, price)).kept
 
 
-def _mean(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
-    return mean_forecast([forecast(scenario, held) for scenario in scenarios])
+def _middle(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
+    return middle_forecast([forecast(scenario, held) for scenario in scenarios])
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
-    if not 1 <= len(layout.widths) <= MAX_PLANNED_TERMS:
-        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
+    if not layout.widths:
+        raise StudyError("No term is considered, so there is nothing to plan.")
     if not (2 <= rows <= 2**40 and 0 < epsilon < math.inf):
         raise StudyError("A plan needs from 2 to 2^40 rows, and an epsilon above 0.")
     if r2 is not None and not 0 < r2 < 1:
@@ -294,14 +377,14 @@ def _enough(one: Forecast) -> bool:
     return one.informed and one.kept >= FOUND_CHANCE
 
 
-def _rows_needed(scenarios: tuple[Scenario, ...], rows: int, held: Callable[[float], Held]) -> int | None:
-    """Rows, to two digits, from which four fifths are kept in the mean of scenarios; None if a billion are too few."""
+def _needed(rows: int, mean: Callable[[float], Forecast]) -> int | None:
+    """Rows, to two digits, from which four fifths are kept in the mean of worlds; None if a billion are too few."""
     low, high = float(rows), float(rows)
-    while not _enough(_mean(scenarios, held(high))):
+    while not _enough(mean(high)):
         low, high = high, 3 * high
         if high > 1e9:
             return None
     for _ in range(4):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if _enough(_mean(scenarios, held(middle))) else (middle, high)
+        low, high = (low, middle) if _enough(mean(middle)) else (middle, high)
     return int(round(high, 1 - math.floor(math.log10(high))))

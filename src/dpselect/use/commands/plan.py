@@ -13,12 +13,26 @@ from dpselect.errors import StudyError
 from dpselect.rehearse.planning.forecast import Forecast
 from dpselect.rehearse.planning.outlook import Outlook, percent
 from dpselect.rehearse.planning.plan import Plan
+from dpselect.report.phrases import BETTER
 from dpselect.report.plan_figure import outlook_figure, plan_figure, save_figure
-from dpselect.use.plan import ExpectedIntervals, Planned, plan, two_digits
+from dpselect.use.plan import ExpectedIntervals, Planned, little_is_seen, plan, two_digits
 from dpselect.use.shell.confirm import proposal_lines
 from dpselect.use.shell.files import require_apart, require_kind, require_writable
 from dpselect.use.shell.help import DoorCommand, advanced
-from dpselect.use.shell.options import CSV, DEFAULT_DELTA, EPSILON, JSON, METHOD, PLACES, QUIET, STATED_NAMES, STATING
+from dpselect.use.shell.options import (
+    CSV,
+    DEFAULT_DELTA,
+    EPSILON,
+    FAMILY_CHOICES,
+    JSON,
+    METHOD,
+    PLACES,
+    QUIET,
+    SHARES,
+    STATED_NAMES,
+    STATING,
+    parse_split,
+)
 from dpselect.use.shell.sources import Stated
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, tell, together
 
@@ -52,6 +66,14 @@ Example:
     "--choice-only", section="Method", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice."
 )
 @click.option("--delta", metavar="D", default=DEFAULT_DELTA, show_default=True, help="Chance that the promise fails.")
+@SHARES
+@advanced(
+    "--family",
+    section="Model",
+    type=click.Choice(FAMILY_CHOICES),
+    default=None,
+    help="gaussian, binomial or poisson, as in `analyze`.  [default: by the response]",
+)
 @advanced(
     "--effects",
     section="Method",
@@ -85,6 +107,7 @@ def command(
     as_json: bool,
     quiet: bool,
     details: bool,
+    split: str | None,
     **given: Any,
 ) -> None:
     """Estimate what a run would find, without reading the data; DATA may be left out.
@@ -110,10 +133,10 @@ def command(
         for picture, mark in zip(pictures, (b"\x89PNG", b"<svg"), strict=True):
             require_kind(picture, mark, "a picture")
     with sharing("Planning", quiet or as_json) as progress:
-        found = plan(stated, effects=_numbers(effects), progress=progress, **given)
+        found = plan(stated, effects=_numbers(effects), split=parse_split(split), progress=progress, **given)
     outlook, lengths = found.found, found.intervals
     if target is not None:
-        curves = None if lengths is None else (lengths.shown, lengths.by_epsilon, lengths.by_rows)
+        curves = (lengths.shown, lengths.by_epsilon, lengths.by_rows) if lengths is not None and lengths.terms else None
         figure = outlook_figure(outlook, curves) if isinstance(outlook, Outlook) else plan_figure(outlook)
         save_figure(figure, target.parent, target.name)
     if as_json:
@@ -170,9 +193,11 @@ def show_outlook(planned: Planned, *, details: bool) -> None:
         click.echo(note)
     if study.person is not None:
         click.echo("If the rows of a person are alike, expect what fewer rows would give.")
+    if little_is_seen(planned):
+        click.echo(BETTER)
     if found.recommended != "votes":
         click.echo(f"In every scenario {found.recommended} explains more: add --method {found.recommended} to analyze.")
-    if lengths is not None:
+    if lengths is not None and lengths.terms:
         click.echo()
         _show_lengths(lengths, study)
     if not details:
@@ -180,11 +205,11 @@ def show_outlook(planned: Planned, *, details: bool) -> None:
         return
     _show_scenarios(found)
     if found.smallest is not None:
-        click.echo("The smallest detectable effect in the variables' own units, if the stated ranges span four SD:")
+        click.echo("The smallest detectable effect in the variables' own units, if the stated ranges span 6.5 SD:")
         click.echo(pairs(together(found.units)))
         click.echo()
     _show_curves(found, lengths)
-    click.echo(f"These are means of the scenarios with a *. Effects of one variable suppose: {found.typical}.")
+    click.echo(f"These are the middle of the scenarios with a *. Effects of one variable suppose: {found.typical}.")
 
 
 def _show_scenarios(found: Outlook) -> None:
@@ -218,7 +243,7 @@ def _show_curves(found: Outlook, lengths: ExpectedIntervals | None) -> None:
     rows = [[f"{n:,}", percent(kept)] for n, kept in found.by_rows[-len(found.by_epsilon) :]]
     prices = [[f"{epsilon:.3g}", percent(kept)] for epsilon, kept in found.by_epsilon]
     head = ["rows", "R² kept", "epsilon", "R² kept"]
-    if lengths is not None:
+    if lengths is not None and lengths.terms:
         head = ["rows", "R² kept", f"interval of {lengths.shown}", "epsilon", "R² kept", f"interval of {lengths.shown}"]
         for table, points, curve in (
             (rows, found.by_rows[-len(found.by_epsilon) :], lengths.by_rows),

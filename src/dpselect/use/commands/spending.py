@@ -163,6 +163,7 @@ class _Run:
                 proposal=self.stated.proposal,
                 label=rows.label,
                 rows=counted[0],
+                quiet=quiet,
             )
 
         try:

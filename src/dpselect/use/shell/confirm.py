@@ -9,12 +9,15 @@ from decimal import Decimal
 import click
 
 from dpselect.assume.budget import Budget, plain
-from dpselect.assume.recipe import visible_share
+from dpselect.assume.queries import RoundsPlan
+from dpselect.assume.recipe import Recipe, visible_share
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.variables import Binary, Categorical
 from dpselect.errors import NotConfirmed
+from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.account import Account
-from dpselect.report.phrases import cost_text, share_text, strength, suspicion
+from dpselect.release.rounds.facts import MIN_NU, expected_length, facts_of
+from dpselect.report.phrases import BETTER, MANY_TIMES, cost_text, length_sentence, share_text, strength, suspicion
 from dpselect.use.order import Order
 from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, Proposal
 from dpselect.use.shell.ledgers import LedgerOptions
@@ -22,8 +25,8 @@ from dpselect.use.shell.terminal import on_terminal, pairs, tell
 
 LARGE_DELTA = Decimal("1e-5")
 """Above this delta a word is said."""
-VISIBLE_SHARE = 0.9
-"""Of the variance: a variable that would have to explain more is not found."""
+VISIBLE_SHARE, LITTLE_SHARE = 0.9, 0.2
+"""Of the variance: a variable that would have to explain more is not found; and one that explains so much is rare."""
 
 
 def privacy_line(price: Budget) -> str:
@@ -32,15 +35,37 @@ def privacy_line(price: Budget) -> str:
 
 
 def expected(order: Order, rows: int | None) -> str:
-    """What would be found, where the number of rows is public and the method's own rule says it."""
+    """What would be found, and how long intervals would be, where the number of rows is public; and what is better, if little."""
     if order.method is None or not order.method.rule.counts_rows:
         return ""
-    share = visible_share(order.recipe(rows), math.inf)
+    recipe = order.recipe(rows)
+    share = visible_share(recipe, math.inf)
     if share is None:
         return ""
-    if not share < VISIBLE_SHARE:
-        return "This table is small for its privacy level. Expect to find nothing."
-    return f"A variable that explains {share_text(share)} of the variance or more would be found with probability 80%."
+    found, lengths = "This table is small for its privacy level. Expect to find nothing.", ""
+    if share < VISIBLE_SHARE:
+        found = (
+            f"A variable that explains {share_text(share)} of the variance or more would be found with probability 80%."
+        )
+    asked, times = order.estimating, None
+    if asked is not None and asked.family.reads_rows:
+        times = _expected_times(order, recipe)
+        lengths = length_sentence(times)
+    little = lengths and (not share < LITTLE_SHARE or times is None or times > MANY_TIMES)
+    return " ".join(each for each in (found, lengths, BETTER if little else "") if each)
+
+
+def _expected_times(order: Order, recipe: Recipe) -> float | None:
+    """How many times as long as without privacy intervals of a model of half the columns would be; None where none are given."""
+    asked, study = order.estimating, order.study
+    rows = study.expected_rows or recipe.rows
+    assert asked is not None and rows is not None
+    every = range(len(study.columns))
+    mu = whole_mu(float(asked.price.epsilon), float(asked.price.delta))
+    plan = RoundsPlan(
+        study=study, columns=tuple(every)[: (len(every) + 2) // 2], family=asked.family.name, rows=rows, mu=mu
+    )
+    return None if facts_of(plan).nu < MIN_NU else expected_length(plan)
 
 
 def confirm(
@@ -52,6 +77,7 @@ def confirm(
     proposal: Proposal | None,
     label: str,
     rows: int | None,
+    quiet: bool = False,
 ) -> None:
     """Say what would be done and what it costs, and ask for a yes. Without a terminal only `--yes` is one."""
     price = order.budget
@@ -61,6 +87,8 @@ def confirm(
         require_stated(proposal, label)
         if strength(price.epsilon) == "weak":
             tell(_weak(price.epsilon))
+        if not quiet and BETTER in (words := expected(order, rows)):
+            tell(words)
         return
     if not on_terminal():
         raise NotConfirmed(

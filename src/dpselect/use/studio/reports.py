@@ -365,7 +365,7 @@ def plan_facts(study: Study, rows: int, epsilon: str, r_squared: str) -> PlanFac
         epsilon=epsilon,
         r_squared=r_squared,
         verdict=found.verdict,
-        facts=(("Supposed, in the mean", "; ".join(found.middle)), *effects, *intervals),
+        facts=(("Supposed", "; ".join(found.middle)), *effects, *intervals),
         charts=tuple(charts),
         table=tuple(
             (f"{e:.3g}", percent(one), f"{n:,}", percent(other))

@@ -1,0 +1,207 @@
+"""Public. How votes are held in wide tables: hundreds to 20,000 columns, by blocks of a few rows that are kept as they are.
+
+Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.wide`). That finds columns
+which go with the response, and cannot always tell them from their companions: columns much like them. All numbers here are
+functions of public facts; a wrong number of rows costs quality, never privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec.structs import force_setattr
+
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, wide_range
+from dpselect.assume.records import Public
+from dpselect.assume.study import Study
+from dpselect.assume.vote_rule import expected_nats
+from dpselect.errors import StudyError
+
+PAIR_ROWS, DUAL_ROWS = 2, 8
+"""Rows of a block."""
+ALWAYS_WIDE = 200
+"""Columns from which sums of products of all of them are too many for many blocks."""
+SOMETIMES_WIDE = 50
+"""Columns from which a table may be too short for blocks that fit all of them."""
+SUPPOSED = 5.0
+"""Terms that are supposed to matter."""
+COMPANION_CORRELATION = 0.16
+"""The correlation with the response up to which a column may be a mere companion of others."""
+KEPT_CELLS = 120_000_000
+"""Cells that are kept, 4 bytes each; of a longer table a random part of the rows is."""
+PAIR_WORK, DUAL_WORK = 8e8, 3e8
+"""Cells that are looked at, all dealings together: seconds of one core."""
+HIGHEST_BAR = 2**31 - 1
+
+
+class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="few rows"):
+    """The numbers that votes in wide tables need before a row is read.
+
+    In each of `partitions` dealings `share` of the rows, all of them if that is 1, go to one of `blocks` blocks of about `size`
+    rows. A block votes from -1 to 1 on each column; `threshold` is in 64ths of a vote, over all dealings, and `price` is what
+    each term costs, in nats.
+    """
+
+    size: int
+    blocks: int
+    partitions: int
+    threshold: int
+    price: float
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.size not in (PAIR_ROWS, DUAL_ROWS):
+            raise StudyError("Blocks of a rule for wide tables have 2 or 8 rows.")
+        for name in ("blocks", "partitions", "threshold"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+                raise StudyError(f"{name} of a rule for wide tables is {value!r}; it must be a whole number from 1.")
+        if not (0 <= self.price <= 1e6 and 0 < self.share <= 1):
+            raise StudyError("Price and share of a rule for wide tables must be between 0 and 1e6, and above 0 to 1.")
+        force_setattr(self, "price", float(self.price))
+        force_setattr(self, "share", float(self.share))
+
+    @property
+    def range(self) -> int:
+        """What the choice pays for, in 64ths of a vote."""
+        return wide_range(self.partitions)
+
+
+def is_wide(rows: int, columns: int, terms: int, epsilon: float) -> bool:
+    """Whether a table is judged as a wide one: from 200 columns on, and from 50 where it is too short to fit all in a block.
+
+    Tables of fewer terms than the sets of which can be listed are judged by edge votes before this is asked.
+    """
+    if columns >= ALWAYS_WIDE:
+        return True
+    affordable = rows * epsilon / (8 * (expected_nats(terms)[1] + 1))
+    return columns >= SOMETIMES_WIDE and affordable < columns / 2
+
+
+def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: bool = True) -> WideRule:
+    """The rule for so many rows, columns, terms and the price `epsilon`; `equal` where rows are dealt into equal blocks.
+
+    A lead is held against the larger of two. What a column gets for its company: others explain a correlation of .16 with the
+    response. And what chance makes of p idle columns, and the choice blurs: above chance the threshold is as far as the price of
+    k = 5 terms, so that a choice which cannot tell k strong terms from others finds none, rather than any. The price of a term is
+    one nat more than the odds against it ask for, so that where nothing can be told k/e terms are chosen, not k; and up to two
+    nats more where company asks for a higher threshold anyway. Dual blocks as soon as it does there, else pairs.
+    """
+    if not (rows >= 1 and columns >= 1 and terms >= 1):
+        raise StudyError(
+            f"There is no rule for {rows} rows, {columns} columns and {terms} terms: each must be at least 1."
+        )
+    if not (epsilon > 0 and math.isfinite(epsilon)):
+        raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
+    share = min(KEPT_CELLS / (rows * columns), 1.0)
+    used = max(int(rows * share), 1)
+    few = min(SUPPOSED, terms / 2)
+    odds = math.log(max((terms - few) / few, 1.0))
+    for size, work in ((DUAL_ROWS, DUAL_WORK), (PAIR_ROWS, PAIR_WORK)):
+        blocks = max(used // size, 1)
+        partitions = int(min(max(round(60_000 / used), 8), 32, max(work / (used * columns), 4)))
+        speaking = blocks * speaking_share(size, equal=equal and share == 1)
+        company = speaking * mean_vote(COMPANION_CORRELATION, size)
+        deviation = idle_deviation(speaking, size, partitions)
+        chance = deviation * (math.sqrt(2 * math.log(max(columns, 2))) + 0.5)
+        affordable = (epsilon * (company - chance) / 2 - 2) / few
+        price = odds + min(max(affordable - odds, 1.0), 2.0)
+        bar = max(chance + 2 * (few * price + 2) / epsilon, company)
+        if affordable >= odds + 1:
+            break
+    return WideRule(
+        size=size,
+        blocks=blocks,
+        partitions=partitions,
+        threshold=min(max(1, math.ceil(min(bar, HIGHEST_BAR) * partitions * WHOLE_VOTE)), HIGHEST_BAR),
+        price=price,
+        share=share,
+    )
+
+
+def speaking_share(size: int, *, equal: bool) -> float:
+    """Of the blocks those that have something to say: all equal ones; of others those to which chance gives two rows."""
+    return 1.0 if equal else 1 - (1 + size) * math.exp(-size)
+
+
+def idle_deviation(blocks: float, size: int, partitions: int) -> float:
+    """The standard deviation of an idle column's lead, in votes a dealing: the sample's part, and what few dealings add to it.
+
+    Of pairs the sample has 2/9, which is Kendall's; of larger blocks 2/pi, less what fitting takes.
+    """
+    sample = 2 / 9 if size == PAIR_ROWS else 0.637 * size / (size + 2)
+    return math.sqrt(blocks * (sample + (1 - sample) / partitions))
+
+
+def speaking_blocks(rule: WideRule, *, equal: bool) -> float:
+    """How many blocks of a dealing have something to say, on average; `equal` where rows may be dealt into equal ones."""
+    return rule.blocks * speaking_share(rule.size, equal=equal and rule.share == 1)
+
+
+def wide_deviation(rule: WideRule, *, equal: bool) -> float:
+    """The standard deviation of an idle column's lead by a rule, in votes a dealing."""
+    return idle_deviation(speaking_blocks(rule, equal=equal), rule.size, rule.partitions)
+
+
+def mean_vote(correlation: float, size: int) -> float:
+    """The mean vote of a block on a column that has this correlation with the response, both normal."""
+    if size == PAIR_ROWS:
+        return 2 / math.pi * math.asin(correlation)
+    return math.erf(correlation * math.sqrt((size - 1) / 2))
+
+
+def needed_correlation(vote: float, size: int) -> float:
+    """The correlation of which this is the mean vote; 1 where none is enough."""
+    if not vote < 1:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean_vote(middle, size) < vote else (low, middle)
+    return high
+
+
+CHANCE_DEVIATIONS = 0.84
+"""Four fifths of a normal law lie above minus so many standard deviations."""
+
+
+def visible_in_wide(rule: WideRule, terms: int, epsilon: float, *, equal: bool, effects: int = 1) -> float:
+    """The share of the response's variance that a variable must explain to be selected with a chance of .8, about.
+
+    Where there are so many effects of one size. Their lead must lie above the threshold by .84 deviations, and by so much that the
+    model outweighs the one without them and what chance makes of others: its price and its odds, in nats, at epsilon/2 a vote.
+    """
+    speaking, deviation = speaking_blocks(rule, equal=equal), wide_deviation(rule, equal=equal)
+    bar = rule.threshold / (WHOLE_VOTE * rule.partitions)
+    few = min(SUPPOSED, terms / 2)
+    nats = effects * rule.price + few / math.e + math.log(4)
+    spare = bar - deviation * math.sqrt(2 * math.log(max(terms, 2)))  # of the threshold above chance
+    # The model scores min(lead - bar, spare), the one without its terms bar - lead.
+    above = max(2 * nats / epsilon, 4 * nats / epsilon - spare)
+    vote = (bar + above + CHANCE_DEVIATIONS * deviation) / speaking
+    return needed_correlation(vote, rule.size) ** 2
+
+
+def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float) -> bool:
+    """Whether directions cost the choice nothing; `widths` are the columns of each term.
+
+    A candidate with directions has 2c options for a term of c columns where it had one. Those that are new score at most -t, t
+    being the threshold: a column that goes up is worth -t or less with the direction down. At its price a term weighs k/p/e, so
+    that all sets of options together weigh (1 + 2ck/p/e)^p at most, 2ck/e nats, at a score of -t or below, which costs epsilon
+    t/range nats: free where that is five nats more. Other columns of a category count among the new options, and may score above
+    -t; they name another column of a term that is in anyway.
+    """
+    if not widths:
+        return False
+    few = min(SUPPOSED, len(widths) / 2)
+    return epsilon * rule.threshold / rule.range >= 2 * few / math.e * sum(widths) / len(widths) + 5
+
+
+def deals_equally(study: Study, rows: int | None) -> bool:
+    """Whether rows may be dealt into equal blocks: they were counted, their number is public, and nobody's go together.
+
+    A number that was stated may be wrong, and then rows would be dealt by their place (`gather.dealing.EqualAssigner`).
+    """
+    counted = rows is not None and study.neighbors == "replace-one" and study.expected_rows is None
+    return counted and study.person is None and not study.is_sample

@@ -1,0 +1,68 @@
+"""Public. What a choice by votes would give in a wide table, from public facts: a few effects among thousands of idle columns.
+
+Each effect's lead is its expected one, blurred by the sample; idle columns lead by what chance makes of so many. Of the models that
+matter, those of the j largest effects for j = 0, 1, .., each has the score of the release and its price.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.assume.wide_rule import WideRule, mean_vote, speaking_blocks, visible_in_wide, wide_deviation
+from dpselect.rehearse.planning.forecast import DRAWS, Forecast
+
+SUPPOSED_SHARES = (0.1, 0.3, 0.6, 0.83)
+USUAL_SHARE = 0.3
+EFFECT_COUNTS = (1, 5, 20)
+USUAL_COUNT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WideWorld:
+    """Public. So many independent effects of one size that explain `r2` of the response together, among idle columns."""
+
+    r2: float
+    effects: int
+
+    @property
+    def words(self) -> str:
+        """One line."""
+        count = "1 effect" if self.effects == 1 else f"{self.effects} effects of similar size"
+        return f"R² = {self.r2:g}, {count}, independent predictors"
+
+
+def wide_worlds(terms: int, r2: float | None) -> tuple[WideWorld, ...]:
+    """What is supposed of a table: several shares that are explained, or the one that was stated, by one, five or 20 effects."""
+    counts = [count for count in EFFECT_COUNTS if count <= terms]
+    return tuple(WideWorld(share, count) for share in (SUPPOSED_SHARES if r2 is None else (r2,)) for count in counts)
+
+
+def wide_forecast(world: WideWorld, rule: WideRule, terms: int, epsilon: float, *, equal: bool) -> Forecast:
+    """The forecast of one world."""
+    rng = np.random.default_rng(7)
+    speaking, deviation = speaking_blocks(rule, equal=equal), wide_deviation(rule, equal=equal)
+    bar, count = rule.threshold / (WHOLE_VOTE * rule.partitions), world.effects
+    lead = speaking * mean_vote(math.sqrt(world.r2 / count), rule.size)
+    chance = deviation * math.sqrt(2 * math.log(max(terms, 2)))
+    sizes, marks = np.arange(count + 1), np.zeros(2)
+    for noise in rng.standard_normal((DRAWS, count)):
+        leads = -np.sort(-np.minimum(lead + deviation * noise, speaking))
+        weakest = np.concatenate([[np.inf], leads])  # of those that are in
+        next_one = np.maximum(np.concatenate([leads, [0.0]]), chance)  # of those that are out
+        scores = np.minimum(weakest - bar, bar - next_one)
+        logs = epsilon / 4 * scores - rule.price * sizes
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        marks += np.array([weights[-1], weights @ sizes / count])
+    right, found = (marks / DRAWS).tolist()
+    return Forecast(right, found, found, 0.0)
+
+
+def smallest_in_wide(rule: WideRule, terms: int, epsilon: float, *, equal: bool) -> float | None:
+    """The effect of one variable, in standard deviations of what is left unexplained, that is found with a chance of .8."""
+    share = visible_in_wide(rule, terms, epsilon, equal=equal)
+    return math.sqrt(share / (1 - share)) if share < 1 else None

@@ -1,0 +1,36 @@
+"""Before a charge: what to expect from public facts, and what is better where little can be seen."""
+
+import pytest
+
+from dpselect.assume.budget import Budget
+from dpselect.assume.recipe import Choice
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Numeric
+from dpselect.report.phrases import BETTER
+from dpselect.use.order import order_analysis, order_selection
+from dpselect.use.shell.confirm import expected
+
+STUDY = Study(Numeric("y"), [*(Numeric(f"x{j}") for j in range(6)), Binary("b", [0, 1])])
+
+
+def analysis(epsilon):
+    return order_analysis(STUDY, Choice("votes"), Budget(epsilon, "1e-6"))
+
+
+def test_a_long_table_is_told_what_it_would_show_and_nothing_else():
+    words = expected(analysis(1), 30_000)
+    assert "would be found with probability 80%" in words
+    assert "times as long as without privacy." in words and BETTER not in words
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "lengths"), [(900, "0.35", "No effect would be estimated"), (1200, 1, "hide most effects")]
+)
+def test_a_short_table_is_told_what_is_better(rows, epsilon, lengths):
+    words = expected(analysis(epsilon), rows)
+    assert lengths in words and words.endswith(BETTER)
+
+
+def test_a_selection_has_no_intervals_to_speak_of():
+    words = expected(order_selection(STUDY, Choice("votes"), Budget(1)), 30_000)
+    assert "probability 80%" in words and "intervals" not in words
