@@ -66,7 +66,10 @@ BOUNDS = {
 """At most so often; what is to be done is done at least once, and what has the bound 0 never."""
 
 NOT_YET = {
-    ("analyze", "modules run"): "93: of 116 in 0.2.0, though the rounds of an estimate, new since, run 12 of their own",
+    (
+        "analyze",
+        "modules run",
+    ): "94: of 116 in 0.2.0, though rounds, clusters and edge votes, new since, run 20 of their own",
 }
 """The bounds that do not hold so far, with the count and why. One that is reached fails here until its line is deleted."""
 
@@ -117,6 +120,15 @@ def test_nothing_is_done_oftener_than_it_must_be(walks, command, what, most):
     if most and not count:
         raise LookupError(f"{what}: never, in {command}; see ROLES of tools/walk.py")  # nor is this
     assert count <= most
+
+
+MODULES_RUN = {"analyze": 96, "select": 72, "check": 80, "plan": 56, "verify": 64, "studio": 95}
+"""What is reached so far, and a little room: this only ever goes down."""
+
+
+@pytest.mark.parametrize("command", [pytest.param(c, marks=needs_studio if c == "studio" else ()) for c in COMMANDS])
+def test_no_command_runs_more_modules_than_it_did(walks, command):
+    assert walks(command)["counts"]["modules run"] <= MODULES_RUN[command]
 
 
 def test_every_bound_that_is_not_reached_is_a_bound():

@@ -1,9 +1,16 @@
 """What is remarkable is said, each in one sentence, and nothing remarkable is called a fit."""
 
-import pytest
+import json
 
-from dpselect.rehearse.check.fit import TableFit, VariableFit
-from dpselect.report.confidential import advice, share
+import pytest
+from click.testing import CliRunner
+
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
+from dpselect.gather.rows import gather
+from dpselect.rehearse.check.fit import FitSummary, TableFit, VariableFit
+from dpselect.report.confidential import advice, fit_rows, share
+from dpselect.use.command_line import dpselect as program
 
 GOOD = VariableFit("y", 0, 0, 0)
 
@@ -56,3 +63,23 @@ def test_shares_are_written_as_people_write_them():
     assert [share(count, 3000) for count in (0, 2, 70, 507, 3000)] == [
         "0", "2 (0.067%)", "70 (2.3%)", "507 (17%)", "3,000 (100%)"
     ]  # fmt: skip
+
+
+def test_what_lies_below_and_above_a_range_is_told_apart(tmp_path):
+    """Swapped, they once passed every test: the counts, the page's table and the command's JSON."""
+    study = Study(Numeric("y", 0, 10), [Numeric("x", 0, 10)])
+    rows = {"y": [-1.0] * 30 + [11.0] * 10 + [5.0] * 60, "x": [-1.0] * 20 + [12.0] * 5 + [5.0] * 75}
+    fit = gather(rows, study, FitSummary(study))
+    counted = {each.name: (each.below, each.above) for each in fit.variables}
+    assert counted == {"y": (30, 10), "x": (20, 5)}
+    assert {row[0]: (row[1], row[2]) for row in fit_rows(fit)} == {
+        "y": ("30 (30%)", "10 (10%)"),
+        "x": ("20 (20%)", "5 (5%)"),
+    }
+    lines = [f"{y},{x}" for y, x in zip(rows["y"], rows["x"], strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["y,x", *lines, ""]))
+    study.write(tmp_path / "study.toml")
+    words = ["check", str(tmp_path / "rows.csv"), "--study", str(tmp_path / "study.toml"), "--json"]
+    found = json.loads(CliRunner().invoke(program, words).stdout)
+    listed = {each["name"]: (each["below"], each["above"]) for each in found["variables"]}
+    assert listed == counted

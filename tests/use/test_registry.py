@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import dpselect
 from dpselect.errors import ProblemFound, StudyError
 from dpselect.report.form import read_report
-from dpselect.report.registry_entry import Deployment, as_yaml, file_name, registry_entry
+from dpselect.report.registry_entry import Deployment, _domain, as_yaml, file_name, registry_entry
 from dpselect.use.command_line import dpselect as program
 
 yaml = pytest.importorskip("yaml", reason="No PyYAML: pip install pyyaml.")
@@ -123,6 +123,15 @@ def test_the_command_writes_a_file(page, tmp_path):
     assert entry["deployment"]["administrative"]["registry_authors"] == ["Ada"]
     analysis, _ = read_report(page.read_text())
     assert entry["deployment"]["basic"]["name"] == analysis.title
+
+
+@pytest.mark.parametrize("limits", [(), (0, 1)])
+def test_values_are_said_to_be_moved_where_a_range_is_stated_and_nowhere_else(limits):
+    """A category has no range: it once made the entry speak of ranges that nobody had stated."""
+    study = dpselect.Study(
+        dpselect.Numeric("y"), [dpselect.Numeric("x", *limits), dpselect.Categorical("c", ["a", "b"])]
+    )
+    assert ("moved to the nearest limit" in _domain(study)) == bool(limits)
 
 
 def test_an_entry_says_whom_a_subgroup_is(tmp_path):

@@ -48,7 +48,7 @@ class Axis:
         if self.ratios:
             found = ratio_ticks(math.exp(self.low), math.exp(self.high), 5)
             return [(math.log(value), f"{TIMES} {number(value)}") for value in found]
-        return [(value, f"{'+' if value > 0 else ''}{number(value)}") for value in ticks(self.low, self.high, 6)]
+        return [(value, _tick(value)) for value in ticks(self.low, self.high, 6)]
 
 
 def axis_of(table: Table) -> Axis:
@@ -225,3 +225,10 @@ def figure_title(facts: Facts) -> str:
         f"{row.label} {row.effect}{f' {row.per}' if row.per else ''} ({row.interval})" for row in facts.table.effects
     )
     return f"{_head(facts)} of each selected variable with its {facts.table.level} interval: {each}."
+
+
+def _tick(value: float) -> str:
+    """The label of a tick: with its sign, and thousands separated as in the table beside it."""
+    whole = value == round(value) and 1000 <= abs(value) < 1e9
+    text = f"{value:,.0f}".replace("-", MINUS) if whole else number(value)
+    return f"{'+' if value > 0 else ''}{text}"

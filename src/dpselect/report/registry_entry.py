@@ -138,7 +138,7 @@ def _description(analysis: AnalysisRecord) -> str:
 
 
 def _domain(study: Study) -> str:
-    limited = [v for v in (study.response, *study.predictors) if not isinstance(v, Numeric) or v.bounded]
+    limited = any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors))
     used = [variable.name for variable in (study.response, *study.predictors)]
     names = ", ".join(dict.fromkeys([*used, *(each.name for each in study.only or ())]))
     moved = " Values outside the stated ranges are moved to the nearest limit." if limited else ""

@@ -25,6 +25,7 @@ from dpselect.release.rounds.histograms import (
     read_counts,
     read_limited,
 )
+from dpselect.release.rounds.intervals import LONG_STEP, _stretch
 from dpselect.release.rounds.links import link_of, weight_of
 from dpselect.release.rounds.radii import LENGTH_EDGES, Half, choose_radius, falling, tail_counts
 from dpselect.release.rounds.whitening import tamed, whitening
@@ -229,3 +230,10 @@ def test_lines_of_products_have_the_units_that_gathering_gives_them():
 
 def test_a_standard_is_that_of_the_columns_that_stay():
     assert Standard(columns=(1,), centers=(0.0,), factors=(1.0,), response_center=0.0, response_factor=1.0).width == 2
+
+
+def test_an_interval_is_longer_only_where_its_last_step_is_longer_than_noise():
+    assert _stretch(2.0, 0.0) == 1.0
+    assert _stretch(2.0, 2.0) == pytest.approx(math.sqrt(1 + LONG_STEP))
+    assert _stretch(2.0, 0.4) < 1.002
+    assert _stretch(0.0, 1.0) < math.inf

@@ -9,12 +9,17 @@ from msgspec.structs import replace
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError
+from dpselect.gather.rows import gather
 from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.drawn import Term
+from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.linear import _priced, plan_moments
 from dpselect.report.page import report_page
 from dpselect.report.table import table_of
 from dpselect.report.terminal import analysis_lines
 from dpselect.report.verify import check_report
 from dpselect.use.analyze import analyze
+from tests.report.conftest import STUDY_STATED
 
 
 def failed(text):
@@ -33,6 +38,7 @@ def test_the_price_is_the_sum_of_both(estimated):
     assert len(estimated.releases) == 2
 
 
+TERM = Term.__struct_fields__
 EDITS = {
     "a coefficient": (("terms", 1, "value"), lambda value: value * 1.01, "follow"),
     "an interval made narrower": (("terms", 1, "lower"), lambda value: value + 0.01, "follow"),
@@ -51,6 +57,23 @@ EDITS = {
     "a lower price": (("guarantee", "epsilon"), lambda value: "2", "noise"),
     "a term less": (("terms",), lambda value: value[:-1], "follow"),
     "another model": (("columns",), lambda value: [0, 3, 4], "belong"),
+    "R squared": (("r_squared", "value"), lambda value: value + 0.2, "follow"),
+    "a residual deviation": (("residual_deviation", "upper"), lambda value: value / 2, "follow"),
+    "the number of rows": (("rows",), lambda value: value + 1, "follow"),
+    "a step of the figure": (("scales", "age"), lambda value: value / 2, "follow"),
+    "an unadjusted effect": (
+        ("unadjusted",),
+        lambda value: [dict.fromkeys(TERM, 1.0) | {"name": "age"}],
+        "follow",
+    ),
+    "rows of the draws": (("released", "rows"), lambda value: value + 1, "as many rows as the selection"),
+    "the delta of a receipt": (("receipt", "delta"), lambda value: "1e-7", "receipt matches the privacy cost"),
+    "the relation of a price": (("guarantee", "neighbors"), lambda value: "add-remove-one", "noise"),
+    "a thousandth less noise": (
+        ("released", "asks", 1, 0, "draw", "spread"),
+        lambda value: value * 0.999,
+        "noise",
+    ),
 }
 
 
@@ -115,3 +138,41 @@ def test_votes_go_by_the_rows_that_are_stated_and_the_estimate_by_those_that_the
     assert failed(json.dumps(values)) == [] and failed(report_page(got)) == []
     values["selection"]["recipe"]["rows"] = 90
     assert "coefficients and selection have the same number of rows" in failed(json.dumps(values))
+
+
+@pytest.fixture(scope="module", params=["laplace", "gaussian"])
+def from_moments(request, table):
+    """A report whose coefficients come from noisy moments, as those of pooled sums do."""
+    sums = gather(table, STUDY_STATED)
+    delta = 0 if request.param == "laplace" else "1e-6"
+    got = analyze(sums, STUDY_STATED, method="pcls", epsilon=8, delta=delta, ledger=Ledger(epsilon=10, delta="1e-5"))
+    return got.to_dict()
+
+
+MOMENT_EDITS = {
+    "a thousandth less noise": (("released", "noise", "spread"), lambda value: value * 0.999, "noise"),
+    "a lower price of the noise": (("released", "noise", "epsilon"), lambda value: value * 0.999, "noise"),
+    "a concentrated price": (
+        ("released", "noise", "rho"),
+        lambda value: 1e-3 if value is None else value * 0.99,
+        "noise",
+    ),
+    "the relation of a price": (("guarantee", "neighbors"), lambda value: "add-remove-one", "noise"),
+    "other rows": (("released", "known_rows"), lambda value: value + 1, "the same number of rows"),
+}
+
+
+@pytest.mark.parametrize(("path", "edit", "what"), MOMENT_EDITS.values(), ids=MOMENT_EDITS)
+def test_an_edited_one_from_moments_does_not(from_moments, path, edit, what):
+    values = copy.deepcopy(from_moments)
+    assert failed(json.dumps(values)) == []
+    inner = values["coefficients"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = edit(inner[path[-1]])
+    assert any(what in each for each in failed(json.dumps(values)))
+
+
+def test_a_lower_concentrated_price_of_gaussian_moments_is_not_theirs():
+    stated = plan_moments(STUDY_STATED, (0, 1, 2), epsilon=1, delta="1e-6", noise="gaussian").noise
+    assert _priced(stated, stated) and not _priced(replace(stated, rho=0.99 * stated.rho), stated)

@@ -52,7 +52,7 @@ class Spread:
     """Public. Center, deviation and tail of a number, in units of its line; `resolved` if bins were narrow enough to see it.
 
     `apart` are the rows that were counted beside the fullest bin, less those that may lie where nothing was counted: a number has a
-    slope by such rows alone, and they must be many as the rows of a level must.
+    slope by such rows alone, and they must be many as the rows of a level must. `kurtosis` is that of what was seen.
     """
 
     center: float
@@ -60,6 +60,7 @@ class Spread:
     tail: float
     resolved: bool
     apart: float = math.inf
+    kurtosis: float = 1.0
 
 
 def limited_edges(rows_a_noise: float) -> Floats:
@@ -139,7 +140,10 @@ def _spread(counts: Floats, edges: Floats, far_rows: float) -> Spread:
     order = np.argsort(-distances)
     last = min(int(np.searchsorted(np.cumsum(counts[order]), far_rows)), len(counts) - 1)
     deviation = math.sqrt(max(between, within))
-    return Spread(center, deviation, float(distances[order][last]) / deviation, within <= RESOLVED * between)
+    fourth = float(chances @ (middles - center) ** 4) / deviation**4
+    return Spread(
+        center, deviation, float(distances[order][last]) / deviation, within <= RESOLVED * between, kurtosis=fourth
+    )
 
 
 def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:

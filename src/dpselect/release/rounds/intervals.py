@@ -23,8 +23,17 @@ from dpselect.release.rounds.scales import Scales
 from dpselect.release.rounds.steps import Standpoint
 from dpselect.release.rounds.unexplained import unexplained
 
-CLIP_SHARE = 0.5
-"""Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient."""
+CLIP_SHARE, YES_CLIP_SHARE = 0.18, 0.5
+"""Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient.
+
+The rows of a rare yes lie on one side, and more of it does.
+"""
+LONG_STEP = 1.5
+"""What a last step adds to an interval's square, if it is longer than noise explains by half the interval: see `_stretch`."""
+MAX_STRETCH = 1e6
+"""Of an interval by a step: a file may state any."""
+USUAL_QUANTILE = 1.96
+"""Of the interval that a step is compared with."""
 STEP_DOUBT = 0.10
 """Of the last step that may be wrong because the Hessian is that of shortened rows."""
 VARIANCE_DOUBT = 0.3
@@ -36,6 +45,8 @@ MIN_WEIGHTED_VARIANCE = 0.02
 
 SEEN_INFORMATION = 3.0
 """Deviations of the Hessian's noise from which a coefficient's information is seen."""
+MAX_ALONG = 0.25
+"""Correlation of a coefficient's error with that of one which cannot be shown, from which it cannot be shown either."""
 MAX_RAISED = 0.5
 """Of a coefficient's information: the share that may be what a drowned eigenvalue was raised by."""
 
@@ -68,7 +79,9 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     reach = transform @ here.matrix @ here.inverse
     privacy = _root(reach, _privacy(facts, here, last)) * (1 + 2 / facts.nu)
     sampling = _root(reach, _sampling(facts, here, last))
-    bias = CLIP_SHARE * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
+    share = YES_CLIP_SHARE if facts.response == "yes or no" else CLIP_SHARE
+    bias = share * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
+    surplus = _surplus(facts, here, last, transform, reach)
     known = _known(facts, scales, here, reach)
     count = 0.0 if last.clusters is None else last.clusters.count
     if facts.clustered:
@@ -76,18 +89,18 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
         known = [each and count >= MIN_CLUSTERS for each in known]
     findings = tuple(
         _finding(facts, *numbers) if shown else UNKNOWN
-        for shown, *numbers in zip(known, values, privacy, sampling, bias, strict=True)
+        for shown, *numbers in zip(known, values, privacy, sampling, bias, surplus, strict=True)
     )
-    deviation, share = HIDDEN, HIDDEN
+    deviation, explained = HIDDEN, HIDDEN
     independent = min(facts.rows, count) if facts.clustered else facts.rows
     if last.squares is not None and scales.located and independent >= MIN_CLUSTERS:
         covariance = here.matrix @ here.inverse @ _privacy(facts, here, last) @ here.inverse @ here.matrix.T
-        deviation, share = unexplained(facts, scales, here, last.squares, end, covariance, independent)
+        deviation, explained = unexplained(facts, scales, here, last.squares, end, covariance, independent)
     return Found(
         names=facts.names,
         findings=findings,
         residual_deviation=deviation,
-        r_squared=share,
+        r_squared=explained,
         rows=facts.rows,
         nu=facts.nu,
         predictive=tuple(values.tolist()),
@@ -161,7 +174,26 @@ def _root(reach: Floats, covariance: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", reach, covariance, reach), 0.0)))
 
 
-def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: float) -> Finding:
+def _surplus(facts: Facts, here: Standpoint, last: Last, transform: Floats, reach: Floats) -> Floats:
+    """By how much each coefficient's last step is longer than a deviation of the noise in it, and in where it started.
+
+    Coarse steps have made the last one short, unless they were wrong: rows that carry a slope are cut by their clips, and missing
+    in the Hessian. No look counts a few dozen of such rows, but what is left of them in the last gradient makes its step long.
+    """
+    if not facts.gaussian:  # a step of a curved link has a doubt of its own
+        return np.zeros(len(transform))
+    onward = transform @ here.matrix
+    noise = np.sqrt(_root(onward, here.wandered) ** 2 + (last.noise * np.linalg.norm(reach, axis=1)) ** 2)
+    return np.asarray(np.maximum(np.abs(onward @ last.step) - noise, 0.0))
+
+
+def _stretch(half: float, surplus: float) -> float:
+    """How many times as long an interval is because its last step was long for it: many times, or hardly."""
+    ratio = min(surplus / max(half, 1e-300), MAX_STRETCH)
+    return math.hypot(1.0, math.sqrt(LONG_STEP) * ratio * ratio)
+
+
+def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: float, surplus: float) -> Finding:
     """An interval of the plan's level, and the one that allows for the selection too.
 
     The adjusted one counts sampling by Scheffe's multiple (Berk et al. 2013, section 4.8), the privacy noise, drawn after the
@@ -170,12 +202,13 @@ def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: 
     normal, level = NormalDist(), facts.level
     z = normal.inv_cdf((1 + level) / 2)
     error = math.hypot(privacy, sampling)
-    half = z * error + bias
+    stretch = _stretch(USUAL_QUANTILE * error + bias, surplus)  # the same at every level
+    half = stretch * (z * error + bias)
     wide = half
     if facts.considered is not None:
         each = (1 + level) / 2
         apart = normal.inv_cdf((1 + each) / 2) * privacy + scheffe(facts.considered, each) * sampling
-        wide = max(half, apart + bias)
+        wide = max(half, stretch * (apart + bias))
     return Finding(
         value=float(value),
         error=half / z,
@@ -191,13 +224,14 @@ def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: 
 def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> list[bool]:
     """Which of the user's coefficients are shown, by public values alone, each by itself.
 
-    Not those of levels that were too rare to be seen, of numbers that nearly all rows share a value of, or of any number where the
-    response is such; nor any whose information, 1/(a'H^-1 a), does not stand three deviations
-    above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because others are. Odds are not
-    shown where yes are too rare for anything.
+    Not those of levels that were too rare to be seen, of numbers that nearly all rows share a value of or whose tail is long, of
+    any number where the response is such, or of what goes along with those. Nor any whose information, 1/(a'H^-1 a), does not
+    stand three deviations above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because
+    others are. Odds are not shown where yes are too rare for anything.
     """
     constants = len(facts.names) - len(facts.columns)
-    kept = [True] * constants + [bool(shown) for shown in scales.shown]
+    # A constant is that of all columns: it is another one where a level joined the reference, or a number was left out.
+    kept = [bool(scales.kept.all())] * constants + [bool(shown) for shown in scales.shown]
     rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU
     if (facts.family == "binomial" and rare) or not scales.located:
         return [False] * len(kept)
@@ -207,7 +241,16 @@ def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> lis
         noise = math.sqrt(max(float(direction @ here.hessian_noise(direction) @ direction), 0.0))
         raised = float(direction @ (here.hessian - here.exact) @ direction)
         known.append(seen and information >= SEEN_INFORMATION * noise and raised <= MAX_RAISED * information)
-    return known
+    unsure = [constants + int(place) for place in np.flatnonzero(scales.kept & ~scales.shown)]
+    return [shown and not spoiled for shown, spoiled in zip(known, _goes_along(here, reach, unsure), strict=True)]
+
+
+def _goes_along(here: Standpoint, reach: Floats, unsure: list[int]) -> list[bool]:
+    """Which coefficients have errors that go along with those of one that cannot be shown: they are as wrong as it is."""
+    covariance = reach @ here.hessian @ reach.T
+    errors = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    along = np.abs(covariance / np.outer(errors, errors))[:, unsure]
+    return [bool(row.max() > MAX_ALONG) if unsure else False for row in along]
 
 
 def user_transform(facts: Facts, scales: Scales) -> tuple[Floats, Floats]:

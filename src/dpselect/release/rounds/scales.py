@@ -30,6 +30,10 @@ SHORTNESS = 0.05
 """A dummy that is shorter by less is treated as a number."""
 FEW_APART, FAR_APART = 0.06, 6.5
 """Where fewer rows than this share have another value than the rest, and reach more deviations out, clips take from the slope."""
+LONG_KURTOSIS, NARROW_KURTOSIS = 20.0, 8.0
+"""Of what is seen of a number: from there on rows that are not seen may carry its slope. The latter where limits are far."""
+MANY_LOOKS = 3
+"""At a response with limits: so narrow in them, it has rows far away that no look has shown."""
 MANY_APART = 1 / 3
 """A share of the rows that is enough whatever the noise."""
 SAME_SCALE = 0.5
@@ -100,6 +104,7 @@ def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
     counted = [place for place, column in enumerate(facts.columns) if column.kind != "number"]
     yes_or_no = facts.response == "yes or no"
     spreads: dict[int, Spread] = {}
+    seen_in: dict[int, int] = {}
     counts: dict[int, float] = {}
     noise = 0.0
     for turn in range(MAX_LOOKS):
@@ -114,7 +119,7 @@ def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
                 spread, earlier = _read(facts, own, edges[place], reply.deviation, turn), spreads.get(place)
                 if earlier is not None and spread.deviation > SAME_SCALE * earlier.deviation:
                     spread = replace(spread, apart=max(spread.apart, earlier.apart))
-                spreads[place] = spread
+                spreads[place], seen_in[place] = spread, turn + 1
             else:  # the yes of a response are counted again with every look: the first count has the least noise
                 counts.setdefault(place, float(own[0]))
         noise = noise or reply.deviation
@@ -130,7 +135,7 @@ def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
         spreads[RESPONSE_PLACE], mean = _of_yes(counts[RESPONSE_PLACE], facts.rows, noise)
     else:
         mean = max(spreads[RESPONSE_PLACE].center, 0.05)
-    return _scales(facts, spreads, counts, noise, mean, turn + 1)
+    return _scales(facts, spreads, seen_in, counts, noise, mean, turn + 1)
 
 
 def _first_edges(facts: Facts) -> dict[int, Floats]:
@@ -176,6 +181,7 @@ def _of_yes(count: float, rows: float, noise: float) -> tuple[Spread, float]:
 def _scales(
     facts: Facts,
     found: dict[int, Spread],
+    seen_in: dict[int, int],
     counts: dict[int, float],
     noise: float,
     mean: float,
@@ -200,6 +206,12 @@ def _scales(
     apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
     enough = min(least, MANY_APART * facts.rows)
     clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
+    narrow = [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)]
+    clear &= np.array([not _is_long(*each) for each in zip(spreads, narrow, strict=True)], dtype=bool)
+    again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
+    located = response.apart > enough and not (
+        facts.gaussian and (again >= MANY_LOOKS or _is_long(response, again > 1))
+    )
     is_number = np.array([column.kind == "number" for column in facts.columns], dtype=bool)
     units = np.array([abs(column.unit) for column in facts.columns])[kept]
     dummy = ~is_number[kept]
@@ -210,7 +222,7 @@ def _scales(
     return Scales(
         kept=kept,
         shown=kept & (~is_number | clear),
-        located=response.apart > enough,
+        located=located,
         centers=np.array([spread.center for spread in spreads])[kept],
         deviations=deviations,
         scales=scales,
@@ -224,3 +236,11 @@ def _scales(
         looks=looks,
         drowned=facts.response == "yes or no" and not SURE * noise < counts[RESPONSE_PLACE] < facts.rows - SURE * noise,
     )
+
+
+def _is_long(spread: Spread, narrow: bool) -> bool:
+    """Whether rows that no look has shown may carry a number's slope: what is seen of it has a long tail.
+
+    One that is `narrow` in its limits has rows far away as well, if the limits were stated for a reason.
+    """
+    return spread.kurtosis > (NARROW_KURTOSIS if narrow else LONG_KURTOSIS)

@@ -49,6 +49,8 @@ class Standpoint:
     """From the coordinates in which the Hessian was asked for to those of now."""
     variance: Floats
     """Of the noise in the Hessian's entries, in the coordinates in which it was asked for."""
+    wandered: Floats
+    """The covariance of what the noise of the gradient has made of the center, in the coordinates of now."""
 
     def hessian_noise(self, step: Floats) -> Floats:
         """The covariance of what the Hessian's noise makes of a step, as a gradient."""
@@ -114,6 +116,7 @@ def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
         weight=weight,
         turn=np.eye(width),
         variance=variance,
+        wandered=np.zeros((width, width)),
     )
 
 
@@ -199,4 +202,5 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
         weight=here.weight,
         turn=found.matrix,
         variance=variance,
+        wandered=replies[1].deviation ** 2 * found.inverse @ found.matrix.T @ found.matrix @ found.inverse,
     )

@@ -161,6 +161,7 @@ STUDY_STATED = Study(
             2,
             8,
             label="the number of children",
+            unit="children",
             one_more="each further child",
             reason="the sample has two or more; more than eight count as eight",
         ),
@@ -168,9 +169,7 @@ STUDY_STATED = Study(
         Numeric("agefstm", 14, 35, label="age at first birth", unit="years", reason="biology, and the sample's rule"),
         Numeric("educ", 0, 20, label="education", unit="years", reason="the census counts up to 20"),
         _yes_or_no("hispan", "Hispanic mothers"),
-        Numeric(
-            "nonmomi", 0, 100, label="other income", unit="thousand dollars", reason="a household's usual range in 1979"
-        ),
+        Numeric("nonmomi", 0, 100, label="other income", unit="$1,000", reason="a household's usual range in 1979"),
         _yes_or_no("samesex", "first two of one sex"),
         _yes_or_no("multi2nd", "twins at second birth"),
         _yes_or_no("boy1st", "first a boy"),
