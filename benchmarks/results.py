@@ -49,6 +49,7 @@ RESULTS = (
     Result("votes-final", ("docs/RESULTS.md",), "-m benchmarks.votes_final final", "--times 1"),
     Result("votes-regret", ("docs/RESULTS.md",), "-m benchmarks.votes_final regret", "--times 1"),
     Result("null", ("README.md", "docs/VOTES.md"), "-m benchmarks.null made-up", "--times 1 --most 20000"),
+    Result("wide", ("docs/VOTES.md",), "-m benchmarks.wide"),
     Result("rounds-studies", ROUNDS, "-m benchmarks.rounds studies", "--releases 2"),
     Result("rounds-cut", ROUNDS, "-m benchmarks.rounds studies --rows 3000 --releases 40", "--releases 2"),
     Result("rounds-others", ROUNDS, "-m benchmarks.rounds others", "--releases 2"),
