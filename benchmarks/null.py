@@ -101,6 +101,23 @@ def beside_cases(rng: np.random.Generator, rows: int) -> Made:
     return X, (rng.random(rows) < chance).astype(float), np.arange(COLUMNS) >= 2
 
 
+def beside_rare_causes(gain: float) -> Maker:
+    """3% yes, and `gain` more for each of three rare dummies; four idle dummies go along with any of them, two columns with none.
+
+    A dummy that goes along with all three says as much by itself as each of them does. Where they are too weak to be found
+    together, it stands in for them: at every length there is a gain for which that happens.
+    """
+
+    def made(rng: np.random.Generator, rows: int) -> Made:
+        strong = (rng.random((rows, 3)) < 0.03).astype(float)
+        follow = rng.random((rows, 4)) < 0.02 + 0.4 * strong.max(axis=1, keepdims=True)
+        X = np.column_stack([strong, follow, np.exp(rng.standard_normal((rows, 2)))]).astype(float)
+        chance = 0.03 + gain * np.minimum(strong.sum(axis=1), 2)
+        return X, (rng.random(rows) < chance).astype(float), np.arange(X.shape[1]) >= 3
+
+    return made
+
+
 def beside_normal(rng: np.random.Generator, rows: int) -> Made:
     """Nothing is skewed: three effects, five idle columns with a correlation of .5."""
     X = math.sqrt(0.5) * (rng.standard_normal((rows, COLUMNS)) + rng.standard_normal((rows, 1)))
@@ -135,6 +152,7 @@ SETTINGS: dict[str, Maker] = {
     "beside effects, correlation .5": beside_normal,
     "24 columns: lognormal": wide(alone(lognormal, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))), 3),
     "24 columns: beside strong rare": wide(beside_rare, 3),
+    "beside three rare effects on 3% yes": beside_rare_causes(0.25),
 }
 
 

@@ -29,6 +29,7 @@ COLUMNS = ((1,), (2,), (3, 4))
 """Of the intercept, a, b, and two dummies of the category c."""
 RIDGE = 0.4
 EPSILON = 0.7
+ROWS_A_PERSON = 4
 
 
 def a_study(bounded):
@@ -43,7 +44,7 @@ def as_table(numbers, levels):
 
 
 def hostile_pairs(rng, relation):
-    """Tables as they are and as a neighbour has them, the row that differs last: numbers, levels, and which rows there are."""
+    """Tables as they are and as a neighbour has them, what differs last: numbers, levels, and which rows there are."""
     shape = (PAIRS, LONGEST, 3)
     rare, few = (rng.random(shape) < 0.25) * 1.0, rng.integers(-2, 3, shape) * 1.0
     kind = rng.integers(0, 4, (PAIRS, 1, 1))
@@ -55,12 +56,16 @@ def hostile_pairs(rng, relation):
     levels = rng.integers(0, 3, (PAIRS, LONGEST)) * ~silent[:, None]
     there = np.arange(LONGEST) >= rng.integers(0, LONGEST - 1, (PAIRS, 1))  # fewer rows than columns among them
     others, other_levels, there_too = numbers.copy(), levels.copy(), there.copy()
-    sizes = 10.0 ** rng.integers(-3, 7, (PAIRS, 3))
-    usual = rng.normal(size=(PAIRS, 3)) * sizes
-    others[:, -1] = np.where(rng.random((PAIRS, 1)) < 0.5, rng.choice(HOSTILE, (PAIRS, 3)), usual)
-    other_levels[:, -1] = rng.integers(0, 4, PAIRS)  # a cell that is missing among them
-    still = silent & (rng.random(PAIRS) < 0.5)
-    others[still, -1, 1], other_levels[still, -1] = 1.0, 0
+    several = ROWS_A_PERSON if relation == "person" else 1
+    for row in range(LONGEST - several, LONGEST):
+        sizes = 10.0 ** rng.integers(-3, 7, (PAIRS, 3))
+        usual = rng.normal(size=(PAIRS, 3)) * sizes
+        others[:, row] = np.where(rng.random((PAIRS, 1)) < 0.5, rng.choice(HOSTILE, (PAIRS, 3)), usual)
+        other_levels[:, row] = rng.integers(0, 4, PAIRS)  # a cell that is missing among them
+        still = silent & (rng.random(PAIRS) < 0.5)
+        others[still, row, 1], other_levels[still, row] = 1.0, 0
+    if relation == "person":  # who may have fewer rows in the other table, or none
+        there_too[:, -several:] = rng.random((PAIRS, several)) < rng.choice([0.0, 0.5, 1.0], (PAIRS, 1))
     if relation == "add":  # the strange row, to the table without it
         there_too[:, -1] = False
         return (others, other_levels, there), (others, other_levels, there_too)
@@ -104,16 +109,24 @@ def all_margins(leads, bars):
     [
         (True, "add"),
         (False, "replace"),
+        (False, "person"),
+        pytest.param(True, "person", marks=pytest.mark.thorough),
         pytest.param(True, "replace", marks=pytest.mark.thorough),
         pytest.param(False, "add", marks=pytest.mark.thorough),
     ],
 )
 def test_twelve_thousand_hostile_pairs(bounded, relation, monkeypatch):
-    """Through gather and minimize, all pairs in one reading: the range is reached, and never exceeded."""
+    """Through gather and minimize, all pairs in one reading: the range is reached, and never exceeded.
+
+    By one row, or by a person whose rows sit in one block of each dealing; by models, and by models with a direction for one
+    column of each term, the category's two dummies among them.
+    """
     monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
-    rng = np.random.default_rng([24, bounded, relation == "add"])
+    rng = np.random.default_rng([24, bounded, ["replace", "add", "person"].index(relation)])
     study = a_study(bounded)
     places = rng.integers(0, BLOCKS, (TERMS + 1, PARTITIONS, PAIRS, LONGEST)) + BLOCKS * np.arange(PAIRS)[:, None]
+    if relation == "person":
+        places[..., -ROWS_A_PERSON:] = places[..., -1:]
     leads, rule = [], rule_of(BLOCKS * PAIRS)
     for numbers, levels, there in hostile_pairs(rng, relation):
         dealers = [Fixed(own[:, there]) for own in places]

@@ -2,8 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
+from benchmarks.null import beside_rare_causes, expected_idle
 from dpselect import Numeric, Study, StudyError
 from dpselect.assume import edge_rule as module
 from dpselect.assume.candidates import CandidateList, SubsetRule, Subsets, candidates_for
@@ -74,6 +76,22 @@ def test_thresholds_are_above_chance_and_above_the_blur():
             assert votes > 0.5 * math.sqrt(math.log(rows) * blocks / rule.partitions)
             assert votes > 2 * expected_nats(6)[1] / epsilon
     assert max(edge_rule(1000, 6, 6, 1e-9).thresholds) == 2**31 - 1
+
+
+def test_by_itself_a_column_is_held_to_a_higher_bar_in_long_tables():
+    """From three terms on: one that stands in for others needs two that it stands in for."""
+    shorter, longer = (edge_rule(rows, 8, 8, 1.0) for rows in (2000, 20_000))
+    plain = 1.05 * math.sqrt(math.log(20_000))
+    spread = module.idle_deviation(longer.blocks[0], 20_000 / longer.blocks[0], 2, longer.partitions)
+    assert longer.thresholds[0] / (WHOLE_VOTE * longer.partitions) >= 1.3 * plain * spread * 0.999
+    assert module._alone(2000, 8) == module._alone(20_000, 2) == 1.0 < module._alone(3000, 8) < module._alone(5000, 3)
+    assert shorter.thresholds[0] < longer.thresholds[0]
+
+
+def test_a_companion_does_not_stand_in_for_effects_that_are_too_weak():
+    """With the same bar for all sets about half an idle column is selected here, in place of three rare effects."""
+    tables = [beside_rare_causes(0.14)(np.random.default_rng([77, seed]), 20_000) for seed in range(2)]
+    assert np.mean([expected_idle(table, 1.0) for table in tables]) < 0.05
 
 
 def test_many_terms_in_a_long_table_and_what_would_take_too_long_go_to_whole_models(monkeypatch):
