@@ -31,8 +31,9 @@ def expected_false(recipe: Recipe) -> float | None:
     scores what the largest leaves of the threshold. Permute-and-flip takes another model than the best with about W/(2 + W) where
     those others weigh W times as much, the exponential mechanism with W/(1 + W).
 
-    Measured, exact laws on tables of 8 and 24 normal or lognormal columns without association, 500 to 10,000 rows, epsilon 1 and
-    .35: what is selected on average is no more than this but for .02, and as a rule a half to a tenth of it.
+    It is a mean over tables, and a single table may be far above: chance can favour an idle column in all dealings, as for BIC
+    (.25 in one of 17 lognormal tables of 2,000 rows at epsilon 1, where this says .04). Measured by exact laws at 2,000 rows, 12
+    tables of 8 columns a setting, epsilon 1 and .35: means were a third of this or less (docs/VOTES.md).
 
     Source: ours.
     Tested: tests/assume/models/test_false_findings.py

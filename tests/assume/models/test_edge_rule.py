@@ -80,12 +80,11 @@ def test_thresholds_are_above_chance_and_above_the_blur():
 
 def test_by_itself_a_column_is_held_to_a_higher_bar_in_long_tables():
     """From three terms on: one that stands in for others needs two that it stands in for."""
-    shorter, longer = (edge_rule(rows, 8, 8, 1.0) for rows in (2000, 20_000))
+    longer = edge_rule(20_000, 8, 8, 1.0)
     plain = 1.05 * math.sqrt(math.log(20_000))
     spread = module.idle_deviation(longer.blocks[0], 20_000 / longer.blocks[0], 2, longer.partitions)
     assert longer.thresholds[0] / (WHOLE_VOTE * longer.partitions) >= 1.3 * plain * spread * 0.999
     assert module._alone(2000, 8) == module._alone(20_000, 2) == 1.0 < module._alone(3000, 8) < module._alone(5000, 3)
-    assert shorter.thresholds[0] < longer.thresholds[0]
 
 
 def test_a_companion_does_not_stand_in_for_effects_that_are_too_weak():
