@@ -16,7 +16,7 @@ from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.linear import _priced, plan_moments
 from dpselect.report.page import report_page
 from dpselect.report.table import table_of
-from dpselect.report.terminal import analysis_lines
+from dpselect.report.terminal import analysis_lines, selection_lines
 from dpselect.report.verify import check_report
 from dpselect.use.analyze import analyze
 from tests.report.conftest import STUDY_STATED
@@ -111,9 +111,17 @@ def test_the_adjusted_column_of_the_page_and_the_terminal_shows_the_adjusted_int
     """A page whose second column repeated the plain interval once passed every test."""
     row = next(row for row in table_of(estimated).effects if row.term == "age")
     assert row.adjusted != row.interval
+    assert row.bar.adjusted_lower < row.bar.lower and row.bar.adjusted_upper > row.bar.upper  # as it is drawn
     assert f"{row.interval}<small>adjusted {row.adjusted}</small>" in report_page(estimated)
     (line,) = [line for line in analysis_lines(estimated) if " age " in line and " to " in line]
     assert line.index(row.interval) < line.index(row.adjusted)
+
+
+def test_a_selection_in_the_terminal_has_its_directions(estimated):
+    way = estimated.selection.directions["age"]
+    assert way is not None and f"age {way}" in selection_lines(estimated.selection)[1]
+    unknown = replace(estimated.selection, directions=dict.fromkeys(estimated.selection.directions))
+    assert not any("directions" in line for line in selection_lines(unknown))
 
 
 def test_what_is_hidden_is_said_on_the_page_and_in_the_terminal(estimated):

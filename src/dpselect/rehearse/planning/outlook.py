@@ -207,6 +207,8 @@ def outlook_study(
         What the variables are supposed to explain of the response; several, if left out.
     choice_only : bool, optional
         Whether all of epsilon buys the choice.
+    split : tuple of float, optional
+        Shares of epsilon for the choice and for the estimate, as in `analyze`.
     progress : callable, optional
         Told the share that is done.
 
