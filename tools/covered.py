@@ -28,7 +28,10 @@ LEAST = {
     "report": 95,
     "use": 74,
 }
-"""Percent of lines and branches, a point or two below what `make test` alone reached. The studio runs in processes that are not seen."""
+"""Percent of lines and branches, a point or two below what `make test` alone reached.
+
+The studio runs in processes that are not seen.
+"""
 
 
 def measured(files: dict[str, Any]) -> dict[str, tuple[int, int]]:
