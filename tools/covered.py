@@ -18,17 +18,20 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "src/dpselect/"
 
 LEAST = {
-    "assume": 99,
-    "gather": 90,
-    "minimize": 90,
-    "penalize": 95,
-    "randomize": 97,
-    "rehearse": 90,
-    "release": 97,
-    "report": 90,
-    "use": 80,
+    "assume": 98,
+    "gather": 94,
+    "minimize": 96,
+    "penalize": 97,
+    "randomize": 98,
+    "rehearse": 94,
+    "release": 98,
+    "report": 95,
+    "use": 74,
 }
-"""Percent of lines and branches. What makes a guarantee stands highest."""
+"""Percent of lines and branches, a point or two below what `make test` alone reached.
+
+The studio runs in processes that are not seen.
+"""
 
 
 def measured(files: dict[str, Any]) -> dict[str, tuple[int, int]]:

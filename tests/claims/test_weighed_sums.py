@@ -182,6 +182,6 @@ def test_persons_keep_their_weights():
 
 
 def test_an_unusable_weight_is_refused_where_missing_cells_are():
-    with pytest.raises(DataError, match="The column of weights 'weight'"):
+    with pytest.raises(DataError, match="The weights 'weight' have missing, negative or infinite values"):
         study = a_study(missing="error")
         gather(table_of(100), study, RoundSummary(study, [Rows()]))

@@ -29,5 +29,5 @@ def test_a_number_that_json_does_not_have_is_refused(text, number):
 def test_columns_beyond_any_table_are_refused(text, place, value):
     values = json.loads(text)
     values["recipe"]["candidates"][place] = value
-    with pytest.raises(DataError, match=r"<= 4001 - at `\$\.width`|outside the table's \d+ columns"):
+    with pytest.raises(DataError, match=r"<= 20001 - at `\$\.width`|outside the table's \d+ columns"):
         dpselect.Selection.from_json(json.dumps(values))

@@ -31,7 +31,6 @@ STILL_TO_COME: tuple[str, ...] = (
     "docs/ESTIMATES.md",
     "docs/LEDGER.md",
     "docs/MATHEMATICS.md",
-    "docs/RESULTS.md",
     "docs/THREAT_MODEL.md",
     "docs/VOTES.md",
 )

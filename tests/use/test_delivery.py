@@ -53,7 +53,8 @@ def test_an_analysis_is_on_the_disk_whatever_becomes_of_the_output(rest):
     if "full" in rest and not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     done = shell([*ANALYZE, "--json"], rest)
-    assert done.stderr.strip() == ("The answer could not be shown. It is in report.html.")
+    # Before the charge it said what so few rows can show.
+    assert done.stderr.strip().splitlines()[-1] == "The answer could not be shown. It is in report.html."
     assert done.returncode == 1
     assert charges() == 2
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0

@@ -112,7 +112,7 @@ def test_every_edit_is_read_or_refused_in_a_sentence(released, kind, each):
 )
 def test_columns_that_would_fill_the_memory_are_refused(released, place, junk):
     values = edited(json.loads(released["selection"].to_json()), ("recipe", "candidates", place), junk)
-    with pytest.raises(DataError, match=r"<= 4001 - at `\$\.width`|is outside the table's \d+ columns"):
+    with pytest.raises(DataError, match=r"<= 20001 - at `\$\.width`|is outside the table's \d+ columns"):
         dpselect.Selection.from_json(json.dumps(values))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from dpselect.assume.budget import Budget, Price
@@ -40,7 +41,7 @@ class Estimating:
     directions: Mapping[str, Direction | None] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Order:
     """Public. A choice, an estimate, or both, and what they cost; refused when it is made if any number of rows is.
 
@@ -78,10 +79,17 @@ class Order:
 
     def recipe(self, rows: int | None) -> Recipe:
         """The recipe of the choice, where so many rows are public."""
-        assert self.choice is not None and self.for_choice is not None and self.method is not None
-        price = self.for_choice
-        recipe = make_recipe(self.study, self.choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
-        return self.method.adapt(recipe)
+        if rows not in self._recipes:
+            assert self.choice is not None and self.for_choice is not None and self.method is not None
+            price = self.for_choice
+            made = make_recipe(self.study, self.choice, rows=rows, epsilon=price.epsilon, delta=price.delta)
+            self._recipes[rows] = self.method.adapt(made)
+        return self._recipes[rows]
+
+    @cached_property
+    def _recipes(self) -> dict[int | None, Recipe]:
+        """Those that were made: what is said before a charge and the run itself ask for the same one."""
+        return {}
 
 
 def require_study(study: object) -> None:

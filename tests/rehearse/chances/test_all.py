@@ -155,5 +155,5 @@ def test_unknown_mechanism_and_price_are_refused():
     with pytest.raises(StudyError, match="'gumbel' is not known"):
         selection_probabilities(np.zeros(2), 1.0, 1.0, "gumbel")
     for epsilon in (0.0, -1.0, float("nan")):
-        with pytest.raises(StudyError, match="is not a price"):
+        with pytest.raises(StudyError, match="is not a privacy cost"):
             selection_probabilities(np.zeros(2), 1.0, epsilon)

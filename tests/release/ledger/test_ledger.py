@@ -80,7 +80,7 @@ def test_a_ledger_is_opened_again_with_the_same_totals_or_none(shared):
 
 def test_entries_are_added_up_unless_zcdp_was_asked_for(where):
     ledger = Ledger(where, epsilon=1, delta="1e-6")
-    with pytest.raises(BudgetExceeded, match=r"left of epsilon=1, delta=1e-6; ask for less"):
+    with pytest.raises(BudgetExceeded, match=r"left of epsilon=1, delta=1e-6\. Ask for less"):
         ledger.charge(choice("0.005", "exponential", count=201))
     ledger.charge(choice("0.005", "exponential", count=200))
     assert (ledger.spent().epsilon, ledger.spent().method) == (1, "basic")

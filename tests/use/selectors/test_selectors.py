@@ -68,7 +68,7 @@ def test_bounds_may_be_given_per_column_and_are_never_learnt():
     before = dict(selector.get_params())
     selector.fit(X, Y)
     assert all(selector.get_params()[name] is value for name, value in before.items())
-    with pytest.raises(StudyError, match="2 bounds for 10 columns"):
+    with pytest.raises(StudyError, match="2 limits for 10 columns"):
         dpselect.PCLSSelector(epsilon=1, X_lower=[0, 0]).fit(X, Y)
 
 

@@ -99,7 +99,7 @@ def test_the_schema_is_printed(capsys):
         ("lower,upper\n1,2\n", "no column 'name'"),
         ("name,lower\n,1\n", "Line 2"),
         ("name,lower\na,1\na,2\n", "'a' twice"),
-        ("name,lower\na,low\n", "the lower bound 'low'"),
+        ("name,lower\na,low\n", "the lower limit 'low'"),
     ],
 )
 def test_a_code_book_that_cannot_be_used_is_one_sentence(place, book, words):
