@@ -40,7 +40,7 @@ MAX_NAMED, FIRST_NAMED = 60, 12
 """Variables up to which all are named, and how many of more."""
 COMPANIONS = (
     "There are many variables, so each was judged in blocks of a few rows. The selected ones may include companions: variables "
-    "that only go along with one that matters."
+    "that go with the response only through another one."
 )
 ASSOCIATION = "Associations in this data set. They do not show what causes what."
 PARTLY_RANDOM = (
