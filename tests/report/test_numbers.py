@@ -147,3 +147,27 @@ def test_listed():
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed([]) == "none"
     assert significant(66314, 2) == 66000
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ((0.901, 0.9996), "0.90 to 0.9996"),
+        ((0.853, 0.9996), "0.85 to 0.9996"),
+        ((1.0004, 1.2), "1.0004 to 1.20"),
+        ((0.853, 1.0), "0.85 to 1.00"),
+        ((0.9, 1.004), "0.90 to 1.01"),
+        ((0.003, 1.4), "0.003 to 1.4"),
+        ((1.000000001, 1.5), "1.0000000 to 1.50"),  # closer to 1 than any digit that is written
+        ((None, 0.9996), "below 0.9996"),
+        ((1.0004, None), "above 1.0004"),
+    ],
+)
+def test_an_end_of_a_ratio_is_not_rounded_to_one_or_across_it(ends, text):
+    written_so = interval_text(*ends, ratio=True)
+    assert written_so == text
+
+
+def test_a_ratio_is_not_rounded_to_one_and_other_numbers_may_be():
+    assert estimate_text(0.9961, 0.86, 0.9996, sign=False, ratio=True) == "0.996"
+    assert estimate_text(0.9961, 0.86, 0.9996, sign=False) == "1.00"

@@ -3,8 +3,11 @@
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Numeric
 from dpselect.report.form import read_report
 from dpselect.report.page import report_page
 from dpselect.report.verify import check_report
@@ -126,3 +129,14 @@ def test_every_drawing_has_an_alternative_text_and_its_numbers_as_a_table(public
 def test_a_name_cannot_break_out_of_the_page(public_page):
     assert "<south>" not in public_page
     assert "&lt;south&gt;" in public_page
+
+
+def test_variables_of_which_the_same_is_stated_share_a_line():
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(400, 3))
+    study = Study(Numeric("y"), [Numeric("a"), Numeric("b", -9, 9), Numeric("c")])
+    page = report_page(analyze((rows, rows @ [1, 1, 0]), study, epsilon=4, delta="1e-6"))
+    cells = re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td>', page.partition("Public assumptions")[2])[:3]
+    names = [re.findall(r"<code>(.*?)</code>", head) for head, _ in cells]
+    assert names == [["y"], ["a", "c"], ["b"]]
+    assert [said for _, said in cells] == ["a number", "a number", "\N{MINUS SIGN}9 to 9"]

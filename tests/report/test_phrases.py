@@ -82,6 +82,9 @@ def test_units(unit, one, ten, steps):
     ("label", "unit", "one_more", "power", "said"),
     [
         ("number of children", "children", "each further child", 0, "each further child"),
+        ("number of children", "children", "", 0, "each further child"),
+        ("number of beds", "bed", "", 0, "each further bed"),
+        ("number of beds", "wards", "", 0, "each further ward of number of beds"),
         ("age", "years", "", 0, "each further year of age"),
         ("age", "years", "", 1, "each further 10 years of age"),
         ("other income", "$1,000", "", 1, "each further $10,000 of other income"),

@@ -253,6 +253,40 @@ def test_one_cell_decides_no_study_whoever_read_the_file(tmp_path, reader, cell,
     assert len({each for each in made if each is not None}) <= 1
 
 
+TABLES = {
+    "pandas": pd.DataFrame,
+    "polars": lambda cells: pl.DataFrame(cells, strict=False),
+    "pyarrow": pa.table,
+    "lists": dict,
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("cells", [["1", "2", "n/a"], [1, 2, "n/a"], [1.5, None, object()], ["a", 2020, b"c"]])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"x": ["1.5", "n/a", "2"], "y": ["1", "2", "3"]},
+        {"x": ["1", "2", "1"], "y": ["no", "yes", "no"], "categories": {"x": ["1", "2"], "y": ["no", "yes"]}},
+        {"x": [1.0, 2.0, 4.0], "y": [3.0, 5.0, 1.0]},
+    ],
+)
+def test_no_cell_of_another_column_decides_what_is_said_of_those_named(kind, cells, asked):
+    """Of a column that no study names: whatever it holds, the same study is made of the others, or the same refusal."""
+    table, categories = {"x": asked["x"], "y": asked["y"]}, asked.get("categories")
+    found = []
+    for other in ([1.0, 2.0, 3.0], cells):
+        try:
+            source = TABLES[kind](table | {"z": other})
+        except (pa.ArrowException, TypeError):  # such a table cannot be made
+            continue
+        try:
+            found.append(study_for(source, None, response="y", predictors=["x"], categories=categories).hash)
+        except DpselectError as problem:
+            found.append(str(problem))
+    assert len(set(found)) == 1
+
+
 def sqlite_of(cell):
     pytest.importorskip("adbc_driver_sqlite")
     with closing(sqlite3.connect("t.sqlite")) as connection:

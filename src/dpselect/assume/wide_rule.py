@@ -24,6 +24,8 @@ ALWAYS_WIDE = 200
 """Columns from which sums of products of all of them are too many for many blocks."""
 SOMETIMES_WIDE = 50
 """Columns from which a table may be too short for blocks that fit all of them."""
+SHORT_BLOCK = 8
+"""Rows: a table that affords fewer a block is too short for blocks that fit all columns. Measured; see docs/VOTES.md."""
 SUPPOSED = 5.0
 """Terms that are supposed to matter."""
 COMPANION_CORRELATION = 0.16
@@ -76,7 +78,7 @@ def is_wide(rows: int, columns: int, terms: int, epsilon: float) -> bool:
     if columns >= ALWAYS_WIDE:
         return True
     affordable = rows * epsilon / (8 * (expected_nats(terms)[1] + 1))
-    return columns >= SOMETIMES_WIDE and affordable < columns / 2
+    return columns >= SOMETIMES_WIDE and affordable < SHORT_BLOCK
 
 
 def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: bool = True) -> WideRule:

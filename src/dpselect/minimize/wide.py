@@ -7,9 +7,10 @@ symmetric.
 
 Dual blocks: Z are the centred ranks of each column within the block, y those of its response, and K = ZZ'/(trace/rows) + .05, a
 matrix of a few rows. The block votes with the sign of Z'w, w = K^-3 y. K^-1 would be ridge regression in the dual; the cube takes
-off what many columns share, whose eigenvalue is many times that of the others. Turned ranks are as likely as ranks, unless there
-are ties: so the vote is symmetric where x has no ties or y has none. Where both have ties on one side, as rare cells and rare
-responses do, the sign would be biased, and the block votes on the column as a ring of pairs.
+off what many columns share, whose eigenvalue is many times that of the others. Turned ranks of y are as likely as ranks, unless
+there are ties on one side: so the vote is symmetric where y has none, and where x has none and is independent of other columns.
+Where both have ties on one side, as rare cells and rare responses do, the sign is biased, the more so the more columns there are,
+and the block votes on the column as a ring of pairs instead.
 
 What the proof needs (`assume.lemmas.sensitivity.wide_range`): a block's votes are a function of the set of its own rows, bit for
 bit. Comparisons, ranks and signs are exact, and sums of products of ranks are in any order. What is left are divisions and roots

@@ -122,6 +122,14 @@ class Facts(Public, frozen=True, kw_only=True):
         return (self.response, *(each for each in self.predictors if each.name in names))
 
     @property
+    def assumed_together(self) -> tuple[tuple[VariableFact, ...], ...]:
+        """The same, with variables of which the same was stated in one line."""
+        groups: dict[tuple[str, str], list[VariableFact]] = {}
+        for each in self.assumed[1:]:
+            groups.setdefault((each.statement, each.reason), []).append(each)
+        return ((self.response,), *map(tuple, groups.values()))
+
+    @property
     def summary(self) -> str:
         """The answer as one line of text."""
         return " ".join(filter(None, (plain(self.headline), self.hidden_sentence)))

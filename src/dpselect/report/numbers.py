@@ -37,12 +37,17 @@ def interval_place(value: float | None, lower: float | None, upper: float | None
     return math.floor(math.log10(abs(only))) - 1 if only else 0
 
 
-def rounded(value: float, place: int, way: str = ROUND_HALF_EVEN) -> Decimal:
-    """A number rounded at a power of ten; never to zero or across it unless it is zero: then one more digit is kept."""
+def rounded(value: float, place: int, way: str = ROUND_HALF_EVEN, *, ratio: bool = False) -> Decimal:
+    """A number rounded at a power of ten; never to zero or across it unless it is zero: then one more digit is kept.
+
+    A ratio is not rounded to 1 or across it either, where no effect is; only if it is closer than any digit that is written.
+    """
     exact = Decimal(repr(float(value)))  # 0.6 is six tenths, not the double below it
     while True:
         found = exact.quantize(Decimal(1).scaleb(place, _WIDE), way, _WIDE)
-        if not exact or (found and (found > 0) == (exact > 0)):
+        signed = not exact or (found and (found > 0) == (exact > 0))
+        beside = not ratio or found.compare(1) == exact.compare(1) or -place >= MAX_DECIMALS
+        if signed and beside:
             return found
         place -= 1
 
@@ -59,22 +64,28 @@ def written(number: Decimal, *, sign: bool = False) -> str:
     return f"{plus}{text}".replace("-", MINUS)
 
 
-def estimate_text(value: float, lower: float | None, upper: float | None, *, sign: bool = True) -> str:
+def estimate_text(
+    value: float, lower: float | None, upper: float | None, *, sign: bool = True, ratio: bool = False
+) -> str:
     """An estimate, rounded to its error."""
-    return written(rounded(value, interval_place(value, lower, upper)), sign=sign)
+    return written(rounded(value, interval_place(value, lower, upper), ratio=ratio), sign=sign)
 
 
 def interval_text(
-    lower: float | None, upper: float | None, value: float | None = None, place: int | None = None
+    lower: float | None,
+    upper: float | None,
+    value: float | None = None,
+    place: int | None = None,
+    *,
+    ratio: bool = False,
 ) -> str:
     """An interval whose ends are rounded outward, so that rounding never makes it shorter."""
     place = interval_place(value, lower, upper) if place is None else place
-    if lower is None and upper is None:
-        return "unbounded"
-    if lower is None or upper is None:
-        end = rounded(lower, place, ROUND_FLOOR) if upper is None else rounded(upper, place, ROUND_CEILING)  # type: ignore[arg-type]
-        return f"{'above' if upper is None else 'below'} {written(end)}"
-    return f"{written(rounded(lower, place, ROUND_FLOOR))} to {written(rounded(upper, place, ROUND_CEILING))}"
+    low = None if lower is None else written(rounded(lower, place, ROUND_FLOOR, ratio=ratio))
+    high = None if upper is None else written(rounded(upper, place, ROUND_CEILING, ratio=ratio))
+    if low is None or high is None:
+        return f"above {low}" if low else f"below {high}" if high else "unbounded"
+    return f"{low} to {high}"
 
 
 def unit_power(size: float, most: float | None, least: float = MIN_EFFECT) -> int:

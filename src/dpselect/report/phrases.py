@@ -40,7 +40,7 @@ MAX_NAMED, FIRST_NAMED = 60, 12
 """Variables up to which all are named, and how many of more."""
 COMPANIONS = (
     "There are many variables, so each was judged in blocks of a few rows. The selected ones may include companions: variables "
-    "that only go along with one that matters."
+    "that go with the response only through another one."
 )
 ASSOCIATION = "Associations in this data set. They do not show what causes what."
 PARTLY_RANDOM = (
@@ -234,6 +234,8 @@ def further(unit: str, power: int, one_more: str, name: Words) -> Words:
         first, _, rest = label.partition(" ")
         if first.lower() in (unit, one):
             return text(f"each further {' '.join(filter(None, (one, rest)))}")
+        if label.lower().startswith("number of ") and unit_text(label[len("number of ") :]) == one:
+            return text(f"each further {one}")
         if label.endswith(f" {unit}") and " of " not in label:
             return text(f"each further {label.removesuffix(unit)}{one}")
     return (*text(f"each further {unit_text(unit, power)} of "), *name)
@@ -296,9 +298,9 @@ def ratio_effect(
 ) -> Words:
     """The odds of {event} are {x} times as high for {whom}; the rate of {event} is {p}% higher or lower."""
     held = ", with the other selected variables held constant" if others else ""
-    span = interval_text(*ends, ratio)
     if odds:
-        size = f" are about {estimate_text(ratio, *ends, sign=False)} times as high "
+        span = interval_text(*ends, ratio, ratio=True)
+        size = f" are about {estimate_text(ratio, *ends, sign=False, ratio=True)} times as high "
         return (*subject, *text(size), *compared, *text(f" ({level} interval {span}){held}."))
     change = [None if end is None else 100 * (end - 1) for end in (ratio, *ends)]
     percentage, span = _sizes(change[0] or 0.0, (change[1], change[2]))

@@ -195,8 +195,8 @@ def _row(each: Effect, estimate: Estimate, scale: float, wide: float | None, *, 
         direction=None if disagree else shown,
         effect=HIDDEN_BY_NOISE if each.hidden or value is None else _effect_text(value, low, high, ratios),
         per=f"per {unit_text(each.unit, power)}" if number_like else "",
-        interval=interval_text(low, high, value),
-        adjusted=interval_text(wide_low, wide_high, value, place) if estimate.selected else "",
+        interval=interval_text(low, high, value, ratio=ratios),
+        adjusted=interval_text(wide_low, wide_high, value, place, ratio=ratios) if estimate.selected else "",
         hidden=each.hidden,
         clash=clash(each.direction, estimated) if disagree and each.direction and estimated else "",  # type: ignore[arg-type]
         bar=Bar(
@@ -225,7 +225,8 @@ def _times(end: float | None, factor: float, ratios: bool) -> float | None:
 
 
 def _effect_text(value: float, low: float | None, high: float | None, ratios: bool) -> str:
-    return f"{TIMES} {estimate_text(value, low, high, sign=False)}" if ratios else estimate_text(value, low, high)
+    size = estimate_text(value, low, high, sign=not ratios, ratio=ratios)
+    return f"{TIMES} {size}" if ratios else size
 
 
 def _note(each: Effect, spread: float | None) -> str:
@@ -250,7 +251,7 @@ def _labelled(rows: list[Row], ratios: bool) -> list[Row]:
             continue
         value = shown[id(row.bar)][0]
         assert value is not None
-        text = written(rounded(value, place), sign=not ratios)
+        text = written(rounded(value, place, ratio=ratios), sign=not ratios)
         found.append(replace(row, bar=replace(row.bar, text=f"{TIMES} {text}" if ratios else text)))
     return found
 

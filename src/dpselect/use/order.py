@@ -71,6 +71,12 @@ class Order:
         price = [str(self.budget.epsilon), str(self.budget.delta)]
         return sha256_of([self.title, price, chosen, wanted, [each.to_dict() for each in self.charges], list(where)])
 
+    @property
+    def work(self) -> str:
+        """What is done once the rows are read, for whoever waits."""
+        parts = {"selecting variables": self.choice, "estimating effects": self.estimating}
+        return " and ".join(what for what, asked in parts.items() if asked is not None).capitalize()
+
     def recipe(self, rows: int | None) -> Recipe:
         """The recipe of the choice, where so many rows are public."""
         if rows not in self._recipes:

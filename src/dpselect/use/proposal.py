@@ -59,9 +59,7 @@ def propose(
     # What a frame holds beside numbers is text unless categories are stated, whatever its cells look like. One cell makes text or
     # objects of a column of numbers, so that none is left out of a study for it: predictors have to be named.
     untyped = [] if by_look else [column.name for column in columns if not column.stated]
-    columns = [column if column.stated or by_look else replace(column, kind="text", stated=True) for column in columns]
-    if predictors is not None:  # what a person names is a number, whatever the first rows look like
-        columns = [replace(column, zero_one=False) for column in columns]
+    columns = [_typed(column, by_look=by_look, named=predictors is not None) for column in columns]
     known = {column.name: column for column in columns}
     stated = dict(categories or {})
     apart = [settings[role] for role in ("person", "cluster", "weights") if settings.get(role) is not None]
@@ -95,11 +93,26 @@ def propose(
             f"{where} has no other column that looks like numbers. Name predictors, or state the categories of text columns."
         )
     explained = known[response]
-    if named is not None and by_look:
+    if named is not None and not explained.stated:
         explained = replace(explained, kind="number", stated=True)  # the person who named the predictors states it
     outcome = Count(response) if count else _response(explained, stated.get(response), where)
     study = Study(outcome, tuple(considered), source=form, **settings)
     return Proposal(study, tuple(left_out), by_look and named is None)
+
+
+def _typed(column: ColumnType, *, by_look: bool, named: bool) -> ColumnType:
+    """A column as it is judged; `by_look` says that no column of the table has a type of its own.
+
+    Where predictors are named, a column in memory is judged by itself: else one cell of a column that nobody named, which makes
+    text of the last column of numbers, would decide whether others are refused, and whether their categories are text.
+    """
+    if named:  # what a person names is a number, whatever the first rows look like
+        column = replace(column, zero_one=False)
+    if column.stated or (by_look and not (named and column.in_memory)):
+        return column
+    if named and column.in_memory and column.kind in ("number", "boolean"):
+        return column
+    return replace(column, kind="text", stated=True)
 
 
 def _why_not(column: ColumnType, *, named: bool) -> str | None:

@@ -50,8 +50,8 @@ def spend(
     Until the commit nothing is charged and nothing of what was drawn is seen: whatever stops the program before has cost nothing.
     After it the release waits in the ledger until `deliver` has handed it over, whoever calls next (`resume`).
     `look` refuses what is wrong with the head of the table, and gives the number of rows where the method has to know it.
-    `confirm` raises if nobody agrees, and `reading` tells how far the reading is. `request` tells this order from others; by
-    default it is a hash of all that is asked for.
+    `confirm` raises if nobody agrees, and `reading` tells how far the reading is, and stays until all is computed. `request` tells
+    this order from others; by default it is a hash of all that is asked for.
     """
     account = dataclasses.replace(account, place=data_place(source))
     with account.session():
@@ -61,11 +61,9 @@ def spend(
         if recipe is not None and (short := too_short(recipe)):
             warnings.warn(short, ShortTableWarning, stacklevel=2)
         confirm()
-        with reading() as progress:
-            gathered = _gathered(order, recipe, source, progress)
         problems: list[Exception] = []
 
-        def draw() -> Sealed:
+        def draw(gathered: _Gathered) -> Sealed:
             recipe = gathered.recipe
             selection = None if recipe is None else draw_selection(gathered.scores, recipe)
             estimate = None
@@ -75,22 +73,35 @@ def spend(
                 problems.append(problem)
             return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
 
-        charges = order.charges
-        if gathered.recipe is not None:
-            charges = (selection_charge(gathered.recipe), *charges[1:])
         request = order.request(account.data) if request is None else request
-        committed = account.commit(charges, draw, request=request)
-        if problems:
-            if committed.release.selection is None:
-                committed.delivered()  # nothing was drawn that could be handed over
-            else:
-                problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
-            raise problems[0]
-        return hand_over(committed, gathered.again, deliver)
+        with reading() as progress:
+            gathered = _gathered(order, recipe, source, progress)
+            charges = order.charges
+            if gathered.recipe is not None:
+                charges = (selection_charge(gathered.recipe), *charges[1:])
+            committed = account.commit(charges, lambda: draw(gathered), request=request)
+            if problems:
+                if committed.release.selection is None:
+                    committed.delivered()  # nothing was drawn that could be handed over
+                else:
+                    problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
+                raise problems[0]
+            released = _finished(committed, gathered.again)
+        deliver(released)
+        committed.delivered()
+        return released
 
 
 def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Released:
-    """Finish what is committed, and deliver it.
+    """Finish what is committed, and deliver it."""
+    released = _finished(committed, source)
+    deliver(released)
+    committed.delivered()
+    return released
+
+
+def _finished(committed: Committed[Sealed], source: Any) -> Released:
+    """What is committed, with all of its rounds and its equations solved.
 
     Where rows are too many to be held in memory, each round reads them anew, and is kept before the next one uses it.
     """
@@ -98,10 +109,7 @@ def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Re
     if sealed.estimate is not None:
         done = finish_drawing(source, sealed.estimate, lambda rounds: committed.keep(replace(sealed, estimate=rounds)))
         sealed = replace(sealed, estimate=done)
-    released = sealed.solved()
-    deliver(released)
-    committed.delivered()
-    return released
+    return sealed.solved()
 
 
 def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None = None) -> int:

@@ -71,7 +71,7 @@ def test_the_smallest_effect_falls_with_rows_and_is_in_own_units(long):
     assert longer.smallest < long.smallest / 2
     units = dict(long.units)
     assert units["age"].endswith("of wage for one unit")
-    assert "between a level and the others" in units["region"]
+    assert "between a category and the others" in units["region"]
     said = float(units["age"].split()[0].replace(",", ""))
     assert said == pytest.approx(long.smallest * 25 * math.sqrt(0.9) / 10, rel=0.01)
 

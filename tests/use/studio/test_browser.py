@@ -153,6 +153,9 @@ def rehearse(visitor):
     visitor.look()
     visitor.variable("hours", upper="81")
     visitor.press("Save as study.toml")
+    visitor.go("Plan")
+    assert "The study has changed since this plan" in page.locator(".caution").inner_text()
+    visitor.look()
     visitor.go("Check")
     assert "The study has changed since this check" in page.locator("main").inner_text()
     visitor.look()
@@ -173,7 +176,7 @@ def open_budget(visitor):
     visitor.look()
     page.get_by_label("Total epsilon").fill("-1")
     visitor.press("Open the budget")
-    assert "between 1e-9" in page.locator(".problem").inner_text()
+    assert "Give a number above 0" in page.locator(".problem").inner_text()
     page.get_by_label("Total epsilon").fill("3")
     visitor.press("Open the budget")
     page.get_by_role("heading", name="Privacy budget: epsilon 3").wait_for()
@@ -191,7 +194,7 @@ def test_from_a_file_to_a_verified_report(visit):
     page.get_by_label("Headline").fill("What makes incomes differ?")
     page.get_by_label("Epsilon", exact=True).fill("9")
     visitor.press("Show the privacy cost")
-    assert "the ledger has" in page.locator(".problem").inner_text()
+    assert "Use epsilon 3 or less" in page.locator(".problem").inner_text()
     visitor.look()
     page.get_by_label("Epsilon", exact=True).fill("2")
     visitor.press("Show the privacy cost")
@@ -286,7 +289,7 @@ def test_an_exhausted_budget_is_refused_before_anything_is_read(visit):
     visitor.page.get_by_role("link", name="Read the report").wait_for()
     visitor.go("Release")
     visitor.press("Show the privacy cost")
-    assert "the ledger has epsilon=0" in visitor.page.locator(".problem").inner_text()
+    assert "nothing remains. Nothing was spent." in visitor.page.locator(".problem").inner_text()
     assert records(visitor) == 2
 
 

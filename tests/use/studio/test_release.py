@@ -56,6 +56,14 @@ def test_a_full_disk_does_not_lose_what_was_paid_for(start):
     assert len(Ledger(studio.folder / "people.budget.db").entries()) == 2
 
 
+def test_a_check_without_ranges_previews_effects_too(studio):
+    studio.post("study", {"address": "people.csv"})
+    open_ranges = {name: {"lower": "", "upper": ""} for name in ("age", "education", "hours", "income")}
+    assert studio.post("variables", variables(open_ranges))[1]["Location"] == "persons"
+    text = studio.send_form("check", {"epsilon": "1"})
+    assert "Preview of analyze" in text and "Chance that it is clear" in text
+
+
 def test_the_command_and_the_python_do_the_same(studio):
     (studio.folder / "people.csv").rename(studio.folder / "our people;1.csv")
     text = (studio.folder / "our people;1.csv").read_text().replace(",", ";")

@@ -109,6 +109,17 @@ def test_a_response_with_two_levels_is_no_or_yes():
     assert type(Study.from_dict(values).response).__name__ == "Binary"
 
 
+def test_zeros_and_ones_are_suggested_as_no_or_yes_and_a_study_that_says_otherwise_stays():
+    column = ColumnType("member", "number", "int64", zero_one=True)
+    (entry,) = entries_of_study({}, [column])
+    assert entry.categories == "0\n1"
+    values, problems = values_of_entries([entry, INCOME], {}, [column])
+    assert problems == {} and values["predictors"][0]["kind"] == "binary"
+    values["predictors"] = [{"name": "member", "kind": "category", "categories": [0, 1], "reference": 1}]
+    kept, problems = values_of_entries([entry, INCOME], values, [column])
+    assert problems == {} and kept["predictors"][0].get("kind") != "binary" and kept["predictors"][0]["reference"] == 1
+
+
 def test_codes_are_whole_numbers_and_their_labels_come_from_the_code_book():
     column = ColumnType("sex", "number", "int8", label="Sex", categories=((1, "man"), (2, "woman")))
     (entry,) = entries_of_study({}, [column])

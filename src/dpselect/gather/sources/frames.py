@@ -43,7 +43,7 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
     for name in names:
         column = _arrow(frame.get_column(name).to_arrow) if table is None else table[name]
         wanted = kinds.get(name) if name in guesses else None
-        columns[name] = _column(column, frame.get_column(name).to_list, name, wanted)
+        columns[name] = _column(column, frame.get_column(name).to_list, name, wanted, schema_only=not kinds)
     return _table_stream(_together(columns))
 
 
@@ -82,8 +82,13 @@ def _is_a_guess(series: nw.Series[Any]) -> bool:
     return kind in (nw.Object(), nw.String())
 
 
-def _column(column: Any, cells: Callable[[], Sequence[Any]], name: str, wanted: str | None) -> Any:
-    """A column as it is; where its type is a guess and no cell may refuse the table, cell by cell if it is another type."""
+def _column(
+    column: Any, cells: Callable[[], Sequence[Any]], name: str, wanted: str | None, *, schema_only: bool
+) -> Any:
+    """A column as it is; where its type is a guess and no cell may refuse the table, cell by cell if it is another type.
+
+    Where only names and types are asked for, a column whose cells have no common type has none: it may be in no study at all.
+    """
     import pyarrow as pa
 
     kind = None if column is None else column.type
@@ -94,7 +99,10 @@ def _column(column: Any, cells: Callable[[], Sequence[Any]], name: str, wanted: 
     if wanted == "text or missing" and (kind is None or not is_text(kind)):
         return pa.array([cell if _is_unicode(cell) else None for cell in cells()], pa.string())
     if column is None:
-        raise DataError(f"{_MIXED.format(name)}.")
+        listed = _arrow(cells) if schema_only else None
+        if listed is None:
+            raise DataError(f"{_MIXED.format(name)}.")
+        return pa.nulls(len(listed))
     return column
 
 
@@ -113,7 +121,8 @@ def _table_of(columns: Mapping[Any, Any], kinds: Kinds) -> Any:
         name = str(key)
         if name in kinds or not kinds:
             column = _arrow(partial(pa.array, values))
-            found[name] = _column(column, partial(list, values), name, kinds.get(name) if _is_untyped(values) else None)
+            wanted = kinds.get(name) if _is_untyped(values) else None
+            found[name] = _column(column, partial(list, values), name, wanted, schema_only=not kinds)
     return _together(found)
 
 

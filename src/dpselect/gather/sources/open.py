@@ -218,6 +218,7 @@ class ColumnType:
     `stated` is whether the type is the source's own word: in a text file, a workbook or a list it is a guess from the first rows,
     and so it is in SQLite, in a query of DuckDB, and wherever a table in memory holds something else than numbers. `zero_one` is
     such a guess too: the first rows of a text file hold 0 and 1 alone. A person confirms a guess, or nothing is released.
+    `in_memory` is whether the table is: what then is no number is text, whatever the other columns are.
     """
 
     name: str
@@ -227,6 +228,7 @@ class ColumnType:
     categories: tuple[tuple[str | int, str], ...] = ()
     stated: bool = True
     zero_one: bool = False
+    in_memory: bool = False
 
 
 def read_schema(source: Any, form: SourceForm | None = None) -> tuple[ColumnType, ...]:
@@ -248,7 +250,9 @@ def read_schema(source: Any, form: SourceForm | None = None) -> tuple[ColumnType
         return tuple(columns)
     # Whoever read a table into memory may have taken its types from cells: one of them makes text of a column of numbers, and the
     # only one of a column makes it a date. Numbers and truth values hold nothing else; any other type says nothing.
-    return tuple(each if each.kind in ("number", "boolean") else with_other(each, stated=False) for each in columns)
+    return tuple(
+        with_other(each, stated=each.stated and each.kind in ("number", "boolean"), in_memory=True) for each in columns
+    )
 
 
 def _has_its_own_schema(source: Any) -> bool:

@@ -267,7 +267,7 @@ def in_own_units(study: Study, layout: Layout, effect: float, r2: float) -> tupl
             continue
         if isinstance(variable, Categorical):
             size = effect * noise / (spread_of(variable) or 1.0)
-            found.append((name, f"{three_digits(size)}{unit} between a level and the others"))
+            found.append((name, f"{three_digits(size)}{unit} between a category and the others"))
         elif (spread := spread_of(variable)) is not None:
             found.append((name, f"{three_digits(effect * noise / spread)}{unit} for one unit"))
         else:

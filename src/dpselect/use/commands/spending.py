@@ -175,7 +175,7 @@ class _Run:
                 look=look,
                 confirm=ask,
                 deliver=deliver,
-                reading=lambda: rows.reading(study, quiet),
+                reading=lambda: rows.reading(study, quiet, order.work),
             )
         except BudgetExceeded:
             raise BudgetExceeded(not_enough(account, order.budget)) from None

@@ -159,20 +159,21 @@ def usual_total_delta(total: Decimal, run: Budget | None = None) -> Decimal:
     return max(each, min(EXACT.multiply(each, Decimal(runs)), MAX_USUAL_DELTA))
 
 
-def not_enough(account: Account, price: Budget) -> str:
-    """That a run costs more than remains, and what would fit."""
+def not_enough(account: Account, price: Budget, *, command: bool = True) -> str:
+    """That a run costs more than remains, and what would fit, as a `command` or as a form has it."""
     ledger = account.ledger
     rest = ledger.totals if isinstance(ledger, NewLedger) else price if ledger is None else ledger.remaining()
     cost, left = f"epsilon {plain(price.epsilon)}", about(rest.epsilon)
     if price.delta > rest.delta and price.epsilon <= rest.epsilon:
         return (
             f"Not enough delta: this run costs {plain(price.delta)} and {about(rest.delta)} remains. Nothing was spent. "
-            "`dpselect select` needs no delta."
+            f"{'`dpselect select`' if command else 'A selection alone'} needs no delta."
         )
     if price.delta > rest.delta:
         cost, left = f"{cost}, delta {plain(price.delta)}", f"epsilon {left}, delta {about(rest.delta)}"
     fits = price.epsilon > rest.epsilon > 0
-    what = f" Use `--epsilon {about(rest.epsilon)}` or less." if fits else ""
+    most = f"epsilon {about(rest.epsilon)}"
+    what = f" Use {f'`--{most}`' if command else most} or less." if fits else ""
     remains = f"{left} remains" if rest.epsilon > 0 else "nothing remains"
     return f"Not enough budget: this run costs {cost} and {remains}. Nothing was spent.{what}"
 

@@ -123,10 +123,12 @@ class Rows:
         """What `gather` takes: the source, or the moments in an answer."""
         return self.source if self.answer is None else moments_from_answer(self.answer, study)
 
-    def reading(self, study: Study, quiet: bool) -> AbstractContextManager[Callable[[Progress], None] | None]:
+    def reading(
+        self, study: Study, quiet: bool, then: str = ""
+    ) -> AbstractContextManager[Callable[[Progress], None] | None]:
         """A word on a terminal about how far the reading is; the number of rows is told only where it is public."""
         counts = study.neighbors == "replace-one" and study.person is None
-        return reading(f"Reading {self.label}", quiet, counts=counts)
+        return reading(f"Reading {self.label}", quiet, counts=counts, then=then)
 
     def moments(self, study: Study, quiet: bool) -> Moments:
         """Gather moments alone."""

@@ -170,8 +170,8 @@ def waiting(what: str, quiet: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Reading], None] | None]:
-    """The same while rows are read, with their number and speed where `counts` allows it."""
+def reading(what: str, quiet: bool, *, counts: bool, then: str = "") -> Iterator[Callable[[Reading], None] | None]:
+    """The same while rows are read, with their number and speed where `counts` allows it; `then` is what follows the last row."""
     if quiet or not _shows(sys.stderr):
         yield None
         return
@@ -180,7 +180,9 @@ def reading(what: str, quiet: bool, *, counts: bool) -> Iterator[Callable[[Readi
     with Console(stderr=True).status(what) as status:
 
         def tell_progress(progress: Reading) -> None:
-            if counts:
+            if progress.done and then:
+                status.update(then)
+            elif counts:
                 status.update(f"{what}: {progress.rows:,} rows, {progress.rows_per_second:,.0f} a second")
 
         yield tell_progress

@@ -214,6 +214,8 @@ def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> V
             values["kind"] = "binary"
         elif before.get("kind") == "binary" and len(values["categories"]) == 2:
             values["kind"] = "binary"
+        elif not before and values["categories"] == [0, 1]:
+            values["kind"] = "binary"  # as `dpselect init` and a formula have it; a study that says otherwise stays
         elif before.get("reference") in values["categories"]:
             values["reference"] = before["reference"]
     elif entry.kind == "text":

@@ -22,7 +22,10 @@ def show_plan(request: Request) -> Response:
     plan, draft = session.plan, session.kept("plan")
     last = {"rows": str(plan.rows), "epsilon": plan.epsilon, "r_squared": plan.r_squared} if plan else {}
     typed = {"rows": "", "epsilon": "1", "r_squared": "0.1", **last, **draft.form}
-    return answer(request, "plan", problems=draft.problems, typed=typed, plan=None if draft.problems else plan)
+    stale = plan is not None and plan.mark != study_mark(session.study_file, None)
+    return answer(
+        request, "plan", problems=draft.problems, typed=typed, plan=None if draft.problems else plan, stale=stale
+    )
 
 
 def make_plan(request: Request) -> Response:
@@ -35,7 +38,8 @@ def make_plan(request: Request) -> Response:
     try:
         study = stated(session.study_file)
         if not problems:
-            session.plan = plan_facts(study, int(rows), sent.get("epsilon", ""), sent.get("r_squared", ""))
+            mark = study_mark(session.study_file, None)
+            session.plan = plan_facts(study, int(rows), sent.get("epsilon", ""), sent.get("r_squared", ""), mark)
     except (StudyError, ValueError) as problem:
         sentence = explain(problem).sentence if isinstance(problem, DpselectError) else "Give a number, such as 0.3."
         problems["epsilon" if "epsilon" in sentence else "r_squared" if "R²" in sentence else "form"] = sentence
@@ -95,7 +99,7 @@ def show_budget(request: Request) -> Response:
     """What was spent, when and on what."""
     session = session_of(request)
     draft, facts = session.kept("budget"), ledger_facts(session.study_file, session.source)
-    typed = {"epsilon": "2", "delta": "1e-6", **draft.form}
+    typed = {"epsilon": "2", "delta": "2e-6", **draft.form}  # for two releases with their usual costs
     waiting = facts.waiting if facts and not session.busy else ()
     ready = session.source is not None
     return answer(request, "budget", problems=draft.problems, typed=typed, facts=facts, waiting=waiting, ready=ready)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,7 +19,7 @@ from dpselect.assume.recipe import Choice
 from dpselect.assume.records import sha256_of
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
-from dpselect.errors import DataError, DpselectError, LedgerError, StudyError
+from dpselect.errors import BudgetExceeded, DataError, DpselectError, LedgerError, StudyError
 from dpselect.gather.sources.open import ColumnType
 from dpselect.gather.sources.source import COMPRESSIONS, FORMATS
 from dpselect.rehearse.planning.outlook import Outlook, percent
@@ -37,7 +37,7 @@ from dpselect.use.order import Order, order_analysis, order_selection
 from dpselect.use.plan import plan
 from dpselect.use.shell.code import python_code
 from dpselect.use.shell.files import require_writable, write_report
-from dpselect.use.shell.ledgers import analyst, remaining_text, spent_text
+from dpselect.use.shell.ledgers import analyst, not_enough, remaining_text, spent_text
 from dpselect.use.shell.sources import Rows, guessed_form, label, ledger_beside, source_of
 from dpselect.use.shell.terminal import together
 from dpselect.use.spend import Released, resume, spend
@@ -302,6 +302,7 @@ class PlanFacts:
     rows: int
     epsilon: str
     r_squared: str
+    mark: str
     verdict: str
     facts: tuple[tuple[str, str], ...]
     charts: tuple[tuple[str, str, str], ...]
@@ -343,8 +344,8 @@ def open_source(address: str, form: dict[str, str]) -> Source:
     return Source(address=address, form=tuple(whole.items()), columns=columns)
 
 
-def plan_facts(study: Study, rows: int, epsilon: str, r_squared: str) -> PlanFacts:
-    """What to expect, from public facts alone."""
+def plan_facts(study: Study, rows: int, epsilon: str, r_squared: str, mark: str) -> PlanFacts:
+    """What to expect, from public facts alone; `mark` is that of the study."""
     share = float(r_squared)
     if not 0 < share < 1:
         raise StudyError(f"The expected R² is {r_squared}; it must be between 0 and 1, such as 0.3.")
@@ -364,8 +365,9 @@ def plan_facts(study: Study, rows: int, epsilon: str, r_squared: str) -> PlanFac
         rows=rows,
         epsilon=epsilon,
         r_squared=r_squared,
+        mark=mark,
         verdict=found.verdict,
-        facts=(("Supposed", "; ".join(found.middle)), *effects, *intervals),
+        facts=(("Scenarios", _scenarios(found.middle)), *effects, *intervals),
         charts=tuple(charts),
         table=tuple(
             (f"{e:.3g}", percent(one), f"{n:,}", percent(other))
@@ -374,13 +376,19 @@ def plan_facts(study: Study, rows: int, epsilon: str, r_squared: str) -> PlanFac
     )
 
 
+def _scenarios(lines: Sequence[str]) -> str:
+    """The scenarios of a plan in one cell; what all of them begin with is said once."""
+    heads = {line.partition(", ")[0] for line in lines}
+    if len(heads) != 1:
+        return "; ".join(lines)
+    return f"{heads.pop()}: {'; '.join(line.partition(', ')[2] for line in lines)}"
+
+
 def check_page(study: Study, source: Source, epsilon: str, delta: str) -> str:
     """The custodian's page: what the rows are like, and what a release at this price would choose. Not for release."""
-    rows, run = source.rows(), "select" if study.unbounded else "analyze"
-    rehearsal = None
+    rows, rehearsal = source.rows(), None
     if epsilon:
-        price = Budget(exact_epsilon(epsilon), exact_delta(delta if run == "analyze" else 0))
-        rehearsal = Rehearsal(study, Choice(), price, run=run)
+        rehearsal = Rehearsal(study, Choice(), Budget(exact_epsilon(epsilon), exact_delta(delta)))
     rows.require_rows()
     return look_at(rows.source, study, rehearsal).page()
 
@@ -400,7 +408,10 @@ def plan_report(study_file: Path, source: Source, asked: dict[str, str]) -> Repo
         order = order_analysis(study, choice, budget, source=rows, title=title, family=family)
     else:
         order = order_selection(study, choice, budget, source=rows, title=title)
-    ledger.check(*order.charges)
+    try:
+        ledger.check(*order.charges)
+    except BudgetExceeded:
+        raise BudgetExceeded(not_enough(Account(ledger), order.budget, command=False)) from None
     return ReportPlan(
         study_file=study_file,
         source=source,
@@ -431,7 +442,7 @@ def release(plan: ReportPlan, tell: Tell) -> None:
     order, rows = plan.order, plan.source.rows()
     assert order is not None
     account = Account(ledger_of(plan.source), plan.source.label, analyst())
-    tell("The study, the price and the place for the report were checked. Now the rows are read.")
+    tell("The study, the privacy cost and the place for the report were checked. Now the rows are read.")
 
     def deliver(released: Released) -> None:
         tell("The release was drawn, and is in the ledger together with its charge.")

@@ -1,0 +1,101 @@
+"""Wide tables as they come: long files, thousands of columns, persons, clusters, weights, and where the rule begins."""
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+from dpselect import Ledger, Numeric, Study, analyze, plan, select
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.vote_rule import VoteRule
+from dpselect.assume.wide_rule import WideRule
+from dpselect.errors import ShortTableWarning
+
+FOUND = ("intercept", "x1", "x3", "x5")
+
+
+def a_study(p, **more):
+    return Study(Numeric("y"), [Numeric(f"x{j}") for j in range(p)], **more)
+
+
+def a_table(seed, n, p):
+    X = np.random.default_rng(seed).standard_normal((n, p), np.float32)
+    return X, X[:, [1, 3, 5]].sum(axis=1) + np.random.default_rng(seed + 1).normal(size=n)
+
+
+def as_table(X, y, **more):
+    return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])} | {"y": y} | more)
+
+
+def test_a_csv_file_of_1500_columns_is_charged_once(tmp_path):
+    X, y = a_table(1, 2500, 1500)
+    csv.write_csv(as_table(X.round(3), y.round(3)), tmp_path / "wide.csv")
+    ledger = Ledger(tmp_path / "ledger.db", epsilon=3)
+    selection = select(tmp_path / "wide.csv", a_study(1500), epsilon=2, ledger=ledger)
+    assert selection.variables == FOUND
+    assert ledger.remaining().epsilon == 1
+
+
+@pytest.mark.thorough
+def test_20000_columns_of_an_array():
+    selection = select(a_table(2, 2500, 20_000), a_study(20_000), epsilon=2)
+    assert selection.variables == FOUND
+
+
+@pytest.mark.parametrize("kind", ["person", "cluster", "weights"])
+def test_blocks_of_rows_that_go_together_or_count_by_weight(kind):
+    """Persons have one to five rows, clusters five; half of the rows have a weight of 1, the others of 2."""
+    n, p = 6000, 300
+    X, y = a_table(3, n, p)
+    who = np.random.default_rng(4).integers(0, n // 3, n) if kind == "person" else np.arange(n) // 5
+    more = {
+        "person": {"person": "who", "rows": n},
+        "cluster": {"cluster": "who", "neighbors": "add-remove-one", "rows": n},
+        "weights": {"weights": "w", "weight_limit": 2, "population": 1.5 * n, "neighbors": "add-remove-one", "rows": n},
+    }[kind]
+    study = a_study(p, **more)
+    selection = select(as_table(X, y, who=who, w=1.0 + np.arange(n) % 2), study, epsilon=2)
+    assert isinstance(selection.recipe.votes, WideRule)
+    assert selection.variables == FOUND
+
+
+def test_a_long_table_is_thinned(monkeypatch):
+    """A quarter of the rows is kept, by coins: about so many, and enough to find what there is."""
+    n, p = 12_000, 250
+    monkeypatch.setattr("dpselect.assume.wide_rule.KEPT_CELLS", n * (p + 1) / 4)
+    X, y = a_table(5, n, p)
+    selection = select((X, y), a_study(p), epsilon=2)
+    rule = selection.recipe.votes
+    assert rule.share == pytest.approx(0.25)
+    assert rule.blocks * rule.size == pytest.approx(n / 4, abs=rule.size)
+    assert selection.variables == FOUND
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "kind"),
+    [
+        (49, 300, VoteRule),
+        (50, 300, WideRule),
+        (50, 3000, VoteRule),
+        (199, 3000, WideRule),
+        (199, 5000, VoteRule),
+        (200, 300, WideRule),
+        (200, 3000, WideRule),
+    ],
+)
+def test_where_the_rule_begins_a_table_has_one(columns, rows, kind):
+    """The intercept is one of the columns; nothing warns but of short tables, in selecting and estimating."""
+    study = a_study(columns - 1)
+    assert isinstance(make_recipe(study, Choice(), rows=rows, epsilon=1).votes, kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortTableWarning)
+        analysis = analyze(a_table(6, rows, columns - 1), study, epsilon=2, split=(1, 1))
+    assert analysis.selection.variables[0] == "intercept"
+    assert isinstance(analysis.selection.recipe.votes, kind)
+
+
+@pytest.mark.parametrize("rows", [300, 3000])
+def test_a_plan_of_a_wide_table(rows):
+    assert plan(a_study(199), rows=rows, epsilon=1)
