@@ -121,7 +121,7 @@ def test_rows_of_a_killed_worker_are_read_again_and_count_once(tmp_path):
         pytest.skip("No Java: install openjdk-17-jre-headless to run the Spark tests.")
     pytest.importorskip("pyspark", reason="No Spark: pip install 'dpselect[spark]'.")
     program, logs = str(Path(__file__).with_name("spark_cluster.py")), ""
-    # On a machine that is busy with other things daemons may lose sight of each other: no answer is tried once more, a wrong one is not.
+    # On a busy machine daemons may lose sight of each other: no answer is tried once more, a wrong one is not.
     for turn in ("first", "second"):
         folder = tmp_path / turn
         folder.mkdir()
