@@ -24,7 +24,6 @@ from dpselect.gather.sources.source import Database
 from dpselect.gather.summary import Both
 from dpselect.minimize.votes import block_votes
 
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 BLOCKS, PARTITIONS, ROWS = 11, 3, 700
 FALSE_ALARM = 1e-6
 STRANGE = [1e308, -1e308, np.nan, np.inf, -np.inf]

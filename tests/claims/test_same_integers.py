@@ -21,7 +21,6 @@ from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Database
 from dpselect.gather.sql import aggregate_query, moments_from_answer
 
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 STUDY = Study(
     Numeric("price", 0, 1000),
     [

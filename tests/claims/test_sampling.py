@@ -149,7 +149,6 @@ def sure_rows():
 
 
 @pytest.mark.spark
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 def test_spark_keeps_no_other_row_because_of_mine(spark):
     study, frame, wanted = sure_rows()
     assert (sums_by_partition(spark.createDataFrame(frame).repartition(3), study) == wanted).all()

@@ -114,16 +114,24 @@ def cluster_sums(source):
 
 
 @pytest.mark.spark
+@pytest.mark.thorough
 def test_rows_of_a_killed_worker_are_read_again_and_count_once(tmp_path):
     """A standalone cluster of two workers; one of them is gone, with all that it had, in the middle of the reading."""
     if shutil.which("java") is None:
         pytest.skip("No Java: install openjdk-17-jre-headless to run the Spark tests.")
     pytest.importorskip("pyspark", reason="No Spark: pip install 'dpselect[spark]'.")
-    line = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("spark_cluster.py")), str(tmp_path)]
-    run = subprocess.run(line, capture_output=True, text=True, timeout=400, check=False)
-    logs = "".join(file.read_text()[-2000:] for file in tmp_path.glob("*.log"))
-    assert (tmp_path / "answer.json").exists(), run.stderr[-3000:] + logs
-    answer = json.loads((tmp_path / "answer.json").read_text())
+    program, logs = str(Path(__file__).with_name("spark_cluster.py")), ""
+    # On a busy machine daemons may lose sight of each other: no answer is tried once more, a wrong one is not.
+    for turn in ("first", "second"):
+        folder = tmp_path / turn
+        folder.mkdir()
+        line = [sys.executable, "-W", "ignore", program, str(folder)]
+        run = subprocess.run(line, capture_output=True, text=True, timeout=400, check=False)
+        if (folder / "answer.json").exists():
+            break
+        logs += run.stderr[-3000:] + "".join(file.read_text()[-2000:] for file in folder.glob("*.log"))
+    assert (folder / "answer.json").exists(), logs
+    answer = json.loads((folder / "answer.json").read_text())
     assert answer["sums"] == cluster_sums(CLUSTER_TABLE) and answer["sums"][0] == 800
     assert answer["begun"] > answer["tasks"] and not answer["alive"]  # something was read again, because one was gone
 
