@@ -32,8 +32,10 @@ def test_selections_are_as_measured():
 
 
 def test_false_findings_are_as_measured():
-    assert "With the response of 28 real tables permuted (two permutations each): .001 a table on average" in VOTES
-    assert "28 real tables permuted, .001 variables a table" in README
+    (measured,) = re.findall(
+        r"response of the (\d+) real tables of 5,000 rows or more permuted once.*?: (\.\d+) a table", VOTES
+    )
+    assert f"response of {measured[0]} real tables of 5,000 rows or more permuted, {measured[1]} variables" in README
 
 
 def test_coefficients_are_as_measured():
@@ -85,3 +87,14 @@ def test_the_number_of_models_is_that_of_six_columns():
 def test_every_format_that_is_named_can_be_asked_for():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert {"statistics", "excel", "duckdb", "postgres", "spark"} <= set(extras)
+
+
+def test_the_46_tables_are_as_measured():
+    results = (ROOT / "docs/RESULTS.md").read_text(encoding="utf-8")
+    for there, here in {
+        "3,000 rows or more": "24 of 3,000 rows or more",
+        "below 3,000 rows": "22 of fewer rows",
+    }.items():
+        (measured,) = rows_of(results, f"| **mean, {there}** |")
+        (stated,) = rows_of(README, f"| {here} |")
+        assert [f"{float(each):.2f}".lstrip("0") for each in measured[4:]] == ", ".join(stated[1:]).split(", ")
