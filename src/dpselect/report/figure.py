@@ -108,11 +108,14 @@ def _bar(row: Row, axis: Axis, adjusted: bool) -> str:
     if bar.text:
         ends = [axis.low if outer[0] is None else outer[0], axis.high if outer[1] is None else outer[1]]
         left, right = axis.at(ends[0]), axis.at(ends[1])
-        to_right = right <= ROOM_FOR_TEXT or right + left < 1
+        to_right, to_left = right <= ROOM_FOR_TEXT, left >= 1 - ROOM_FOR_TEXT
         x, anchor, dx = (right, "start", 7) if to_right else (left, "end", -7)
-        parts.append(
-            element("text", bar.text, x=_share(x), y="50%", dx=dx, dy="0.36em", class_=f"t-{kind}", text_anchor=anchor)
-        )
+        if to_right or to_left:  # else the bar fills the figure, and the number stands beside it in the table alone
+            parts.append(
+                element(
+                    "text", bar.text, x=_share(x), y="50%", dx=dx, dy="0.36em", class_=f"t-{kind}", text_anchor=anchor
+                )
+            )
     return "".join(parts)
 
 

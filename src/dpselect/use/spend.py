@@ -87,14 +87,11 @@ def spend(
                     problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
                 raise problems[0]
             released = _finished(committed, gathered.again)
-        deliver(released)
-        committed.delivered()
-        return released
+        return hand_over(committed, released, deliver)
 
 
-def hand_over(committed: Committed[Sealed], source: Any, deliver: Deliver) -> Released:
-    """Finish what is committed, and deliver it."""
-    released = _finished(committed, source)
+def hand_over(committed: Committed[Sealed], released: Released, deliver: Deliver) -> Released:
+    """Deliver what is committed and finished; only then does the ledger say that it was handed over."""
     deliver(released)
     committed.delivered()
     return released
@@ -122,7 +119,8 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
         for each in waiting:
             sealed = Sealed.from_json(each.text)
             _require_paid(sealed, each.id, ledger)
-            hand_over(Committed(sealed, each.id, ledger), source, deliver)
+            committed = Committed(sealed, each.id, ledger)
+            hand_over(committed, _finished(committed, source), deliver)
     return len(waiting)
 
 
