@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import dpselect
 from dpselect.errors import ProblemFound, StudyError
 from dpselect.report.form import read_report
-from dpselect.report.registry_entry import Deployment, _domain, as_yaml, file_name, registry_entry
+from dpselect.report.registry_entry import Deployment, _domain, _unprotected, as_yaml, file_name, registry_entry
 from dpselect.use.command_line import dpselect as program
 
 yaml = pytest.importorskip("yaml", reason="No PyYAML: pip install pyyaml.")
@@ -145,3 +145,10 @@ def test_an_entry_says_whom_a_subgroup_is(tmp_path):
     assert "explain y, among rows with age 18 to 65: " in about["basic"]["description"]
     assert "columns y, x, age, one row" in about["dp_variant"]["data_domain"]
     assert "Subgroup: rows with age 18 to 65" in about["implementation"]["preprocessing_and_hyperparameter_tuning"]
+
+
+def test_what_is_not_protected_is_counted_in_the_unit_that_is():
+    """Who replaces a person leaves the number of persons as it was, not that of rows."""
+    said = [_unprotected(study()), _unprotected(study(person="who", max_rows_per_person=3))]
+    said.append(_unprotected(study(neighbors="add-remove-one")))
+    assert [each.partition(".")[0] for each in said] == ["The number of rows", "The number of persons", "None"]

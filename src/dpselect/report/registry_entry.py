@@ -146,11 +146,10 @@ def _domain(study: Study) -> str:
 
 
 def _unprotected(study: Study) -> str:
+    known = "None"
     if study.neighbors == "replace-one":
-        return (
-            "The number of rows. Ranges, categories and settings are public statements and were not read from the rows."
-        )
-    return "None. Ranges, categories and settings are public statements and were not read from the rows."
+        known = "The number of rows" if study.person is None else "The number of persons"
+    return f"{known}. Ranges, categories and settings are public statements and were not read from the rows."
 
 
 def _unit(study: Study) -> str:
