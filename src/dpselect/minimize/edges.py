@@ -24,8 +24,8 @@ try:
 except ImportError:  # no compiler was there; the NumPy twin serves
     _edges = None  # type: ignore[assignment]
 
-LANE_NUMBERS = 2**20
-"""Numbers of prepared blocks that a thread holds at a time."""
+LANE_NUMBERS = 2**18
+"""Numbers of prepared blocks that a thread holds at a time: about what its cache has room for."""
 THREAD_VOTES = 2**18
 """Votes that are worth a thread."""
 
@@ -94,11 +94,12 @@ def _family_leads(
     flat = table.reshape(sums.partitions * sums.blocks, *table.shape[2:])
     exact = EXACT_SQUARES if isinstance(sums.sums, WholeSums) else ROUNDED_SQUARES
     least = exact if offset else 0.0
-    sweeps = len(forced) + sum(sorted(map(len, own))[len(own) - size :])
+    widths = sorted(map(len, own))
+    sweeps = len(forced) + sum(widths[:size]), len(forced) + sum(widths[len(own) - size :])
     compiled = _edges is not None if backend is None else backend == "c"
     if compiled and _edges is None:
         raise RuntimeError("The compiled edge votes were not built here.")
-    numbers = columns * columns + 3 * (sweeps + 1) * columns + 4 * flat[0].size
+    numbers = columns * columns + 3 * (sweeps[1] + 1) * columns + 4 * flat[0].size
     if threads is None:
         votes = len(flat) * comb(len(terms), size) * columns
         threads = min(cores(), MAX_THREADS, 1 + votes // THREAD_VOTES)
@@ -107,7 +108,7 @@ def _family_leads(
 
     def leads_of(some: NDArray[Any]) -> NDArray[np.int64]:
         blocks = prepare(*_lanes(some, sums.width), sums.width, least, ridge, sweeps)
-        return _block_leads(blocks, own, forced, size, compiled)
+        return _block_leads(blocks, own, forced, size, sweeps[1], compiled)
 
     leads = np.zeros((comb(len(terms), size), len(sums.columns)), np.int64)
     if threads == 1 or len(ranges) == 1:
@@ -121,7 +122,7 @@ def _family_leads(
 
 
 def _block_leads(
-    blocks: Prepared, terms: list[list[int]], forced: list[int], size: int, compiled: bool
+    blocks: Prepared, terms: list[list[int]], forced: list[int], size: int, sweeps: int, compiled: bool
 ) -> NDArray[np.int64]:
     """The votes of some blocks, added up: (sets, columns)."""
     if not compiled:
@@ -131,5 +132,6 @@ def _block_leads(
     starts = np.cumsum([0, *map(len, terms)]).astype(np.int32)
     arrays = (blocks.gram, blocks.ridges, blocks.steep, blocks.mean, blocks.weight)
     gram, ridges, steep, mean, weight = map(np.ascontiguousarray, arrays)
-    _edges.add_leads(gram, ridges, steep, mean, weight, members, starts, np.array(forced, np.int32), leads, size)
+    numbers = size, sweeps, blocks.fewest
+    _edges.add_leads(gram, ridges, steep, mean, weight, members, starts, np.array(forced, np.int32), leads, *numbers)
     return leads

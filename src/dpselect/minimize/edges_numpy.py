@@ -14,7 +14,7 @@ What is left of a column j outside S and of the response y gives, with s columns
 in whole 64ths, mu_j the mean of clip(z/c_j) for an idle column, all as in `votes_numpy`; 0 where nothing is left of j
 or y. No vote is more than 1 in size, for |clip - mu| <= 1 + |mu|. Without an intercept nothing is centred, and r stands for r - 1.
 
-c, mu and what divides them depend on a block, a column and s alone: they are tables, made once for all sets. The sweeps go depth
+c, mu and what divides them depend on a block, a column and s alone: they are tables, made once for all sets, of the s that occur. The sweeps go depth
 first through the sets in order, so that a set costs one sweep. The compiled twin, _edges.c, does the same double operations in the
 same order from the same tables: the votes are the same to the last one.
 """
@@ -51,10 +51,14 @@ STEEPEST = 1e300
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Prepared:
-    """Private. Blocks ready to be swept, one a lane: G, own ridges, and tables (swept columns, columns, lanes) for their votes."""
+    """Private. Blocks ready to be swept, one a lane: G, own ridges, and tables (swept columns, columns, lanes) for their votes.
+
+    The first line of a table is for `fewest` columns that are swept out.
+    """
 
     gram: Floats
     ridges: Floats
+    fewest: int
     steep: Floats
     mean: Floats
     weight: Floats
@@ -63,10 +67,12 @@ class Prepared:
         return "Prepared(values=<private>)"
 
 
-def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, sweeps: int) -> Prepared:
+def prepare(
+    high: Floats, low: Floats, width: int, least: float, ridge: float, sweeps: tuple[int, int]
+) -> Prepared:
     """Blocks from their sums (sums, lanes) as `votes_numpy.lane_votes` takes them; `least` is 0 where nothing is to be centred.
 
-    At most `sweeps` columns are ever swept out.
+    Sets have from `sweeps[0]` to `sweeps[1]` columns, and as many are swept out, less those that are constant in the block.
     """
     centred = least > 0
     with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a row
@@ -81,7 +87,11 @@ def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, s
         roots = np.where(live, 1.0 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
         gram = products * roots[:, None] * roots[None, :]
         skew = _between(thirds * roots * roots * roots, 1.0)
-        return Prepared(gram, _ridges(gram, live, ridge), *_tables(rows, skew, sweeps, 1.0 if centred else 0.0))
+        constant = np.count_nonzero(~live[:, live[-1]], axis=0).max(initial=0)  # of blocks that have a vote
+        fewest = max(sweeps[0] - int(constant), 0)
+        swept = np.arange(fewest, sweeps[1] + 1.0)[:, None]
+        tables = _tables(rows, skew, swept, 1.0 if centred else 0.0)
+        return Prepared(gram, _ridges(gram, live, ridge), fewest, *tables)
 
 
 def _ridges(gram: Floats, live: NDArray[np.bool_], stated: float) -> Floats:
@@ -99,9 +109,8 @@ def _ridges(gram: Floats, live: NDArray[np.bool_], stated: float) -> Floats:
     return ridges
 
 
-def _tables(rows: Floats, skew: Floats, sweeps: int, means: float) -> tuple[Floats, Floats, Floats]:
-    """How steep a vote is in z, its mean for an idle column, and what it is multiplied by; for 0 .. `sweeps` columns swept out."""
-    swept = np.arange(sweeps + 1.0)[:, None]
+def _tables(rows: Floats, skew: Floats, swept: Floats, means: float) -> tuple[Floats, Floats, Floats]:
+    """How steep a vote is in z, its mean for an idle column, and what it is multiplied by; for `swept` columns swept out."""
     base = rows - means
     left, several = _at_least(1.0 - swept / rows, 0.0), base - 1.0
     product = left * np.sqrt(left) * rows * np.sqrt(base) / np.where(several > 0, several, 1.0)
@@ -158,8 +167,8 @@ def _swept(gram: Floats, column: int, ridges: Floats) -> Floats:
 def _votes(blocks: Prepared, gram: Floats, swept: NDArray[np.int64]) -> NDArray[np.int64]:
     own, left, rest = np.einsum("jjl->jl", gram)[:-1], gram[:-1, -1], gram[-1, -1]
     counts = (own > LEAST_COLUMN_SHARE) & (rest > LEAST_COLUMN_SHARE)
-    lanes = np.arange(len(swept))
-    steep, mean, weight = (table[swept, :, lanes].T for table in (blocks.steep, blocks.mean, blocks.weight))
+    lines, lanes = np.maximum(swept - blocks.fewest, 0), np.arange(len(swept))
+    steep, mean, weight = (table[lines, :, lanes].T for table in (blocks.steep, blocks.mean, blocks.weight))
     z = left / np.sqrt(np.where(counts, own * rest, 1.0)) * steep
     votes = np.rint((_between(z, 1.0) - mean) * weight)
     # Whatever the arithmetic did: no vote is more than a whole one, and what is no number is none.
