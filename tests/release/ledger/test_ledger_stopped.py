@@ -296,7 +296,7 @@ def test_many_records_are_read_once_and_priced_once(tmp_path, monkeypatch):
     for _ in range(20):
         ledger.charge(choice())
     decoded, priced = [], []
-    real, pricing = store.values_in, chain.price_of
+    real, pricing = store.values_in, store.price_of
     monkeypatch.setattr(store, "values_in", lambda body: decoded.append(body) or real(body))
     monkeypatch.setattr(store, "price_of", lambda charge: priced.append(charge) or pricing(charge))
     again = Ledger(path)
