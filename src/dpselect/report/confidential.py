@@ -27,9 +27,9 @@ OFTEN = 0.05
 WEIGHTS_APART = 0.2
 """A share of the stated population by which the sum of weights may be off: blocks of a survey are that much smaller or larger."""
 FITS = "The data fit the study."
-HIDDEN = 0.5
+PROBABLY_HIDDEN = 0.5
 """A chance of being clear below which an effect will probably stay hidden."""
-RARE = 0.05
+RARE_CATEGORY = 0.05
 """A share of the rows below which a category is worth merging."""
 SETTINGS = (
     "The same run at other privacy costs and with another split: the share of the best model's R² that the selection explains, "
@@ -184,7 +184,7 @@ def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
 
 def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list[str]:
     """What to merge or leave out for clearer effects, one sentence each; from the rows, so as confidential as they are."""
-    hidden = {each.name for each in effects if each.told < HIDDEN}
+    hidden = {each.name for each in effects if each.told < PROBABLY_HIDDEN}
     shares = {each.name: [count / max(fit.rows, 1) for count in each.rows_by_category] for each in fit.variables}
     rare: dict[str, list[str]] = {}
     others = []
@@ -195,7 +195,7 @@ def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list
         variable = next(each for each in study.predictors if each.name == factor.variable)
         if not more and isinstance(variable, Categorical) and len(variable.categories) > 2:
             share = shares[variable.name][variable.categories.index(factor.level)]
-            if share < RARE:
+            if share < RARE_CATEGORY:
                 rare.setdefault(variable.name, []).append(f"{factor.level!r} ({percent(share)} of the rows)")
                 continue
         others.append(column.name)
@@ -207,7 +207,7 @@ def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list
         own = [column.name for column in study.columns if [each.variable for each in column.factors] == [variable.name]]
         if isinstance(variable, Categorical) and hidden.intersection(own):
             share = shares[variable.name][variable.categories.index(variable.reference)]
-            if share < RARE and len(variable.categories) > 2:
+            if share < RARE_CATEGORY and len(variable.categories) > 2:
                 sentences.append(
                     f"The reference category of '{variable.name}', {variable.reference!r}, has {percent(share)} of the rows. "
                     "State a larger one: all its effects are measured against it."
