@@ -30,7 +30,8 @@ def choose(scores: Scores, mechanism: Mechanism, epsilon: float) -> int:
 
     Formal guarantee: on tables between which the changes of the scores differ by at most `scores.range`, the chances of
     every index differ by a factor of at most exp(epsilon). The exponential mechanism is moreover (epsilon^2/8)-zCDP.
-    Permute-and-flip is drawn by coins, the others by OpenDP; the price of all is read back from OpenDP's privacy map. If the range is infinite, the choice is uniform and costs nothing.
+    Permute-and-flip is drawn by coins, the others by OpenDP; the price of each is read back from OpenDP's privacy map.
+    If the range is infinite, the choice is uniform and costs nothing.
 
     Tested: tests/randomize/test_choice.py, tests/claims/test_privacy_audit.py
     """

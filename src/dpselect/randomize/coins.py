@@ -45,8 +45,8 @@ def near_chances(values: NDArray[np.float64], scale: float) -> NDArray[np.float6
     """The chance of each candidate's coin, within ROOM.
 
     Why: let g be a true gap over the scale. Halves of doubles are exact and no difference of them overflows, so the two
-    roundings leave an error of at most 2^-51 g; and exp(-g) moves by no more than 2^-51 g exp(-g (1 - 2^-51)) < 2^-52 then. Halves of
-    numbers below 2^-1021 are off by 2^-1075, which is nothing beside any scale from 2^-900 on. NumPy's exp may be wrong by
+    roundings leave an error of at most 2^-51 g; and exp(-g) moves by no more than 2^-51 g exp(-g (1 - 2^-51)) < 2^-52 then. Halves
+    of numbers below 2^-1021 are off by 2^-1075, which is nothing beside any scale from 2^-900 on. NumPy's exp may be wrong by
     thousands of units in the last place before an error comes near ROOM.
     """
     with np.errstate(over="ignore", under="ignore"):  # an endless gap has the chance 0
