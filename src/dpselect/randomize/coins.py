@@ -38,7 +38,8 @@ def permute_and_flip(values: NDArray[np.float64], scale: float) -> int:
     heads = tossed <= 2.0**BITS * (near - ROOM) - 1
     for place in np.flatnonzero(~heads & (tossed < 2.0**BITS * (near + ROOM))):
         heads[place] = _shows_heads(int(tossed[place]), Fraction(values.min()) - Fraction(values[place]), scale)
-    return int(one_of(np.flatnonzero(heads)))
+    places = np.flatnonzero(heads)
+    return int(places[one_of(range(places.size))])
 
 
 def near_chances(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
@@ -50,7 +51,8 @@ def near_chances(values: NDArray[np.float64], scale: float) -> NDArray[np.float6
     thousands of units in the last place before an error comes near ROOM.
     """
     with np.errstate(over="ignore", under="ignore"):  # an endless gap has the chance 0
-        return np.exp((values.min() / 2 - values / 2) / (scale / 2))
+        chances: NDArray[np.float64] = np.exp((values.min() / 2 - values / 2) / (scale / 2))
+    return chances
 
 
 def _shows_heads(tossed: int, exponent: Fraction, scale: float) -> bool:
