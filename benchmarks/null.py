@@ -195,7 +195,9 @@ SETTINGS: dict[str, Maker] = {
     "24 columns: lognormal": wide(alone(lognormal, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))), 3),
     "24 columns: beside strong rare": wide(beside_rare, 3),
     "beside three rare effects on 3% yes": beside_rare_causes(0.25),
-    "nine of all kinds, lognormal response": alone(nine_idle, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))),
+    "nine of all kinds, lognormal response": alone(
+        nine_idle, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))
+    ),
     "nine of all kinds, 10% yes": alone(nine_idle, yes(0.1)),
     "nine of all kinds, zero-heavy count": alone(nine_idle, zero_heavy),
     "nine of all kinds beside effects, 10% yes": nine_beside_effects,

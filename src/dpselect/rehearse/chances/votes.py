@@ -235,7 +235,9 @@ class VoteChances:
         levels = family.levels
         assert not levels.limited
         shares = self._mixture[:, None] * np.exp(family.log_weights - self._log_sums[:, None])
-        crowded = max(self._crowded - sum(self._missing[place] for place, one in enumerate(self._large) if not one[2]), 0)
+        crowded = max(
+            self._crowded - sum(self._missing[place] for place, one in enumerate(self._large) if not one[2]), 0
+        )
         ends = np.cumsum(np.concatenate([shares.ravel(), self._missing, [crowded]]))
         drawn = []
         for place in np.searchsorted(ends, (np.arange(count) + rng.uniform()) / count * ends[-1]).tolist():
