@@ -301,7 +301,8 @@ static PyObject *add_leads(PyObject *module, PyObject *args)
                    s.columns < WIDEST && s.terms >= 0 && s.terms <= s.columns && v[8].shape[1] == s.columns &&
                    s.sweeps >= 0 && s.sweeps <= s.columns && s.fewest >= 0 && s.fewest <= s.sweeps;
         for (int i = 2; i < 5; i++)
-            fine = fine && v[i].shape[0] == s.sweeps - s.fewest + 1 && v[i].shape[1] == s.columns && v[i].shape[2] == s.blocks;
+            fine = fine && v[i].shape[0] == s.sweeps - s.fewest + 1 && v[i].shape[1] == s.columns &&
+                   v[i].shape[2] == s.blocks;
         if (!fine || !are_sound(&s, v[5].shape[0], v[8].shape[0]))
             PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
         else {
