@@ -69,7 +69,7 @@ class VoteChances:
         """Log S_m."""
         weights = [family.log_weights for family in self.families]
         if self._log_crowded is not None:
-            weights.append(self.powers[:, None] * self._log_crowded)
+            weights.append(np.asarray(self.powers[:, None] * self._log_crowded, np.float64))
         return np.asarray(np.logaddexp.reduce(np.concatenate(weights, axis=1), axis=1))
 
     @cached_property
