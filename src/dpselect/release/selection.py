@@ -171,7 +171,7 @@ def draw_selection(scores: PrivateScores, recipe: Recipe) -> Selection:
     if isinstance(scores, EdgeMargins):
         mask, signs = draw_edge_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
         paid = scores.range
-    elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule):
+    elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule) and not scores.candidates.needs:
         drawn = draw_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
         mask, paid = scores.candidates.always, scores.range
         for option in drawn:

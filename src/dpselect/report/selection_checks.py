@@ -118,9 +118,8 @@ def directions_check(selection: Selection) -> Check:
     signs = {place: sign for place, way in told.items() for sign, word in DIRECTIONS.items() if word == way}
     right = dict(selection.directions) == named_directions(selection.study, selection.columns, signs)
     if recipe.directions and isinstance(models, SubsetRule):
-        parts = models.parts(mask_of(selection.columns))
-        right &= all(sum(part >> place & 1 for place in signs) == (part > 0) for part in parts)
-        right &= not any(models.always >> place & 1 for place in signs)
+        inside = [models.terms[term] for term in models.terms_in(mask_of(selection.columns)) or ()]
+        right &= all(sum(term >> place & 1 for place in signs) == 1 for term in inside) and len(signs) == len(inside)
     else:
         right &= not signs
     said = ", ".join(f"{name} {way}" for name, way in selection.directions.items() if way is not None)
