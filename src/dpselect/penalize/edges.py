@@ -128,6 +128,9 @@ class EdgeMargins:
             taken = inside[:, term]
             own = self.leads.leads[self._where[sets[taken] ^ 1 << term]][:, list(columns)]
             worth = np.concatenate([own, -own], axis=1) + self._added(term, sets[taken])[:, None]
+            untold = self._is_part(term, sets[taken])
+            worth[untold, 0] = worth[untold].max(axis=1)
+            worth[untold, 1:] = -NO_TERM_MARGIN
             found[taken, slot[taken, term], : worth.shape[1]] = np.minimum(worth, most[taken, None])
         return found
 
@@ -138,14 +141,18 @@ class EdgeMargins:
     def options(self, model: int) -> list[Whole]:
         """With directions: what each term of a model is worth with its first column upwards, its second, .., then downwards.
 
-        None is worth more than the best of the terms that are out allows.
+        None is worth more than the best of the terms that are out allows. A part of a product that is in has one option, without a
+        direction: it is held to no threshold, so that its lead need not mean anything, and its effect depends on the other part.
         """
         place = int(self.models[model])
         mask, most = int(self.leads.sets[place]), self._sides[1][place]
         found = []
         for term in columns_of(mask):
             own = self.leads.leads[self._where[mask ^ 1 << term], list(self.leads.terms[term])]
-            found.append(np.minimum(np.concatenate([own, -own]) + self._added(term, np.array([mask])), most))
+            worth = np.concatenate([own, -own]) + self._added(term, np.array([mask]))
+            if self._is_part(term, np.array([mask]))[0]:
+                worth = worth.max(keepdims=True)
+            found.append(np.minimum(worth, most))
         return found
 
     def levels(self, model: int) -> tuple[Whole, Whole]:
@@ -170,11 +177,14 @@ class EdgeMargins:
         if not isinstance(rule, SubsetRule):
             return -bars
         excused = np.bitwise_count(sets) == rule.fewest
-        excused |= any(term in group for group in rule.one_of)
-        for product, part in rule.needs:
-            if part == term:
-                excused |= (sets >> product & 1).astype(bool)
+        excused |= any(term in group for group in rule.one_of) | self._is_part(term, sets)
         return np.where(excused, bars, -bars)
+
+    def _is_part(self, term: int, sets: Whole) -> NDArray[np.bool_]:
+        """Which sets have a product in that needs this term."""
+        needs = self.candidates.needs if isinstance(self.candidates, SubsetRule) else ()
+        products = sum(1 << product for product, part in needs if part == term)
+        return sets & products != 0
 
     @cached_property
     def _where(self) -> Whole:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import force_setattr, replace
 
 from dpselect.assume.budget import Guarantee, float_below, plain
-from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.assume.candidates import SubsetRule, columns_of, variables_of
 from dpselect.assume.recipe import Mechanism, Method, Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
@@ -106,6 +106,13 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
     def study(self) -> Study:
         """What was stated before the rows were read."""
         return self.recipe.study
+
+    @property
+    def always(self) -> tuple[str, ...]:
+        """The variables that every model has by statement: they were not selected."""
+        models = self.recipe.candidates
+        columns = columns_of(models.always) if isinstance(models, SubsetRule) else ()
+        return variables_of([self.study.columns[place] for place in columns])
 
     @property
     def formula(self) -> str:

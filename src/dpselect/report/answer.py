@@ -20,7 +20,7 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     study, columns = selection.study, [selection.study.columns[place] for place in selection.columns]
     rows = {row.term: row for row in table.effects} if table else {}
     single = {column.factors[0].variable for column in columns if len(column.factors) == 1}
-    lists: dict[str, list[Words]] = {name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear")}
+    lists: dict[str, list[Words]] = {name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear", "stated")}
     variables = {each.name: each for each in study.predictors}
     for variable in study.predictors:
         if variable.name not in single:
@@ -28,7 +28,9 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
         name = named(variable_title(variable), bool(variable.label))
         row = rows.get(variable.name)
         way = selection.directions.get(variable.name) if row is None else row.direction
-        if not isinstance(variable, Numeric | Binary):
+        if variable.name in selection.always:
+            lists["stated"].append(name)
+        elif not isinstance(variable, Numeric | Binary):
             lists["differs"].append(name)
         elif way is None:
             lists["unclear"].append(name)
