@@ -198,7 +198,7 @@ class SubsetRule(Candidates):
             sets = [each for each in grown if self._fits(each, rules, groups, whole=decided)]
             if len(sets) > MAX_TOGETHER:
                 raise StudyError(
-                    f"More than {MAX_TOGETHER:,} sets of terms hang together by products that need their parts: name fewer products."
+                    f"More than {MAX_TOGETHER:,} sets of terms need each other, as products and their parts: name fewer products."
                 )
         return sets
 
@@ -555,9 +555,7 @@ def _parts(columns: Sequence[Column], place: int) -> int:
 def _needs(columns: Sequence[Column], terms: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Which terms need which: a product all terms that have its parts."""
     parts = [reduce(or_, (_parts(columns, column) for column in columns_of(term))) for term in terms]
-    return tuple(
-        (place, other) for place, own in enumerate(parts) for other, term in enumerate(terms) if own & term
-    )
+    return tuple((place, other) for place, own in enumerate(parts) for other, term in enumerate(terms) if own & term)
 
 
 def model_mask(study: Study, model: Model) -> int:

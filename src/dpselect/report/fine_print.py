@@ -195,7 +195,7 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
 
 
 def stated_terms(recipe: Recipe) -> str:
-    """What was stated of the terms of every model: which are always in, one of which, products with their parts; empty if nothing."""
+    """What was stated of the terms of every model, such as which are always in; empty if nothing was."""
     models, columns = recipe.candidates, recipe.study.columns
     if not isinstance(models, SubsetRule):
         return ""

@@ -164,7 +164,9 @@ def headline(
         sentences.append((begin, *rest, *text(f" {verb} selected, without a clear direction.")))
     if stated:
         verb = "is" if len(stated) == 1 else "are"
-        sentences.append((*text("In every model by statement, not selected, " + verb + " "), *list_of(stated), *text(".")))
+        sentences.append(
+            (*text("In every model by statement, not selected, " + verb + " "), *list_of(stated), *text("."))
+        )
     return tuple(piece for place, each in enumerate(sentences) for piece in (*(text(" ") if place else ()), *each))
 
 
