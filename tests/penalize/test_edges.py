@@ -109,12 +109,12 @@ def test_every_class_is_the_definition(name, directions):
             expected[mask, score] += 1
         each = zip(classes.models.tolist(), classes.margins.tolist(), classes.counts, strict=True)
         assert Counter({(margins.masks[model], score): count for model, score, count in each}) == expected
-            prices = zip(classes.models.tolist(), classes.sizes.tolist(), strict=True)
-            assert all(len(margins.terms_of(model)) == size for model, size in prices)
-            found = sorted(
-                -score + 0.75 * len(margins.terms_of(margins.masks.index(mask))) for mask, score in expected.elements()
-            )
-            assert sorted(listed(margins).tolist()) == found
+        prices = zip(classes.models.tolist(), classes.sizes.tolist(), strict=True)
+        assert all(len(margins.terms_of(model)) == size for model, size in prices)
+        found = sorted(
+            -score + 0.75 * len(margins.terms_of(margins.masks.index(mask))) for mask, score in expected.elements()
+        )
+        assert sorted(listed(margins).tolist()) == found
 
 
 def test_more_directions_than_doubles_can_count_are_counted_all_the_same(monkeypatch):

@@ -131,7 +131,7 @@ def headline(
     lower: Sequence[Words],
     differs: Sequence[Words],
     unclear: Sequence[Words],
-    stated: Sequence[Words],
+    stated: Sequence[Words] = (),
 ) -> Words:
     """The answer: {Response} rises with {up}. It falls with {down}. It also differs by {categorical}."""
     sentences: list[Words] = []
