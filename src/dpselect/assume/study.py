@@ -191,7 +191,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
 
     def _check_terms(self) -> None:
         """What is stated of terms: each by its name, `age` or `age:school`."""
-        groups = self.one_of
+        groups: Any = self.one_of
         if isinstance(groups, str) or not isinstance(groups, Iterable):
             raise StudyError(f"one_of is {shown(groups)}; it must be a list of groups, such as [['income', 'wealth']].")
         force_setattr(self, "always", self._terms_named(self.always, "always"))

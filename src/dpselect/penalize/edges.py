@@ -184,7 +184,8 @@ class EdgeMargins:
         """Which sets have a product in that needs this term."""
         needs = self.candidates.needs if isinstance(self.candidates, SubsetRule) else ()
         products = sum(1 << product for product, part in needs if part == term)
-        return sets & products != 0
+        found: NDArray[np.bool_] = sets & products != 0
+        return found
 
     @cached_property
     def _where(self) -> Whole:
