@@ -138,6 +138,8 @@ class Margins:
         if isinstance(self.candidates, SubsetRule):
             excused[:, [place for group in self.candidates.one_of for place in group]] = True
             excused[taken.sum(axis=1) == self.candidates.fewest] = True
+            for product, part in self.candidates.needs:
+                excused[taken[:, product], part] = True
         inside = np.where(excused, agreement + self.threshold, agreement - self.threshold)
         margin = np.where(taken, inside, self.threshold - agreement).min(axis=1, initial=NO_TERM_MARGIN)
         # Where no term is free there is one candidate: its score is 0.
