@@ -183,8 +183,13 @@ class Answers:
         norms = np.linalg.norm(g, axis=1)
         if isinstance(query, Norms):
             bins = np.clip(np.searchsorted(query.edges, norms, side="right") - 1, 0, None)
-            second = table.response > 0 if query.halves == "response" else residual > 0
-            counts = np.stack([np.bincount(bins[s], minlength=len(query.edges)) for s in (~second, second)])
+            second = (table.response > 0) if query.halves == "response" else np.zeros(len(bins), bool)
+            counts = np.stack(
+                [
+                    np.bincount(bins[s], minlength=len(query.edges))
+                    for s in ((~second, second) if query.halves == "response" else (~second,))
+                ]
+            )
             deviation = np.sqrt(two) / mu
             return Noisy(query, counts + rng.normal(0, deviation, counts.shape), float(deviation))
         g *= np.minimum(1, query.radius / np.maximum(norms, 1e-300))[:, None]
