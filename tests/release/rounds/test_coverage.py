@@ -34,21 +34,23 @@ def table(family: str, rng: np.random.Generator, *, limits: bool = True, interce
 @pytest.mark.parametrize("limits", [True, False])
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
 def test_intervals_hold_the_estimate_without_privacy(family, limits):
-    """48 intervals of level .95; at .95 fewer than 38 hold with chance 1e-5."""
+    """48 intervals of level .95, up to four of them hidden; at .95 ten or more fail with chance 1e-5."""
     rng = np.random.default_rng(2025)
     held, told, idle = [], [], []
     for _ in range(RELEASES):
         made = table(family, rng, limits=limits)
         found, (values, _) = release(made, MU, rng), classical(made)
         for name, finding, value in zip(found.names, found.findings, values, strict=True):
-            assert finding.value is not None
+            if finding.value is None:
+                continue
             held.append(finding.lower <= value <= finding.upper)
             (idle if name == "idle" else told).append(not finding.lower <= 0 <= finding.upper)
         if family == "gaussian":
             assert found.residual_deviation.lower < 1.03
             assert found.residual_deviation.upper > 0.97
             assert found.r_squared.value == pytest.approx(0.22, abs=0.15)
-    assert sum(held) >= 38
+    assert len(held) >= 44
+    assert sum(held) >= len(held) - 10
     assert sum(idle) <= 4
     assert np.mean(told) > 0.4
 
