@@ -55,6 +55,25 @@ def test_intervals_hold_the_estimate_without_privacy(family, limits):
     assert np.mean(told) > 0.4
 
 
+def test_a_level_too_rare_to_be_shown_does_not_move_the_others():
+    """If its rows joined the reference, the difference of the other level would be wrong by .6: no interval would hold it."""
+    rng = np.random.default_rng(5)
+    held, hidden = [], []
+    for _ in range(8):
+        group = rng.choice(3, 2000, p=[0.2, 0.75, 0.05])
+        y = np.clip(np.array([0.0, 0.5, 3.0])[group] + rng.normal(0, 1, 2000), -6, 6)
+        frame = pd.DataFrame({"x": rng.normal(0, 1, 2000), "group": np.array(["a", "b", "c"])[group], "y": y})
+        study = Study(Numeric("y", -6, 6), [Numeric("x", -5, 5), Categorical("group", ["a", "b", "c"])])
+        made = table_of("rare", study, frame)
+        found, (values, _) = release(made, 0.2, rng), classical(made)
+        by_name = dict(zip(found.names, zip(found.findings, values, strict=True), strict=True))
+        hidden.append(by_name["group[c]"][0].value is None)
+        finding, value = by_name["group[b]"]
+        held.append(finding.lower <= value <= finding.upper)
+    assert np.mean(hidden) > 0.5
+    assert sum(held) >= 7
+
+
 def test_without_a_constant_the_model_goes_through_the_middle_of_its_limits():
     """Intervals of level .999 of three slopes: a false alarm in 3 of 1,000 seeds."""
     rng = np.random.default_rng(7)

@@ -139,7 +139,11 @@ def answer_counts(half: Half, noise: float, rows: float) -> Floats:
     while (following := np.flatnonzero(seen[last + 1 : last + 3])).size:
         last += 1 + int(following[0])
     ratio = SHORT_TAIL_RATIO if last > UNSEEN_SHAPE else LONG_TAIL_RATIO
-    return np.append(np.maximum(counts[:last], 0.0), falling(counts[last:], ratio ** np.arange(len(counts) - last)))
+    return np.append(np.maximum(counts[:last], 0.0), falling(counts[last:], _powers(ratio, len(counts) - last)))
+
+
+def _powers(ratio: float, count: int) -> Floats:
+    return np.asarray(ratio ** np.arange(count), dtype=np.float64)
 
 
 def falling(values: Floats, parts: Floats) -> Floats:
@@ -200,7 +204,7 @@ def choose_cluster_radius(facts: Facts, lengths: Noisy, clip_radius: float) -> C
         return None
     last = int(seen[-1])
     counts = np.append(
-        np.maximum(counts[:last], 0.0), falling(counts[last:], CLUSTER_TAIL_RATIO ** np.arange(len(counts) - last))
+        np.maximum(counts[:last], 0.0), falling(counts[last:], _powers(CLUSTER_TAIL_RATIO, len(counts) - last))
     )
     squares = (CLUSTER_EDGES[:, None] * _POINTS_OF_A_BIN) ** 2
     excess = np.array([counts @ np.maximum(squares - radius**2, 0.0).mean(axis=1) for radius in CLUSTER_RADII])
