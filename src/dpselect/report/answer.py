@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dpselect.assume.candidates import SubsetRule
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
@@ -20,25 +21,33 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     study, columns = selection.study, [selection.study.columns[place] for place in selection.columns]
     rows = {row.term: row for row in table.effects} if table else {}
     single = {column.factors[0].variable for column in columns if len(column.factors) == 1}
-    lists: dict[str, list[Words]] = {name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear")}
+    lists: dict[str, list[Words]] = {
+        name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear", "stated")
+    }
     variables = {each.name: each for each in study.predictors}
+    products = list(
+        dict.fromkeys(tuple(each.variable for each in column.factors) for column in columns if len(column.factors) > 1)
+    )
+    models = selection.recipe.candidates
+    needed = isinstance(models, SubsetRule) and models.needs
+    parts = {name for factors in products for name in factors} if needed else set()
     for variable in study.predictors:
         if variable.name not in single:
             continue
         name = named(variable_title(variable), bool(variable.label))
         row = rows.get(variable.name)
         way = selection.directions.get(variable.name) if row is None else row.direction
-        if not isinstance(variable, Numeric | Binary):
+        if variable.name in selection.always:
+            lists["stated"].append(name)
+        elif not isinstance(variable, Numeric | Binary):
             lists["differs"].append(name)
         elif way is None:
-            lists["unclear"].append(name)
+            # One that is in with its product is named by that.
+            lists["unclear"] += [] if variable.name in parts else [name]
         elif isinstance(variable, Binary):
             lists["higher" if way == "up" else "lower"].append(_group(variable))
         else:
             lists[way].append(name)
-    products = list(
-        dict.fromkeys(tuple(each.variable for each in column.factors) for column in columns if len(column.factors) > 1)
-    )
     for factors in products:
         joined: Words = ()
         for place, factor in enumerate(factors):
