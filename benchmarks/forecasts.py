@@ -8,7 +8,7 @@ python -m benchmarks.forecasts show FILE
 the commands, `dpselect.plan` and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with random splits and
 noise of its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a random split.
 Lengths are over those of the sandwich's intervals of the same model and rows without privacy. Nothing here protects data.
-With --quick (a third of the time) chances are those of four random splits, and neither plans with R^2 nor previews of effects are made.
+With --quick (a third of the time) chances are of four random splits; plans with R^2 and previews of effects are left out.
 """
 
 import argparse
