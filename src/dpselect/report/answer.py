@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.variables import Binary, Numeric
+from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
 from dpselect.release.tables import column_titles, level_title, variable_title
@@ -28,6 +28,13 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
         name = named(variable_title(variable), bool(variable.label))
         row = rows.get(variable.name)
         way = selection.directions.get(variable.name) if row is None else row.direction
+        if isinstance(variable, Categorical) and len(variable.categories) == 2:
+            other = next(each for each in variable.categories if each != variable.reference)
+            row = rows.get(f"{variable.name}[{other}]")
+            way = selection.directions.get(f"{variable.name}[{other}]") if row is None else row.direction
+            if way is not None:
+                lists["higher" if way == "up" else "lower"].append(_pair(variable, level_title(variable, other)))
+                continue
         if not isinstance(variable, Numeric | Binary):
             lists["differs"].append(name)
         elif way is None:
@@ -62,6 +69,12 @@ def _group(variable: Binary) -> Words:
     """Whom a yes is about: the label, or the category if that says more than yes."""
     yes = level_title(variable, variable.categories[1])
     return named(variable_title(variable), bool(variable.label)) if phrases.is_yes(yes) else named(yes, True)
+
+
+def _pair(variable: Categorical, category: str) -> Words:
+    """The same for one of two categories: by its name and its variable's, for "other" says little by itself."""
+    name = named(variable_title(variable), bool(variable.label))
+    return name if phrases.is_yes(category) else (*named(category, True), *text(" ("), *name, *text(")"))
 
 
 def quote_of(estimate: Estimate, table: Table, clear: list[Row]) -> Words:
@@ -102,10 +115,10 @@ def figure_words(estimate: Estimate, table: Table) -> str:
     steps = {row.kind for row in table.effects}
     if table.compared:
         parts = "a typical low with a typical high value of each variable, 2 standard deviations (SD) apart"
-        parts += ", or a category with its reference" if "category" in steps else ""
+        parts += ", or a category with its reference" if steps & {"category", "pair"} else ""
         one = table.one if table.ratios else "effect"
         said = f"The figure compares {parts}. The numbers give the {one} per unit named beside them."
-    elif steps <= {"binary", "category"}:
+    elif steps <= {"binary", "pair", "category"}:
         said = "The figure and the numbers compare one category with another."
     else:
         said = "The figure and the numbers give the change for the step named in each row."
