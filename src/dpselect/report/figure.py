@@ -50,7 +50,9 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Round values with their names; zero, or a ratio of 1, is among them."""
         if self.ratios:
-            found = sorted(ratio_ticks(math.exp(self.low), math.exp(self.high), 5), key=lambda value: abs(math.log(value)))
+            found = sorted(
+                ratio_ticks(math.exp(self.low), math.exp(self.high), 5), key=lambda value: abs(math.log(value))
+            )
             kept: list[float] = []  # from 1 outwards, where there is room
             for value in map(math.log, found):
                 if all(abs(self.at(value) - self.at(other)) > TICKS_APART for other in kept):

@@ -286,10 +286,14 @@ def _grouped(rows: list[Row], effects: tuple[Effect, ...]) -> list[Row]:
         hidden = tuple(row.label for row, _ in group if row.hidden)
         fold = len(hidden) > MAX_HIDDEN
         title = capitalized(first.label) if first.stated else first.label
-        found.append(_line(name, title, compared_with("category", first.category, first.reference), stated=first.stated))
+        found.append(
+            _line(name, title, compared_with("category", first.category, first.reference), stated=first.stated)
+        )
         found += [replace(row, folded=True) if fold and row.hidden else row for row, _ in group]
         if fold:
-            found.append(_line(name, f"{len(hidden)} {'other ' if len(hidden) < len(group) else ''}categories", "", names=hidden))
+            found.append(
+                _line(name, f"{len(hidden)} {'other ' if len(hidden) < len(group) else ''}categories", "", names=hidden)
+            )
     return found
 
 
