@@ -57,8 +57,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.minimize.certificate import certify, into_ball, rounding
 from dpselect.minimize.losses import Losses
-from dpselect.penalize.pcls import pcls_range
-from dpselect.penalize.pcpl import pcpl_scores
+from dpselect.penalize.scores import pcls_range, pcpl_scores
 from dpselect.randomize.noisy_moments import moment_noise
 from dpselect.release.ledger.accounting import RHO_UNIT, convert
 from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT

@@ -17,7 +17,7 @@ from dpselect.assume.recipe import MECHANISMS
 from dpselect.assume.study import plain_study
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
-from dpselect.penalize.pcls import pcls_scores
+from dpselect.penalize.scores import pcls_scores
 from dpselect.rehearse.chances.scores import log_selection_probabilities
 
 SLACK = 1e-9

@@ -20,7 +20,7 @@ from dpselect.assume.recipe import MECHANISMS
 from dpselect.assume.study import plain_study
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
-from dpselect.penalize.pcpl import pcpl_scores
+from dpselect.penalize.scores import pcpl_scores
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
 from dpselect.rehearse.chances.scores import selection_probabilities
 

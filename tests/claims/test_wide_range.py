@@ -56,7 +56,7 @@ def hostile_tables(rng, pairs, longest):
 @pytest.mark.parametrize("relation", ["replace", "add"])
 def test_hostile_pairs(size, bounded, relation, monkeypatch):
     """20,000 pairs through gather and the votes, eight ways: all pairs in one reading, a few blocks of their own each."""
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
     rng = np.random.default_rng([41, size, bounded, relation == "add"])
     pairs, blocks, longest = 2_500, 2, 6 if size == PAIR_ROWS else 14
     study = a_study(bounded)

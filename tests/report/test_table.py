@@ -8,10 +8,9 @@ import dpselect
 from dpselect import Binary, Categorical, Numeric, Study
 from dpselect.release.drawn import Term
 from dpselect.report.facts import facts_of
-from dpselect.report.page import report_page
+from dpselect.report.page import analysis_lines, report_page
 from dpselect.report.phrases import plain
 from dpselect.report.table import _widest_step, estimate_table, table_of
-from dpselect.report.terminal import analysis_lines
 
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 STUDY = Study(

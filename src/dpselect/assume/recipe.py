@@ -36,12 +36,11 @@ from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, loss_range
 from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule, clear_directions, expected_nats, spread, vote_rule
+from dpselect.assume.vote_rule import VoteRule, clear_directions, deals_equally, expected_nats, spread, vote_rule
 from dpselect.assume.wide_rule import (
     SOMETIMES_WIDE,
     WideRule,
     clear_wide_directions,
-    deals_equally,
     is_wide,
     visible_in_wide,
     wide_rule,

@@ -14,7 +14,6 @@ from msgspec.structs import force_setattr
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, wide_range
 from dpselect.assume.records import Public
-from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import expected_nats
 from dpselect.errors import StudyError
 
@@ -198,12 +197,3 @@ def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float)
         return False
     few = min(SUPPOSED, len(widths) / 2)
     return epsilon * rule.threshold / rule.range >= 2 * few / math.e * sum(widths) / len(widths) + 5
-
-
-def deals_equally(study: Study, rows: int | None) -> bool:
-    """Whether rows may be dealt into equal blocks: they were counted, their number is public, and nobody's go together.
-
-    A number that was stated may be wrong, and then rows would be dealt by their place (`gather.dealing.EqualAssigner`).
-    """
-    counted = rows is not None and study.neighbors == "replace-one" and study.expected_rows is None
-    return counted and study.person is None and not study.is_sample

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpselect.assume.edge_rule import EdgeRule, equal_blocks
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule
-from dpselect.assume.wide_rule import WideRule, deals_equally
+from dpselect.assume.vote_rule import VoteRule, deals_equally
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import StudyError
 from dpselect.gather.block_numpy import SLICES, merge_bins
 from dpselect.gather.block_sums import (

@@ -237,3 +237,20 @@ def fresh_assigner(study: Study, blocks: int, partitions: int, equal_rows: int |
         return dealt
     assert study.weight_limit is not None
     return Thinned(dealt, study.weights, study.weight_limit, study.missing)
+
+
+class Names:
+    """Private. A number for each name, from 0 on in the order in which they come; 17 and "17" are one name."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return "Names(values=<private>)"
+
+    def numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of each cell's name."""
+        places, different = different_persons(cells)
+        return np.array([self.known.setdefault(str(name), len(self.known)) for name in different], dtype=np.int64)[
+            places
+        ]

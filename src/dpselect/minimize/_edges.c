@@ -1,4 +1,4 @@
-/* The votes of one family of blocks beside every set of k terms: the compiled twin of edges_numpy.py, which says what
+/* The votes of one family of blocks beside every set of k terms: the compiled twin of edges.py, which says what
  * is computed and why.
  *
  * Four blocks side by side, one in each lane of a vector; no lane sees another one. The same double operations in the

@@ -19,9 +19,8 @@ from dpselect.assume.terms import INTERCEPT
 from dpselect.errors import DataError, StudyError
 from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
-from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.penalize import PrivateScores
-from dpselect.penalize.scores import Scores
+from dpselect.penalize.scores import LocalScores, Scores
 from dpselect.randomize.choice import choose, noisy_least_loss
 from dpselect.randomize.draw import draw_candidate
 from dpselect.randomize.draw_edges import draw_edge_candidate

@@ -186,7 +186,7 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
                 f"named by {study.cluster}; the rows of a cluster are in one block, and intervals allow for rows that are alike",
             )
         )
-    said.append(("Random numbers", "OpenDP, from the operating system; no seed"))
+    said.append(("Random numbers", "from the operating system, by OpenDP and exact draws; no seed"))
     return tuple(said)
 
 

@@ -15,7 +15,7 @@ from dpselect.assume.recipe import Recipe, held_votes, tells_directions
 from dpselect.assume.vote_rule import LEAST_SQUARES, VoteRule
 from dpselect.errors import StudyError
 from dpselect.minimize.minimize import ROUNDING
-from dpselect.penalize.pcls import pcls_range
+from dpselect.penalize.scores import pcls_range
 from dpselect.release.checks import Check
 from dpselect.release.selection import DIRECTIONS, Selection, named_directions
 

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from dpselect.assume.queries import RoundsPlan, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+from dpselect.release.rounds.clips import LENGTH_EDGES, Half, choose_radius, falling, tail_counts
 from dpselect.release.rounds.facts import LEAST_LAST_SHARE, MAX_LOOKS, expected_length, facts_of
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
@@ -26,9 +27,7 @@ from dpselect.release.rounds.histograms import (
     read_limited,
 )
 from dpselect.release.rounds.intervals import LONG_STEP, _stretch
-from dpselect.release.rounds.links import link_of, weight_of
-from dpselect.release.rounds.radii import LENGTH_EDGES, Half, choose_radius, falling, tail_counts
-from dpselect.release.rounds.whitening import tamed, whitening
+from dpselect.release.rounds.steps import link_of, tamed, weight_of, whitening
 from tests.release.rounds.test_path import plan_of
 
 RNG = np.random.default_rng(25)

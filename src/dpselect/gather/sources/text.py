@@ -15,9 +15,9 @@ from itertools import chain, islice
 from typing import Any
 
 from dpselect.errors import DataError
-from dpselect.gather.intact import Watch, as_text, is_utf8
+from dpselect.gather.listed import Watch
 from dpselect.gather.sources.source import COMPRESSIONS, Csv
-from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, as_text, is_utf8, one_sentence
 from dpselect.gather.sources.text_bytes import check_encoding, sound_bytes
 from dpselect.gather.sources.text_numbers import numbers_of
 

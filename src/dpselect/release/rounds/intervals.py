@@ -10,18 +10,17 @@ import numpy as np
 
 from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.equations.findings import HIDDEN, Finding, scheffe
-from dpselect.release.rounds.clusters import (
+from dpselect.release.rounds.clips import (
     MIN_CLUSTERS,
+    Clip,
     ClusterClip,
     clustered_covariance,
     few_clusters_factor,
 )
 from dpselect.release.rounds.facts import MIN_NU, Facts
-from dpselect.release.rounds.found import Found
-from dpselect.release.rounds.radii import Clip
+from dpselect.release.rounds.found import Found, unexplained
 from dpselect.release.rounds.scales import Scales
 from dpselect.release.rounds.steps import Standpoint
-from dpselect.release.rounds.unexplained import unexplained
 
 CLIP_SHARE, YES_CLIP_SHARE = 0.18, 0.5
 """Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient.
