@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.assume.variables import Binary, Categorical, Category, Numeric, Variable
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
 from dpselect.release.tables import column_titles, level_title, variable_title
@@ -26,20 +26,14 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
         if variable.name not in single:
             continue
         name = named(variable_title(variable), bool(variable.label))
-        row = rows.get(variable.name)
-        way = selection.directions.get(variable.name) if row is None else row.direction
-        if isinstance(variable, Categorical) and len(variable.categories) == 2:
-            other = next(each for each in variable.categories if each != variable.reference)
-            row = rows.get(f"{variable.name}[{other}]")
-            way = selection.directions.get(f"{variable.name}[{other}]") if row is None else row.direction
-            if way is not None:
-                lists["higher" if way == "up" else "lower"].append(_pair(variable, level_title(variable, other)))
-                continue
-        if not isinstance(variable, Numeric | Binary):
+        term = variable.name if not (other := _other(variable)) else f"{variable.name}[{other}]"
+        row = rows.get(term)
+        way = selection.directions.get(term) if row is None else row.direction
+        if isinstance(variable, Categorical) and not (other and way):
             lists["differs"].append(name)
         elif way is None:
             lists["unclear"].append(name)
-        elif isinstance(variable, Binary):
+        elif not isinstance(variable, Numeric):
             lists["higher" if way == "up" else "lower"].append(_group(variable))
         else:
             lists[way].append(name)
@@ -65,16 +59,24 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     return phrases.headline(subject, plural, **lists)
 
 
-def _group(variable: Binary) -> Words:
-    """Whom a yes is about: the label, or the category if that says more than yes."""
-    yes = level_title(variable, variable.categories[1])
-    return named(variable_title(variable), bool(variable.label)) if phrases.is_yes(yes) else named(yes, True)
+def _other(variable: Variable) -> Category:
+    """Of two categories the one that is compared with the reference; empty for any other variable."""
+    if not isinstance(variable, Categorical) or len(variable.categories) != 2:
+        return ""
+    return next(each for each in variable.categories if each != variable.reference)
 
 
-def _pair(variable: Categorical, category: str) -> Words:
-    """The same for one of two categories: by its name and its variable's, for "other" says little by itself."""
+def _group(variable: Binary | Categorical) -> Words:
+    """Whom a yes is about: the label, or the category if that says more than yes.
+
+    One of two categories has its variable's name beside it, for "other" says little by itself.
+    """
     name = named(variable_title(variable), bool(variable.label))
-    return name if phrases.is_yes(category) else (*named(category, True), *text(" ("), *name, *text(")"))
+    yes = level_title(variable, variable.categories[1] if isinstance(variable, Binary) else _other(variable))
+    if phrases.is_yes(yes):
+        return name
+    beside = (*text(" ("), *name, *text(")")) if isinstance(variable, Categorical) else ()
+    return (*named(yes, True), *beside)
 
 
 def quote_of(estimate: Estimate, table: Table, clear: list[Row]) -> Words:

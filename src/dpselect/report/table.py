@@ -66,7 +66,8 @@ class Row(Public, frozen=True, kw_only=True):
     """One effect, or the variable that the categories below it belong to (then it has no bar).
 
     A variable of two categories is one row, a "pair". `folded` says that the effect stands in no row of its own: `names` of such
-    effects share one. `direction` is what the selection said, or else the sign of a clear estimate. `note` says what is compared, `per` which step the
+    effects share one. `direction` is what the selection said, or else the sign of a clear estimate.
+    `note` says what is compared, `per` which step the
     number is for, and `clash` that selection and estimate disagree. `size` orders effects that can be compared.
     """
 

@@ -55,8 +55,9 @@ def propose(
     """The study of a response and of some predictors, or of all usable columns.
 
     A column in `categories` is considered and has these. One that is named in `predictors` is a number unless the source itself
-    says something else. Those in `without` are left out where no predictors are named. `count` says that the response counts something. `settings` are further ones of `Study`. Where nothing is
-    named, a column whose first rows hold 0 and 1 alone is proposed as a yes or no.
+    says something else. Those in `without` are left out where no predictors are named. `count` says that the response counts
+    something. `settings` are further ones of `Study`. Where nothing is named, a column whose first rows hold 0 and 1 alone is
+    proposed as a yes or no.
     """
     by_look = not any(column.stated for column in columns)
     # What a frame holds beside numbers is text unless categories are stated, whatever its cells look like. One cell makes text or
@@ -69,12 +70,9 @@ def propose(
     # A column that decides who is in the subgroup is a predictor only where it is named as one.
     apart += [each.name for each in settings.get("only") or () if each.name not in (predictors or ())]
     named, unwanted = None if predictors is None else [*predictors], [*(without or ())]
-    if named is not None and unwanted:
-        raise StudyError("Name the predictors, or the columns to leave out: not both.")
     for name in (response, *(named or ()), *stated, *apart, *unwanted):
         require_column(name, known, where)
-    if twice := next((name for name in (response, *stated) if name in unwanted), None):
-        raise StudyError(f"{twice!r} is both stated and left out. Say one of them.")
+    _refuse_wanted(unwanted, named, (response, *stated))
     if named is not None:
         named += [name for name in stated if name not in (*named, response)]
     for name in named or ():
@@ -106,6 +104,14 @@ def propose(
     outcome = Count(response) if count else _response(explained, stated.get(response), where)
     study = Study(outcome, tuple(considered), source=form, **settings)
     return Proposal(study, tuple(left_out), by_look and named is None)
+
+
+def _refuse_wanted(unwanted: Sequence[str], named: Sequence[str] | None, stated: Iterable[str]) -> None:
+    """Refuse to leave out what is also asked for."""
+    if named is not None and unwanted:
+        raise StudyError("Name the predictors, or the columns to leave out: not both.")
+    if twice := next((name for name in stated if name in unwanted), None):
+        raise StudyError(f"{twice!r} is both stated and left out. Say one of them.")
 
 
 def _typed(column: ColumnType, *, by_look: bool, named: bool) -> ColumnType:
