@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dpselect.assume.candidates import SubsetRule
 from dpselect.assume.variables import Binary, Categorical, Category, Numeric, Variable
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
@@ -20,26 +21,34 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     study, columns = selection.study, [selection.study.columns[place] for place in selection.columns]
     rows = {row.term: row for row in table.effects} if table else {}
     single = {column.factors[0].variable for column in columns if len(column.factors) == 1}
-    lists: dict[str, list[Words]] = {name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear")}
+    lists: dict[str, list[Words]] = {
+        name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear", "stated")
+    }
     variables = {each.name: each for each in study.predictors}
+    products = list(
+        dict.fromkeys(tuple(each.variable for each in column.factors) for column in columns if len(column.factors) > 1)
+    )
+    models = selection.recipe.candidates
+    needed = isinstance(models, SubsetRule) and models.needs
+    parts = {name for factors in products for name in factors} if needed else set()
     for variable in study.predictors:
         if variable.name not in single:
             continue
         name = named(variable_title(variable), bool(variable.label))
-        term = variable.name if not (other := _other(variable)) else f"{variable.name}[{other}]"
+        term = variable.name if (other := _other(variable)) is None else f"{variable.name}[{other}]"
         row = rows.get(term)
         way = selection.directions.get(term) if row is None else row.direction
-        if isinstance(variable, Categorical) and not (other and way):
+        if variable.name in selection.always:
+            lists["stated"].append(name)
+        elif isinstance(variable, Categorical) and (other is None or way is None):
             lists["differs"].append(name)
         elif way is None:
-            lists["unclear"].append(name)
+            # One that is in with its product is named by that.
+            lists["unclear"] += [] if variable.name in parts else [name]
         elif not isinstance(variable, Numeric):
             lists["higher" if way == "up" else "lower"].append(_group(variable))
         else:
             lists[way].append(name)
-    products = list(
-        dict.fromkeys(tuple(each.variable for each in column.factors) for column in columns if len(column.factors) > 1)
-    )
     for factors in products:
         joined: Words = ()
         for place, factor in enumerate(factors):
@@ -59,10 +68,10 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     return phrases.headline(subject, plural, **lists)
 
 
-def _other(variable: Variable) -> Category:
-    """Of two categories the one that is compared with the reference; empty for any other variable."""
+def _other(variable: Variable) -> Category | None:
+    """Of two categories the one that is compared with the reference; None for any other variable."""
     if not isinstance(variable, Categorical) or len(variable.categories) != 2:
-        return ""
+        return None
     return next(each for each in variable.categories if each != variable.reference)
 
 
@@ -72,7 +81,9 @@ def _group(variable: Binary | Categorical) -> Words:
     One of two categories has its variable's name beside it, for "other" says little by itself.
     """
     name = named(variable_title(variable), bool(variable.label))
-    yes = level_title(variable, variable.categories[1] if isinstance(variable, Binary) else _other(variable))
+    shown = variable.categories[1] if isinstance(variable, Binary) else _other(variable)
+    assert shown is not None
+    yes = level_title(variable, shown)
     if phrases.is_yes(yes):
         return name
     beside = (*text(" ("), *name, *text(")")) if isinstance(variable, Categorical) else ()

@@ -169,7 +169,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
             *_fit_card(estimate),
             (
                 "Variables selected",
-                f"{len(selected)} of {len(predictors)}",
+                f"{len(selected.difference(selection.always))} of {len(predictors) - len(selection.always)}",
                 _directions_note(selection, predictors, bool(clear)),
             ),
         ),

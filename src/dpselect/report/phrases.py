@@ -131,6 +131,7 @@ def headline(
     lower: Sequence[Words],
     differs: Sequence[Words],
     unclear: Sequence[Words],
+    stated: Sequence[Words] = (),
 ) -> Words:
     """The answer: {Response} rises with {up}. It falls with {down}. It also differs by {categorical}."""
     sentences: list[Words] = []
@@ -161,6 +162,11 @@ def headline(
         (first, kind), *rest = list_of(unclear)
         begin = (capitalized(first) if kind == "name" else first, kind)
         sentences.append((begin, *rest, *text(f" {verb} selected, without a clear direction.")))
+    if stated:
+        verb = "is" if len(stated) == 1 else "are"
+        sentences.append(
+            (*text("In every model by statement, not selected, " + verb + " "), *list_of(stated), *text("."))
+        )
     return tuple(piece for place, each in enumerate(sentences) for piece in (*(text(" ") if place else ()), *each))
 
 

@@ -232,9 +232,9 @@ def _is_pair(each: Effect, estimate: Estimate) -> bool:
 
 
 def _shown_label(each: Effect, kind: str) -> str:
-    """What a row is called; a stated label begins with a capital letter."""
+    """What a row is called; a stated label begins with a capital letter, and without the article that sentences need."""
     called = each.category if kind == "category" and each.category else each.label
-    return capitalized(called) if each.stated else called
+    return capitalized(called.removeprefix("the ")) if each.stated else called
 
 
 def _times(end: float | None, factor: float, ratios: bool) -> float | None:

@@ -181,6 +181,12 @@ MODEL: Decorator[Any] = together(
         multiple=True,
         help="Variables of which exactly one is selected; may be repeated.",
     ),
+    advanced(
+        "--hierarchy",
+        section="Model",
+        is_flag=True,
+        help="A product only with its parts: age:school with age and school.",
+    ),
 )
 """What decides which model is selected, its cost apart."""
 

@@ -284,12 +284,19 @@ class Settings:
     at_least: int = 0
     always: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    hierarchy: bool = False
 
     @property
     def choice(self) -> Choice:
         """All but the cost."""
         groups = tuple(group_of(each) for each in self.one_of)
-        models = Subsets(max_size=self.max_size, always=self.always, at_least=self.at_least, one_of=groups)
+        models = Subsets(
+            max_size=self.max_size,
+            always=self.always,
+            at_least=self.at_least,
+            one_of=groups,
+            hierarchy=self.hierarchy,
+        )
         return Choice(self.method, self.mechanism, models, penalty_of(self.penalty))
 
     @property
