@@ -16,7 +16,7 @@ from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.terms import INTERCEPT
-from dpselect.assume.variables import Binary, Numeric
+from dpselect.assume.variables import Binary, Categorical, Category, Numeric, Variable
 from dpselect.assume.wide_rule import WideRule
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
@@ -50,16 +50,17 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
         if variable.name not in single:
             continue
         name = named(variable_title(variable), bool(variable.label))
-        row = rows.get(variable.name)
-        way = selection.directions.get(variable.name) if row is None else row.direction
+        term = variable.name if (other := _other(variable)) is None else f"{variable.name}[{other}]"
+        row = rows.get(term)
+        way = selection.directions.get(term) if row is None else row.direction
         if variable.name in selection.always:
             lists["stated"].append(name)
-        elif not isinstance(variable, Numeric | Binary):
+        elif isinstance(variable, Categorical) and (other is None or way is None):
             lists["differs"].append(name)
         elif way is None:
             # One that is in with its product is named by that.
             lists["unclear"] += [] if variable.name in parts else [name]
-        elif isinstance(variable, Binary):
+        elif not isinstance(variable, Numeric):
             lists["higher" if way == "up" else "lower"].append(_group(variable))
         else:
             lists[way].append(name)
@@ -82,10 +83,26 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     return phrases.headline(subject, plural, **lists)
 
 
-def _group(variable: Binary) -> Words:
-    """Whom a yes is about: the label, or the category if that says more than yes."""
-    yes = level_title(variable, variable.categories[1])
-    return named(variable_title(variable), bool(variable.label)) if phrases.is_yes(yes) else named(yes, True)
+def _other(variable: Variable) -> Category | None:
+    """Of two categories the one that is compared with the reference; None for any other variable."""
+    if not isinstance(variable, Categorical) or len(variable.categories) != 2:
+        return None
+    return next(each for each in variable.categories if each != variable.reference)
+
+
+def _group(variable: Binary | Categorical) -> Words:
+    """Whom a yes is about: the label, or the category if that says more than yes.
+
+    One of two categories has its variable's name beside it, for "other" says little by itself.
+    """
+    name = named(variable_title(variable), bool(variable.label))
+    shown = variable.categories[1] if isinstance(variable, Binary) else _other(variable)
+    assert shown is not None
+    yes = level_title(variable, shown)
+    if phrases.is_yes(yes):
+        return name
+    beside = (*text(" ("), *name, *text(")")) if isinstance(variable, Categorical) else ()
+    return (*named(yes, True), *beside)
 
 
 def quote_of(estimate: Estimate, table: Table, clear: list[Row]) -> Words:
@@ -126,10 +143,10 @@ def figure_words(estimate: Estimate, table: Table) -> str:
     steps = {row.kind for row in table.effects}
     if table.compared:
         parts = "a typical low with a typical high value of each variable, 2 standard deviations (SD) apart"
-        parts += ", or a category with its reference" if "category" in steps else ""
+        parts += ", or a category with its reference" if steps & {"category", "pair"} else ""
         one = table.one if table.ratios else "effect"
         said = f"The figure compares {parts}. The numbers give the {one} per unit named beside them."
-    elif steps <= {"binary", "category"}:
+    elif steps <= {"binary", "pair", "category"}:
         said = "The figure and the numbers compare one category with another."
     else:
         said = "The figure and the numbers give the change for the step named in each row."

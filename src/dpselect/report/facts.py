@@ -75,6 +75,7 @@ class Facts(Public, frozen=True, kw_only=True):
     cards: tuple[tuple[str, str, str], ...]
     strength: str
     suspicion: str
+    association: str
     cost: str
     response: VariableFact
     predictors: tuple[VariableFact, ...]
@@ -179,6 +180,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         ),
         strength=phrases.strength(cost.epsilon),
         suspicion=phrases.suspicion(cost.epsilon),
+        association=phrases.ASSOCIATION,
         cost=phrases.cost_symbols(cost.epsilon, cost.delta),
         response=_variable(study.response, selected=True),
         predictors=predictors,
