@@ -78,7 +78,7 @@ def leads_of_pairs(sums, size):
     table = sums.sums.table if exact else sums.sums.slices
     flat = table.reshape(-1, *table.shape[2:])
     least = EXACT_SQUARES if exact else ROUNDED_SQUARES
-    blocks = prepare(*lanes_of(flat, sums.width), sums.width, least, RIDGE, 4)
+    blocks = prepare(*lanes_of(flat, sums.width), sums.width, least, RIDGE, (0, 4))
     own = [[column - 1 for column in term] for term in COLUMNS]
     sets = [sum(1 << term for term in each) for each in combinations(range(TERMS), size)]
     leads = {}

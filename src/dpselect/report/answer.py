@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dpselect.assume.variables import Binary, Numeric
+from dpselect.assume.candidates import SubsetRule
+from dpselect.assume.variables import Binary, Categorical, Category, Numeric, Variable
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
 from dpselect.release.tables import column_titles, level_title, variable_title
@@ -20,25 +21,34 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     study, columns = selection.study, [selection.study.columns[place] for place in selection.columns]
     rows = {row.term: row for row in table.effects} if table else {}
     single = {column.factors[0].variable for column in columns if len(column.factors) == 1}
-    lists: dict[str, list[Words]] = {name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear")}
+    lists: dict[str, list[Words]] = {
+        name: [] for name in ("up", "down", "higher", "lower", "differs", "unclear", "stated")
+    }
     variables = {each.name: each for each in study.predictors}
+    products = list(
+        dict.fromkeys(tuple(each.variable for each in column.factors) for column in columns if len(column.factors) > 1)
+    )
+    models = selection.recipe.candidates
+    needed = isinstance(models, SubsetRule) and models.needs
+    parts = {name for factors in products for name in factors} if needed else set()
     for variable in study.predictors:
         if variable.name not in single:
             continue
         name = named(variable_title(variable), bool(variable.label))
-        row = rows.get(variable.name)
-        way = selection.directions.get(variable.name) if row is None else row.direction
-        if not isinstance(variable, Numeric | Binary):
+        term = variable.name if (other := _other(variable)) is None else f"{variable.name}[{other}]"
+        row = rows.get(term)
+        way = selection.directions.get(term) if row is None else row.direction
+        if variable.name in selection.always:
+            lists["stated"].append(name)
+        elif isinstance(variable, Categorical) and (other is None or way is None):
             lists["differs"].append(name)
         elif way is None:
-            lists["unclear"].append(name)
-        elif isinstance(variable, Binary):
+            # One that is in with its product is named by that.
+            lists["unclear"] += [] if variable.name in parts else [name]
+        elif not isinstance(variable, Numeric):
             lists["higher" if way == "up" else "lower"].append(_group(variable))
         else:
             lists[way].append(name)
-    products = list(
-        dict.fromkeys(tuple(each.variable for each in column.factors) for column in columns if len(column.factors) > 1)
-    )
     for factors in products:
         joined: Words = ()
         for place, factor in enumerate(factors):
@@ -58,10 +68,26 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
     return phrases.headline(subject, plural, **lists)
 
 
-def _group(variable: Binary) -> Words:
-    """Whom a yes is about: the label, or the category if that says more than yes."""
-    yes = level_title(variable, variable.categories[1])
-    return named(variable_title(variable), bool(variable.label)) if phrases.is_yes(yes) else named(yes, True)
+def _other(variable: Variable) -> Category | None:
+    """Of two categories the one that is compared with the reference; None for any other variable."""
+    if not isinstance(variable, Categorical) or len(variable.categories) != 2:
+        return None
+    return next(each for each in variable.categories if each != variable.reference)
+
+
+def _group(variable: Binary | Categorical) -> Words:
+    """Whom a yes is about: the label, or the category if that says more than yes.
+
+    One of two categories has its variable's name beside it, for "other" says little by itself.
+    """
+    name = named(variable_title(variable), bool(variable.label))
+    shown = variable.categories[1] if isinstance(variable, Binary) else _other(variable)
+    assert shown is not None
+    yes = level_title(variable, shown)
+    if phrases.is_yes(yes):
+        return name
+    beside = (*text(" ("), *name, *text(")")) if isinstance(variable, Categorical) else ()
+    return (*named(yes, True), *beside)
 
 
 def quote_of(estimate: Estimate, table: Table, clear: list[Row]) -> Words:
@@ -102,10 +128,10 @@ def figure_words(estimate: Estimate, table: Table) -> str:
     steps = {row.kind for row in table.effects}
     if table.compared:
         parts = "a typical low with a typical high value of each variable, 2 standard deviations (SD) apart"
-        parts += ", or a category with its reference" if "category" in steps else ""
+        parts += ", or a category with its reference" if steps & {"category", "pair"} else ""
         one = table.one if table.ratios else "effect"
         said = f"The figure compares {parts}. The numbers give the {one} per unit named beside them."
-    elif steps <= {"binary", "category"}:
+    elif steps <= {"binary", "pair", "category"}:
         said = "The figure and the numbers compare one category with another."
     else:
         said = "The figure and the numbers give the change for the step named in each row."

@@ -70,6 +70,7 @@ class Facts(Public, frozen=True, kw_only=True):
     cards: tuple[tuple[str, str, str], ...]
     strength: str
     suspicion: str
+    association: str
     cost: str
     response: VariableFact
     predictors: tuple[VariableFact, ...]
@@ -168,12 +169,13 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
             *_fit_card(estimate),
             (
                 "Variables selected",
-                f"{len(selected)} of {len(predictors)}",
+                f"{len(selected.difference(selection.always))} of {len(predictors) - len(selection.always)}",
                 _directions_note(selection, predictors, bool(clear)),
             ),
         ),
         strength=phrases.strength(cost.epsilon),
         suspicion=phrases.suspicion(cost.epsilon),
+        association=phrases.ASSOCIATION,
         cost=phrases.cost_symbols(cost.epsilon, cost.delta),
         response=_variable(study.response, selected=True),
         predictors=predictors,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 from dpselect.assume.budget import plain as plain_amount
+from dpselect.assume.candidates import SubsetRule, columns_of
 from dpselect.assume.edge_rule import EdgeRule, listed_sets
 from dpselect.assume.false_findings import expected_false
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.subgroup import subgroup_words
+from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Numeric
 from dpselect.assume.wide_rule import WideRule
 from dpselect.randomize.rounds_noise import Rounds
@@ -156,6 +158,8 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
         ("Model", f"{model}, {constant[study.intercept]}"),
         ("Selection", _selection_line(selection, recipe)),
     ]
+    if stated := stated_terms(recipe):
+        said.append(("Terms", stated))
     if estimate is not None:
         said.append((estimate.kind.words.many.capitalize(), estimate.kind.noise(estimate.released)))
     if recipe.votes is None and study.radius is not None:
@@ -188,6 +192,24 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
         )
     said.append(("Random numbers", "from the operating system, by OpenDP and exact draws; no seed"))
     return tuple(said)
+
+
+def stated_terms(recipe: Recipe) -> str:
+    """What was stated of the terms of every model, such as which are always in; empty if nothing was."""
+    models, columns = recipe.candidates, recipe.study.columns
+    if not isinstance(models, SubsetRule):
+        return ""
+
+    def name(term: int) -> str:
+        return ":".join(factor.variable for factor in columns[columns_of(term)[0]].factors) or INTERCEPT
+
+    always = dict.fromkeys(name(1 << place) for place in columns_of(models.always) if columns[place].factors)
+    said = [f"in every model, not selected: {', '.join(always)}"] if always else []
+    said += [f"exactly one of {', '.join(name(models.terms[place]) for place in group)}" for group in models.one_of]
+    said += ["products only with their parts, of which no direction is told"] if models.needs else []
+    said += [f"at least {models.at_least} selected"] if models.at_least > 1 else []
+    said += [f"at most {models.limit} columns selected"] if models.limit is not None else []
+    return "; ".join(said)
 
 
 def _selection_line(selection: Selection, recipe: Recipe) -> str:
