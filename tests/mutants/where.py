@@ -39,7 +39,7 @@ _MIRRORS = {
     "release/ledger": ["tests/release/ledger"],
     "release/rounds": ["tests/release/rounds"],
     "release": [EXITS, "tests/release/test_account.py", "tests/release/test_estimate.py"],
-    "report": ["tests/report/public", "tests/report/verify", "tests/claims/test_prices_shown.py"],
+    "report": ["tests/report/test_page.py", "tests/report/verify", "tests/claims/test_prices_shown.py"],
     "use/shell": ["tests/use/shell", "tests/use/test_command_line.py"],
     "use/commands": ["tests/use/test_command_line.py"],
     "use/studio": ["tests/use/studio"],
