@@ -16,8 +16,8 @@ from dpselect.assume.variables import Binary, Categorical
 from dpselect.errors import NotConfirmed
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.account import Account
-from dpselect.release.rounds.facts import MIN_NU, expected_length, facts_of
-from dpselect.report.phrases import BETTER, MANY_TIMES, cost_text, length_sentence, share_text, strength, suspicion
+from dpselect.release.rounds.facts import MIN_NU, ExpectedLength, expected_length, facts_of
+from dpselect.report.phrases import BETTER, are_long, cost_text, length_sentence, share_text, strength, suspicion
 from dpselect.use.order import Order
 from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, NO_NAME, Proposal
 from dpselect.use.shell.ledgers import LedgerOptions
@@ -51,11 +51,11 @@ def expected(order: Order, rows: int | None) -> str:
     if asked is not None and asked.family.reads_rows:
         times = _expected_times(order, recipe)
         lengths = length_sentence(times)
-    little = lengths and (not share < LITTLE_SHARE or times is None or times > MANY_TIMES)
+    little = lengths and (not share < LITTLE_SHARE or are_long(times))
     return " ".join(each for each in (found, lengths, BETTER if little else "") if each)
 
 
-def _expected_times(order: Order, recipe: Recipe) -> float | None:
+def _expected_times(order: Order, recipe: Recipe) -> ExpectedLength | None:
     """How many times as long as without privacy intervals of a model of half the columns would be; None where none are given."""
     asked, study = order.estimating, order.study
     rows = study.expected_rows or recipe.rows
