@@ -2,7 +2,7 @@
 
 python -m benchmarks.survey              made-up samples, and CPS 2024 where its file is in ../shared/data/cps or named by --cps
 python -m benchmarks.survey --samples 2  fewer samples
-python -m benchmarks.survey --strata 12  whether it helps to deal rows to blocks by stratum, which dpselect does not do
+python -m benchmarks.survey --strata 4   whether it helps to deal rows to blocks by stratum, which dpselect does not do
 
 Informative: the chance to be in the sample depends on the response and on a variable that is idle in the population, which makes it
 strong in the sample. Weights are inverse chances, 5 and 50. CPS: the public file of wage earners, with four idle columns added; and
@@ -166,7 +166,7 @@ def dealt_by_stratum(blocks, rows):
     return np.concatenate(runs)[:rows].astype(np.uint32)
 
 
-def strata(tables, draws=DRAWS):
+def strata(tables, draws=10):
     """Whether dealing by stratum helps: the share of right models, the stratum left out of the model and always in it."""
     usual, lines = dealing._random_labels, []
     names = [f"x{j}" for j in range(6)]
