@@ -33,6 +33,27 @@ def test_one_version_everywhere():
     assert newest is not None and newest[1] == PROJECT["version"] and newest[2] == str(citation["date-released"])
 
 
+def test_every_version_of_the_changelog_is_in_the_form_of_keep_a_changelog():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert len(versions) >= 3
+    for version in versions:
+        head, _, body = version.partition("\n")
+        assert re.fullmatch(r"\d+\.\d+\.\d+ (- \d{4}-\d\d-\d\d|\(never published\))", head), head
+        kinds = re.findall(r"^### (.+)$", body, re.MULTILINE)
+        assert kinds and kinds == [
+            each for each in ("Added", "Changed", "Removed", "Fixed", "Security") if each in kinds
+        ]
+        before = body.partition("### ")[0]
+        assert not before.strip(), f"{head}: what is neither added, changed, removed nor fixed"
+
+
+def test_every_source_that_the_article_cites_is_listed_and_no_other():
+    article = (ROOT / "joss/paper.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "joss/paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"@(\w+)", article)) == set(listed) and len(listed) == len(set(listed))
+
+
 def test_every_action_is_pinned_to_a_commit_and_no_system_is_claimed_that_is_not_built():
     workflows = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob(".github/workflows/*.yml")}
     if not workflows:
