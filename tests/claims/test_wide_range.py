@@ -99,12 +99,11 @@ def _each_block(rows, dealt, size, blocks):
 
 
 def _scores(leads, threshold, directions):
-    margins = Margins(np.asarray(leads), threshold, Fraction(0), all_sets(COLUMNS), 1.0, directions)
+    margins = Margins(np.asarray(leads), threshold, Fraction(0), all_sets(COLUMNS), 1.0, directions, crowd=2)
     if not directions:
-        return -margins.scores().values
+        return np.append(-margins.scores().values, float(margins.crowded))
     slots = margins.options()
-    values = np.array([min(option.value for option in each) for each in _every(slots)])
-    return values
+    return np.array([*(min(option.value for option in each) for each in _every(slots)), int(margins.crowded)])
 
 
 def _every(slots):

@@ -57,10 +57,10 @@ class BlockTable:
     def add(self, rows: NDArray[np.generic], ids: NDArray[np.uint32]) -> None:
         """Add rows (n, width - 1) to their blocks (partitions, n); those of the block `NOWHERE` to none."""
         for partition, own in enumerate(ids):
-            part = np.flatnonzero(own != NOWHERE)
-            if len(part) == len(own):
+            if (own != NOWHERE).all():
                 starts, order = sort_rows(own, self.sums.blocks)
             else:
+                part = np.flatnonzero(own != NOWHERE)
                 starts, order = sort_rows(own[part], self.sums.blocks)
                 order = part[order].astype(np.uint32)
             waiting = list(range(len(self._ranges)))

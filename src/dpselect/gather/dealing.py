@@ -107,14 +107,19 @@ class EqualAssigner:
 
 
 def _random_labels(blocks: int, rows: int) -> Blocks:
-    """Labels of equal blocks in a uniformly random order: that of words which are all different, so that any order is as likely."""
+    """Labels of equal blocks in a uniformly random order: that of words which are all different, so that any order is as likely.
+
+    A word's last bits make room for its place, so that words and places are sorted as one number.
+    """
+    bits = np.uint64(rows.bit_length())
+    places = np.arange(rows, dtype=np.uint64)
     while True:
-        words = np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
-        order = np.argsort(words)
-        if (np.diff(words[order]) > 0).all():
+        words = np.sort(np.frombuffer(os.urandom(8 * rows), dtype=np.uint64) >> bits << bits | places)
+        drawn = words >> bits
+        if (drawn[1:] > drawn[:-1]).all():
             break
     labels = np.empty(rows, dtype=np.uint32)
-    labels[order] = np.arange(rows, dtype=np.uint64) * np.uint64(blocks) // np.uint64(max(rows, 1))
+    labels[words & ((np.uint64(1) << bits) - np.uint64(1))] = places * np.uint64(blocks) // np.uint64(max(rows, 1))
     return labels
 
 

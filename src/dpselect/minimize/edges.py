@@ -16,9 +16,9 @@ What is left of a column j outside S and of the response y gives, with s columns
 in whole 64ths, mu_j the mean of clip(z/c_j) for an idle column, all as in `votes_numpy`; 0 where nothing is left of j
 or y. No vote is more than 1 in size, for |clip - mu| <= 1 + |mu|. Without an intercept nothing is centred, and r stands for r - 1.
 
-c, mu and what divides them depend on a block, a column and s alone: they are tables, made once for all sets. The sweeps go depth
-first through the sets in order, so that a set costs one sweep. The compiled twin, _edges.c, does the same double operations in the
-same order from the same tables: the votes are the same to the last one.
+c, mu and what divides them depend on a block, a column and s alone: they are tables, made once for all sets, of the s that occur.
+The sweeps go depth first through the sets in order, so that a set costs one sweep. The compiled twin, _edges.c, does the same
+double operations in the same order from the same tables: the votes are the same to the last one.
 """
 
 from __future__ import annotations
@@ -63,18 +63,22 @@ LEAST_COLUMN_SHARE = 1e-9
 """Share of a column's square below which nothing is left of it."""
 STEEPEST = 1e300
 """Makes a sign of any number."""
-LANE_NUMBERS = 2**20
-"""Numbers of prepared blocks that a thread holds at a time."""
+LANE_NUMBERS = 2**18
+"""Numbers of prepared blocks that a thread holds at a time: about what its cache has room for."""
 THREAD_VOTES = 2**18
 """Votes that are worth a thread."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Prepared:
-    """Private. Blocks ready to be swept, one a lane: G, own ridges, and tables (swept columns, columns, lanes) for their votes."""
+    """Private. Blocks ready to be swept, one a lane: G, own ridges, and tables (swept columns, columns, lanes) for their votes.
+
+    The first line of a table is for `fewest` columns that are swept out.
+    """
 
     gram: Floats
     ridges: Floats
+    fewest: int
     steep: Floats
     mean: Floats
     weight: Floats
@@ -83,10 +87,10 @@ class Prepared:
         return "Prepared(values=<private>)"
 
 
-def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, sweeps: int) -> Prepared:
+def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, sweeps: tuple[int, int]) -> Prepared:
     """Blocks from their sums (sums, lanes) as `votes_numpy.lane_votes` takes them; `least` is 0 where nothing is to be centred.
 
-    At most `sweeps` columns are ever swept out.
+    Sets have from `sweeps[0]` to `sweeps[1]` columns, and as many are swept out, less those that are constant in the block.
     """
     centred = least > 0
     with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a row
@@ -101,7 +105,11 @@ def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, s
         roots = np.where(live, 1.0 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
         gram = products * roots[:, None] * roots[None, :]
         skew = _between(thirds * roots * roots * roots, 1.0)
-        return Prepared(gram, _ridges(gram, live, ridge), *_tables(rows, skew, sweeps, 1.0 if centred else 0.0))
+        constant = np.count_nonzero(~live[:, live[-1]], axis=0).max(initial=0)  # of blocks that have a vote
+        fewest = max(sweeps[0] - int(constant), 0)
+        swept = np.arange(fewest, sweeps[1] + 1.0)[:, None]
+        tables = _tables(rows, skew, swept, 1.0 if centred else 0.0)
+        return Prepared(gram, _ridges(gram, live, ridge), fewest, *tables)
 
 
 def _ridges(gram: Floats, live: NDArray[np.bool_], stated: float) -> Floats:
@@ -119,9 +127,8 @@ def _ridges(gram: Floats, live: NDArray[np.bool_], stated: float) -> Floats:
     return ridges
 
 
-def _tables(rows: Floats, skew: Floats, sweeps: int, means: float) -> tuple[Floats, Floats, Floats]:
-    """How steep a vote is in z, its mean for an idle column, and what it is multiplied by; for 0 .. `sweeps` columns swept out."""
-    swept = np.arange(sweeps + 1.0)[:, None]
+def _tables(rows: Floats, skew: Floats, swept: Floats, means: float) -> tuple[Floats, Floats, Floats]:
+    """How steep a vote is in z, its mean for an idle column, and what it is multiplied by; for `swept` columns swept out."""
     base = rows - means
     left, several = _at_least(1.0 - swept / rows, 0.0), base - 1.0
     product = left * np.sqrt(left) * rows * np.sqrt(base) / np.where(several > 0, several, 1.0)
@@ -178,8 +185,8 @@ def _swept(gram: Floats, column: int, ridges: Floats) -> Floats:
 def _votes(blocks: Prepared, gram: Floats, swept: NDArray[np.int64]) -> NDArray[np.int64]:
     own, left, rest = np.einsum("jjl->jl", gram)[:-1], gram[:-1, -1], gram[-1, -1]
     counts = (own > LEAST_COLUMN_SHARE) & (rest > LEAST_COLUMN_SHARE)
-    lanes = np.arange(len(swept))
-    steep, mean, weight = (table[swept, :, lanes].T for table in (blocks.steep, blocks.mean, blocks.weight))
+    lines, lanes = np.maximum(swept - blocks.fewest, 0), np.arange(len(swept))
+    steep, mean, weight = (table[lines, :, lanes].T for table in (blocks.steep, blocks.mean, blocks.weight))
     z = left / np.sqrt(np.where(counts, own * rest, 1.0)) * steep
     votes = np.rint((_between(z, 1.0) - mean) * weight)
     # Whatever the arithmetic did: no vote is more than a whole one, and what is no number is none.
@@ -251,11 +258,12 @@ def _family_leads(
     flat = table.reshape(sums.partitions * sums.blocks, *table.shape[2:])
     exact = EXACT_SQUARES if isinstance(sums.sums, WholeSums) else ROUNDED_SQUARES
     least = exact if offset else 0.0
-    sweeps = len(forced) + sum(sorted(map(len, own))[len(own) - size :])
+    widths = sorted(map(len, own))
+    sweeps = len(forced) + sum(widths[:size]), len(forced) + sum(widths[len(own) - size :])
     compiled = _edges is not None if backend is None else backend == "c"
     if compiled and _edges is None:
         raise RuntimeError("The compiled edge votes were not built here.")
-    numbers = columns * columns + 3 * (sweeps + 1) * columns + 4 * flat[0].size
+    numbers = columns * columns + 3 * (sweeps[1] + 1) * columns + 4 * flat[0].size
     if threads is None:
         votes = len(flat) * comb(len(terms), size) * columns
         threads = min(cores(), MAX_THREADS, 1 + votes // THREAD_VOTES)
@@ -264,7 +272,7 @@ def _family_leads(
 
     def leads_of(some: NDArray[Any]) -> NDArray[np.int64]:
         blocks = prepare(*lanes_of(some, sums.width), sums.width, least, ridge, sweeps)
-        return _block_leads(blocks, own, forced, size, compiled)
+        return _block_leads(blocks, own, forced, size, sweeps[1], compiled)
 
     leads = np.zeros((comb(len(terms), size), len(sums.columns)), np.int64)
     if threads == 1 or len(ranges) == 1:
@@ -278,7 +286,7 @@ def _family_leads(
 
 
 def _block_leads(
-    blocks: Prepared, terms: list[list[int]], forced: list[int], size: int, compiled: bool
+    blocks: Prepared, terms: list[list[int]], forced: list[int], size: int, sweeps: int, compiled: bool
 ) -> NDArray[np.int64]:
     """The votes of some blocks, added up: (sets, columns)."""
     if not compiled:
@@ -288,5 +296,6 @@ def _block_leads(
     starts = np.cumsum([0, *map(len, terms)]).astype(np.int32)
     arrays = (blocks.gram, blocks.ridges, blocks.steep, blocks.mean, blocks.weight)
     gram, ridges, steep, mean, weight = map(np.ascontiguousarray, arrays)
-    _edges.add_leads(gram, ridges, steep, mean, weight, members, starts, np.array(forced, np.int32), leads, size)
+    numbers = size, sweeps, blocks.fewest
+    _edges.add_leads(gram, ridges, steep, mean, weight, members, starts, np.array(forced, np.int32), leads, *numbers)
     return leads

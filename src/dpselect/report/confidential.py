@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
 from dpselect.assume.study import Study
-from dpselect.assume.variables import LEAVE_OUT
-from dpselect.rehearse.check.effects import EffectPreview
+from dpselect.assume.variables import LEAVE_OUT, Categorical
+from dpselect.rehearse.check.effects import EffectPreview, Setting
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.figure import element, label, line, picture
@@ -27,6 +27,14 @@ OFTEN = 0.05
 WEIGHTS_APART = 0.2
 """A share of the stated population by which the sum of weights may be off: blocks of a survey are that much smaller or larger."""
 FITS = "The data fit the study."
+PROBABLY_HIDDEN = 0.5
+"""A chance of being clear below which an effect will probably stay hidden."""
+RARE_CATEGORY = 0.05
+"""A share of the rows below which a category is worth merging."""
+SETTINGS = (
+    "The same run at other privacy costs and with another split: the share of the best model's R² that the selection explains, "
+    "and how many effects are expected to be clear."
+)
 
 
 def share(count: int, rows: int) -> str:
@@ -161,6 +169,57 @@ def effect_rows(effects: Sequence[EffectPreview]) -> list[list[str]]:
     return [[each.name, percent(each.told), _interval(each)] for each in effects]
 
 
+def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
+    """One row a setting: cost, the part of it for the selection, the share of R^2 that is kept, and effects that are clear."""
+    return [
+        [
+            f"{each.epsilon:g}",
+            f"{each.selection:.0%}",
+            "" if each.share is None else percent(each.share),
+            f"{each.clear:.1f} of {each.slopes}",
+        ]
+        for each in settings
+    ]
+
+
+def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list[str]:
+    """What to merge or leave out for clearer effects, one sentence each; from the rows, so as confidential as they are."""
+    hidden = {each.name for each in effects if each.told < PROBABLY_HIDDEN}
+    shares = {each.name: [count / max(fit.rows, 1) for count in each.rows_by_category] for each in fit.variables}
+    rare: dict[str, list[str]] = {}
+    others = []
+    for column in study.columns:
+        if column.name not in hidden or not column.factors:
+            continue
+        factor, *more = column.factors
+        variable = next(each for each in study.predictors if each.name == factor.variable)
+        if not more and isinstance(variable, Categorical) and len(variable.categories) > 2:
+            share = shares[variable.name][variable.categories.index(factor.level)]
+            if share < RARE_CATEGORY:
+                rare.setdefault(variable.name, []).append(f"{factor.level!r} ({percent(share)} of the rows)")
+                continue
+        others.append(column.name)
+    sentences = [
+        f"Merge categories of '{name}' if the code book gives a reason: {', '.join(some)} would probably stay hidden by noise."
+        for name, some in rare.items()
+    ]
+    for variable in study.predictors:
+        own = [column.name for column in study.columns if [each.variable for each in column.factors] == [variable.name]]
+        if isinstance(variable, Categorical) and hidden.intersection(own):
+            share = shares[variable.name][variable.categories.index(variable.reference)]
+            if share < RARE_CATEGORY and len(variable.categories) > 2:
+                sentences.append(
+                    f"The reference category of '{variable.name}', {variable.reference!r}, has {percent(share)} of the rows. "
+                    "State a larger one: all its effects are measured against it."
+                )
+    if others:
+        sentences.append(
+            f"Probably hidden by noise: {', '.join(others)}. Intervals of the other effects become shorter if you leave out "
+            "variables that your question does not need."
+        )
+    return sentences
+
+
 def _interval(each: EffectPreview) -> str:
     if each.lower is None and each.upper is None:
         return "hidden by noise"
@@ -210,13 +269,21 @@ class PrivateFacts:
     variables: tuple[tuple[str, str, int, str], ...]
     directions: bool
     effects: tuple[tuple[str, ...], ...]
+    hints: tuple[str, ...]
+    settings: tuple[tuple[str, ...], ...]
     curves: tuple[CurveFact, ...]
 
     def __repr__(self) -> str:
         return "PrivateFacts(values=<private>)"
 
 
-def confidential_page(study: Study, fit: TableFit, seen: Preview | None, effects: Sequence[EffectPreview] = ()) -> str:
+def confidential_page(
+    study: Study,
+    fit: TableFit,
+    seen: Preview | None,
+    effects: Sequence[EffectPreview] = (),
+    settings: Sequence[Setting] = (),
+) -> str:
     """The page as HTML."""
     facts = PrivateFacts(
         response=study.response.name,
@@ -231,9 +298,12 @@ def confidential_page(study: Study, fit: TableFit, seen: Preview | None, effects
         variables=() if seen is None else _variables(seen),
         directions=seen is not None and bool(seen.directions),
         effects=tuple(map(tuple, effect_rows(effects))),
+        hints=tuple(hints(study, fit, effects)),
+        settings=tuple(map(tuple, setting_rows(settings))),
         curves=() if seen is None else tuple(_curve(curve, seen) for curve in seen.curves),
     )
-    return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS, effects_caption=EFFECTS)
+    captions = {"effects_caption": EFFECTS, "settings_caption": SETTINGS}
+    return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS, **captions)
 
 
 def _models(seen: Preview) -> tuple[tuple[str, str, str], ...]:

@@ -19,10 +19,9 @@ from dpselect.release.estimate import Estimate
 from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
 from dpselect.release.tables import result_html, result_text
-from dpselect.report.answer import fit_words, hidden_words
+from dpselect.report.answer import fit_words, hidden_words, interval_limits
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.figure import axis_cell, axis_of, row_cell, runs_out
-from dpselect.report.fine_print import interval_limits
 from dpselect.report.numbers import listed, number
 from dpselect.report.phrases import Words, cost_text, names_with_more, strength
 from dpselect.report.table import Table, estimate_table, plain_cells

@@ -37,8 +37,7 @@ from dpselect.release.rounds.clips import (
     farthest_row,
 )
 from dpselect.release.rounds.facts import MIN_NU, Facts, facts_of
-from dpselect.release.rounds.found import Found
-from dpselect.release.rounds.intervals import Last, found, nothing_found
+from dpselect.release.rounds.intervals import Found, Last, found, nothing_found
 from dpselect.release.rounds.scales import Scales, look
 from dpselect.release.rounds.steps import Standpoint, coarse_step, start
 
