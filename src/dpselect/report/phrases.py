@@ -367,9 +367,11 @@ def range_text(limits: str, unit: str) -> str:
 
 
 def with_unit(amount: str, unit: str) -> str:
-    """4.6 weeks, $1,930, 12%."""
+    """4.6 weeks, $1,930, 12%; of a unit that is itself an amount, so many times it, as in 0.52 times $1,000."""
     if not unit:
         return amount
+    if _amount_in(unit) is not None:
+        return f"{amount} \N{MULTIPLICATION SIGN} {unit}"
     if unit[0].isalpha() or unit[0] == "°":
         return f"{amount} {unit}"
     return f"{amount}{unit}" if unit == "%" else f"{unit}{amount}"
