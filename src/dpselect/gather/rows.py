@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from os import PathLike, fspath
+from os import fspath
 from typing import Any, Literal, TypeVar, overload
 
 from dpselect.assume.study import Study
 from dpselect.errors import DataError
 from dpselect.gather.dask import add_in_dask
 from dpselect.gather.grid import Cells
+from dpselect.gather.listed import listed_files
 from dpselect.gather.moments import Moments, MomentSummary, require_sound
 from dpselect.gather.saved import pool_files
 from dpselect.gather.sources.arrays import array_cells, pieces
 from dpselect.gather.sources.arrow import check_schema, checked_cells, kinds_of
 from dpselect.gather.sources.open import is_read_once, moments_files, open_stream
-from dpselect.gather.sources.source import Database, is_workbook, parse_address, tells_its_rows
+from dpselect.gather.sources.source import Database, is_path, is_workbook, parse_address, split_sheet, tells_its_rows
 from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.spark import add_in_spark
 from dpselect.gather.summary import Count, Summary
@@ -149,13 +150,16 @@ def require_repeatable(source: Any, what: str) -> None:
 
 def _require_public_count(source: Any, study: Study) -> None:
     """Refuse a workbook of which one record would decide how many rows it has, where that number is public and not stated."""
-    named = isinstance(source, str | PathLike) and fspath(source)
-    if study.neighbors == "replace-one" and study.rows is None and named and is_workbook(str(named)):
-        if not tells_its_rows(str(named)):
-            raise DataError(
-                "A workbook of this kind does not store empty rows at its end, so nobody can tell how many rows it has: state "
-                "rows in the study, such as rows = 300, or save the sheet as .xlsx or CSV."
-            )
+    if study.neighbors != "replace-one" or study.rows is not None or not is_path(source):
+        return
+    if isinstance(source, str) and parse_address(source) is not None:
+        return
+    paths = [split_sheet(fspath(path))[0] for path in (source if isinstance(source, list) else [source])]
+    if any(is_workbook(file) and not tells_its_rows(file) for file in listed_files(paths)):
+        raise DataError(
+            "A workbook of this kind does not store empty rows at its end, so nobody can tell how many rows it has: state "
+            "rows in the study, such as rows = 300, or save the sheet as .xlsx or CSV."
+        )
 
 
 def _refuse_moments(source: Any) -> None:

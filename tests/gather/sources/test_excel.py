@@ -11,7 +11,7 @@ import pytest
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.rows import gather
+from dpselect.gather.rows import count_rows, gather
 from dpselect.gather.sources.excel import MAX_SPARSE_CELLS as MOST_CELLS
 from dpselect.gather.sources.excel import require_readable
 from dpselect.gather.sources.open import read_schema
@@ -187,3 +187,25 @@ def test_an_opendocument_table_without_an_end_is_one_sentence(tmp_path):
         else:
             with pytest.raises(DataError, match="cannot be read as a workbook"):
                 read_schema(tmp_path / "t.ods")
+
+
+EMPTY_LAST = Study(Numeric("y", -5, 5), [Numeric("a", -5, 5)], missing="zero-row")
+
+
+@pytest.mark.parametrize("corner", [(1, 1), (3, 1), (4, 3)])
+def test_empty_rows_above_the_names_are_no_records(tmp_path, corner):
+    """The reader leaves them out, and a sheet numbers them: two more records were counted than there are."""
+    for last in ((4.0, 4.0), (None, None)):
+        book = openpyxl.Workbook()
+        for down, row in enumerate((("y", "a"), (1.0, 2.0), (2.0, 3.0), last)):
+            for right, cell in enumerate(row):
+                book.active.cell(row=corner[0] + down, column=corner[1] + right, value=cell)
+        book.save(tmp_path / "t.xlsx")
+        assert count_rows(tmp_path / "t.xlsx", EMPTY_LAST) == 3
+
+
+def test_a_workbook_that_hides_its_number_of_rows_is_refused_however_it_is_named(tmp_path):
+    (tmp_path / "t.ods").write_bytes(b"")
+    for named in (tmp_path / "t.ods", [tmp_path / "t.ods"], tmp_path, str(tmp_path / "*.ods")):
+        with pytest.raises(DataError, match="does not store empty rows"):
+            count_rows(named, EMPTY_LAST)

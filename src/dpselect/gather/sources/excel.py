@@ -168,13 +168,15 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
                 raise DataError(
                     f"{file!r} has no sheet {sheet!r}: give one of its sheets, such as '?sheet={sheets[0]}'."
                 )
-            cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python()
+            cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
         stored = stored_rows(file, sheet)
         require_same([file], before)
-    if not cells:
+    above = next((place for place, row in enumerate(cells) if any(cell != "" for cell in row)), None)
+    if above is None:
         raise DataError(f"The sheet of {file!r} is empty: its first row must have the names of the columns.")
-    width = len(cells[0])
+    width = len(cells[above])
     cells += [[""] * width for _ in range((stored or 0) - len(cells))]
+    del cells[:above]  # rows of a sheet are numbered from its top, whether or not anything stands there
     return [written(name) or "" for name in cells[0]], cells[1:]
 
 
