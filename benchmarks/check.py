@@ -22,7 +22,7 @@ from dpselect.assume.budget import Budget
 from dpselect.assume.recipe import Choice
 from dpselect.gather.rows import gather
 from dpselect.minimize.l1_ball import list_losses
-from dpselect.rehearse.check.fit import FitSummary, near_twins
+from dpselect.rehearse.check.fit import near_twins
 from dpselect.rehearse.planning.outlook import outlook_study
 from dpselect.use.check import Rehearsal
 
@@ -46,11 +46,10 @@ def a_study(seed=20261115):
 
 def check(rows, study, method):
     """All that the command does but printing."""
-    fit = gather(rows, study, FitSummary(study))
     rehearsal = Rehearsal(study, Choice(method), Budget(1, "1e-6" if method == "pcpl" else 0))
-    held = rehearsal.hold(rows, rows=fit.rows)
+    held = rehearsal.hold(rows)
     near_twins(held.moments, study)
-    return rehearsal.preview(rehearsal.rehearse(rows, rows=fit.rows, held=held))
+    return rehearsal.preview(rehearsal.rehearse(rows, rows=held.fit.rows, held=held))
 
 
 def plans():

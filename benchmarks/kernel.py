@@ -229,7 +229,7 @@ def restricted():
 
 
 def sampling(quick):
-    """OpenDP's private choice, in wall time."""
+    """The private choice from a list, in wall time: permute-and-flip by coins, the exponential mechanism by OpenDP."""
     found = {}
     for count in (63, 8191, 1_048_575):
         values = np.sort(np.random.default_rng(0).uniform(0, 500, count))
@@ -237,7 +237,7 @@ def sampling(quick):
         for mechanism in ("permute-and-flip", "exponential"):
             runs = {"": lambda: choose(scores, mechanism, 1.0)}  # noqa: B023
             found[f"{mechanism}, {count:,}"] = best_of(3 if quick or count > 10**6 else 10, runs, time.perf_counter)[""]
-    table("OpenDP's choice, wall time", ["", ""], [(name, in_words(s)) for name, s in found.items()])
+    table("the choice from a list, wall time", ["", ""], [(name, in_words(s)) for name, s in found.items()])
     return found
 
 
@@ -294,8 +294,8 @@ def targets(report):
     speed_up = report["threads"]["speed_up"].get("2", 0.0)
     found["1.6 times with two threads, 20 columns"] = (speed_up, speed_up >= 1.6)
     found["at most 24 bytes a subset"] = (report["memory"]["peak"], report["memory"]["peak"] <= 24)
-    share = min(each["share of the sampling"] for each in report["selection"].values())
-    found["sampling is the largest part of a selection"] = (share, share > 0.5)
+    share = report["selection"]["permute-and-flip"]["share of the sampling"]
+    found["permute-and-flip is at most half of a selection"] = (share, share <= 0.5)
     rows = [(name, f"{value:,.2f}", "yes" if met else "NO") for name, (value, met) in found.items()]
     table("targets", ["", "measured", "met"], rows)
     return {name: {"measured": value, "met": bool(met)} for name, (value, met) in found.items()}

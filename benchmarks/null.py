@@ -1,6 +1,6 @@
 """No association, no finding: how many idle variables are selected on skewed tables of every length, alone and beside effects.
 
-python -m benchmarks.null made-up [--times 4] [--most 200000] | permuted [FOLDER] [--times 4]
+python -m benchmarks.null made-up [--times 4] [--most 200000] [--only WORDS] | permuted [FOLDER] [--times 4]
 
 An idle variable says nothing of the response, or nothing beside the others. What is counted is how many of them a release is
 expected to select: exact laws given rows and dealing, averaged over tables and dealings. `permuted` shuffles the response of every
@@ -124,6 +124,48 @@ def beside_normal(rng: np.random.Generator, rows: int) -> Made:
     return X, X[:, :3] @ [1.0, 0.7, 0.5] + rng.standard_normal(rows), np.arange(COLUMNS) >= 3
 
 
+def nine_idle(rng: np.random.Generator, rows: int) -> Array:
+    """Five yes/no columns with 3% to 50% yes, two lognormal and two normal ones."""
+    dummies = rng.random((rows, 5)) < [0.03, 0.06, 0.12, 0.25, 0.5]
+    return np.column_stack([dummies, np.exp(rng.standard_normal((rows, 2))), rng.standard_normal((rows, 2))]).astype(
+        float
+    )
+
+
+def nine_beside_effects(rng: np.random.Generator, rows: int) -> Made:
+    """10% yes on average, likelier by a lognormal column, a normal one and a dummy; the nine idle columns beside them."""
+    strong = np.column_stack([np.exp(rng.standard_normal(rows)), rng.standard_normal(rows), rng.random(rows) < 0.2])
+    logits = -3.1 + 0.8 * np.log(strong[:, 0]) + 0.6 * strong[:, 1] + 0.9 * strong[:, 2]
+    X = np.column_stack([strong, nine_idle(rng, rows)])
+    return X, (rng.random(rows) < 1 / (1 + np.exp(-logits))).astype(float), np.arange(X.shape[1]) >= 3
+
+
+def follow_strong(*, binary: bool) -> Maker:
+    """Three strong columns, skewed or rare, and six idle ones of which each goes along with one of them; so is the response."""
+
+    def made(rng: np.random.Generator, rows: int) -> Made:
+        leaders = rng.standard_normal((rows, 3))
+        follow = 0.7 * np.repeat(leaders, 2, axis=1) + math.sqrt(1 - 0.49) * rng.standard_normal((rows, 6))
+        Z = np.column_stack([leaders, follow])
+        if binary:
+            X = (Z > 1.5).astype(float)  # 7% yes
+            chance = 0.04 + X[:, :3] @ [0.3, 0.25, 0.2]
+            return X, (rng.random(rows) < chance).astype(float), np.arange(9) >= 3
+        X = np.exp(Z)
+        return X, X[:, :3] @ [1.0, 0.7, 0.5] + np.exp(1.2 * rng.standard_normal(rows)), np.arange(9) >= 3
+
+    return made
+
+
+def beside_gamma(rng: np.random.Generator, rows: int) -> Made:
+    """One strong gamma column, two that go along with it (correlations .85 and .7), five that do not."""
+    parts = rng.gamma(0.5, 1.0, (rows, 3))
+    first = parts[:, 0]
+    near = first + 0.62 * parts[:, 1], first + 1.02 * parts[:, 2]
+    X = np.column_stack([first, *near, rng.gamma(0.5, 1.0, (rows, 5))])
+    return X, first + 0.5 * rng.gamma(0.5, 1.0, rows), np.arange(8) >= 1
+
+
 def wide(maker: Maker, copies: int) -> Maker:
     """Some tables of a setting side by side, the response being the first one's: more idle columns than sets can be listed of."""
 
@@ -153,6 +195,15 @@ SETTINGS: dict[str, Maker] = {
     "24 columns: lognormal": wide(alone(lognormal, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))), 3),
     "24 columns: beside strong rare": wide(beside_rare, 3),
     "beside three rare effects on 3% yes": beside_rare_causes(0.25),
+    "nine of all kinds, lognormal response": alone(
+        nine_idle, lambda rng, rows: np.exp(1.2 * rng.standard_normal(rows))
+    ),
+    "nine of all kinds, 10% yes": alone(nine_idle, yes(0.1)),
+    "nine of all kinds, zero-heavy count": alone(nine_idle, zero_heavy),
+    "nine of all kinds beside effects, 10% yes": nine_beside_effects,
+    "following strong skewed": follow_strong(binary=False),
+    "following strong rare, binary response": follow_strong(binary=True),
+    "beside one strong gamma": beside_gamma,
 }
 
 
@@ -163,13 +214,15 @@ def expected_idle(made: Made, epsilon: float) -> float:
     return float(held((X, y), study, len(y), epsilon).inclusion[idle].sum())
 
 
-def on_made_up(times: int, most: int) -> None:
+def on_made_up(times: int, most: int, only: str) -> None:
     lengths = [rows for rows in ROWS if rows <= most]
     heads = " | ".join(f"{rows:,}" for rows in lengths)
     for epsilon in PRICES:
         print(f"| idle picks, epsilon {epsilon:g} | {heads} |\n|{'---|' * (1 + len(lengths))}")
         means = []
         for place, (label, maker) in enumerate(SETTINGS.items()):
+            if only not in label:
+                continue
             tables = [
                 [maker(np.random.default_rng([24, place, rows, t]), rows) for t in range(times)] for rows in lengths
             ]
@@ -215,9 +268,10 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", help="of studies")
     parser.add_argument("--times", type=int, default=4, help="tables of a setting, or permutations of a table")
     parser.add_argument("--most", type=int, default=200_000, help="rows at most")
+    parser.add_argument("--only", default="", help="settings whose name has these words")
     given = parser.parse_args()
     if given.what == "made-up":
-        on_made_up(given.times, given.most)
+        on_made_up(given.times, given.most, given.only)
     else:
         on_permuted(given.folder, given.times)
 

@@ -21,7 +21,7 @@ from benchmarks.timing import table
 from dpselect.gather.rows import gather
 from dpselect.release.rounds.drawing import draw_round, found_by, kept_between_rounds, no_rounds, plan_rounds
 
-POPULATIONS = (60_000, 250_000)
+POPULATIONS = (45_500, 218_000)
 PRICES = ("1", "0.35")
 LIMIT = 50
 DRAWS = 25

@@ -23,7 +23,7 @@ from hypothesis import settings
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.gather import dealing as assign
-from dpselect.randomize import choice, digits, noisy_moments, opendp_door, rounds_noise
+from dpselect.randomize import choice, coins, digits, noisy_moments, opendp_door, rounds_noise
 
 Row = Mapping[str, Any]
 SlowMoments = Callable[[Sequence[Row], Study], Any]
@@ -75,6 +75,8 @@ class FixedChance:
         """In the place of the operating system's."""
         return os.urandom(count) if self.real else self.bits.randbytes(count)
 
+    token_bytes = urandom
+
     def randbits(self, count: int) -> int:
         """In the place of `secrets.randbits`."""
         return secrets.randbits(count) if self.real else self.bits.getrandbits(count)
@@ -87,7 +89,7 @@ class FixedChance:
 CHANCE = FixedChance()
 for module in (choice, rounds_noise, noisy_moments):
     module.invoke = CHANCE.invoke
-digits.secrets = assign.os = CHANCE
+digits.secrets = coins.secrets = assign.os = CHANCE
 
 
 @pytest.hookimpl(tryfirst=True)

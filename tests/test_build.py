@@ -180,7 +180,7 @@ print("clean")
 DRIVE_VOTES = """
 import importlib.util, sys
 import numpy as np
-from dpselect.minimize.votes import _lanes
+from dpselect.gather.block_sums import lanes_of
 from dpselect.minimize.votes_numpy import Fitting, lane_votes
 spec = importlib.util.spec_from_file_location("_votes", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
@@ -206,7 +206,7 @@ for columns in (0, 1, 2, 5, 12):
                         Fitting(False, False, 0.0, 0.0)):
                 votes = np.empty((blocks, columns + how.with_intercept), np.int8)
                 module.votes_of(sums, votes, width, *how)
-                assert (votes == lane_votes(*_lanes(sums, width), width, how)).all()
+                assert (votes == lane_votes(*lanes_of(sums, width), width, how)).all()
 for wrong in ((np.zeros((2, 9), np.int64), 3), (np.zeros((2, 10)), 3), (np.zeros((2, 2, 8)), 3), (np.zeros((3, 10), np.int64), 3),
               (np.zeros((2, 10), np.int64), 1)):
     try:

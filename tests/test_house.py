@@ -109,3 +109,29 @@ def test_the_gate_lets_no_new_clash_in(modules, monkeypatch, capsys):
     monkeypatch.setattr(house, "CLASHES", 3)
     assert not house.main()
     assert "lower CLASHES" in capsys.readouterr().out
+
+
+def test_the_tree_is_the_docstrings(tmp_path):
+    package = tmp_path / "dpselect"
+    for name, text in {
+        "__init__.py": '"""All."""',
+        "top.py": '"""Private. Top: one line.\n\nAnd more."""',
+        "room/__init__.py": '"""A room."""',
+        "room/mute.py": "",
+        "room/data/notes.txt": "no module",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    assert [line.split(maxsplit=1) for line in house.tree(package).splitlines()[2:-1]] == [
+        ["__init__.py", "All."],
+        ["top.py", "Top: one line."],
+        [],
+        ["room/", "A room."],
+        ["mute.py"],
+    ]
+
+
+def test_the_tree_in_the_docs_is_current():
+    opened, closed = house.TREE
+    told = house.PAGE.read_text(encoding="utf-8").partition(opened)[2].partition(closed)[0]
+    assert told.strip() == house.tree(ROOT / "src" / "dpselect"), "write it anew: python tools/house.py --tree"

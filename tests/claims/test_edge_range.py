@@ -12,12 +12,12 @@ from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, edge_range
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.block_sums import lanes_of
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.summary import Several
-from dpselect.minimize.edges import count_edges
-from dpselect.minimize.edges_numpy import prepare, set_votes
-from dpselect.minimize.votes import EXACT_SQUARES, ROUNDED_SQUARES, _lanes
+from dpselect.minimize.edges import count_edges, prepare, set_votes
+from dpselect.minimize.votes import EXACT_SQUARES, ROUNDED_SQUARES
 from dpselect.penalize.edges import edge_margins
 from dpselect.rehearse.chances.scores import log_selection_probabilities
 from tests.claims.test_margin_range import HOSTILE, Fixed
@@ -78,7 +78,7 @@ def leads_of_pairs(sums, size):
     table = sums.sums.table if exact else sums.sums.slices
     flat = table.reshape(-1, *table.shape[2:])
     least = EXACT_SQUARES if exact else ROUNDED_SQUARES
-    blocks = prepare(*_lanes(flat, sums.width), sums.width, least, RIDGE, 4)
+    blocks = prepare(*lanes_of(flat, sums.width), sums.width, least, RIDGE, (0, 4))
     own = [[column - 1 for column in term] for term in COLUMNS]
     sets = [sum(1 << term for term in each) for each in combinations(range(TERMS), size)]
     leads = {}
@@ -109,8 +109,7 @@ def all_margins(leads, bars):
     [
         (True, "add"),
         (False, "replace"),
-        (False, "person"),
-        pytest.param(True, "person", marks=pytest.mark.thorough),
+        *(pytest.param(each, "person", marks=pytest.mark.thorough) for each in (False, True)),
         pytest.param(True, "replace", marks=pytest.mark.thorough),
         pytest.param(False, "add", marks=pytest.mark.thorough),
     ],
@@ -121,7 +120,7 @@ def test_twelve_thousand_hostile_pairs(bounded, relation, monkeypatch):
     By one row, or by a person whose rows sit in one block of each dealing; by models, and by models with a direction for one
     column of each term, the category's two dummies among them.
     """
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
     rng = np.random.default_rng([24, bounded, ["replace", "add", "person"].index(relation)])
     study = a_study(bounded)
     places = rng.integers(0, BLOCKS, (TERMS + 1, PARTITIONS, PAIRS, LONGEST)) + BLOCKS * np.arange(PAIRS)[:, None]
@@ -163,8 +162,18 @@ def program_margins(study, rule, numbers, levels, places, directions):
     return edge_margins(leads, rule, candidates, Fraction(7, 4), directions=directions)
 
 
-@pytest.mark.parametrize("bounded", [True, False])
-@pytest.mark.parametrize("relation", ["replace", "add", "person"])
+@pytest.mark.parametrize(
+    ("bounded", "relation"),
+    [
+        (True, "replace"),
+        (False, "add"),
+        (True, "person"),
+        *(
+            pytest.param(*each, marks=pytest.mark.thorough)
+            for each in ((False, "replace"), (True, "add"), (False, "person"))
+        ),
+    ],
+)
 def test_no_outcome_of_the_program_is_more_than_a_factor_likelier(bounded, relation):
     """Exact laws given the dealings, with and without directions: one row, or a person whose rows go together."""
     rng = np.random.default_rng([25, bounded])

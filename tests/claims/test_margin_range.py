@@ -94,7 +94,7 @@ def hostile_pairs(rng, relation):
 @pytest.mark.parametrize("relation", ["replace", "add"])
 def test_twenty_thousand_hostile_pairs(bounded, relation, monkeypatch):
     """Through gather and minimize, all pairs in one reading: the range is reached, and never exceeded."""
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
     rng = np.random.default_rng([18, bounded, relation == "add"])
     bounds = (-50, 50) if bounded else ()
     study = Study(Numeric("y", *bounds), [Numeric(name, *bounds) for name in "abc"], missing="zero-row", radius=None)

@@ -28,6 +28,9 @@ def blind(measurement, private):
 def _draws_look_at_nothing(monkeypatch):
     for module in (choice, noisy_moments, rounds_noise):
         monkeypatch.setattr(module, "invoke", blind)
+    # Permute-and-flip tosses coins of the system's, and a choice without a range is even: here always the second candidate.
+    monkeypatch.setattr(choice, "permute_and_flip", lambda values, scale: 1)
+    monkeypatch.setattr(choice, "one_of", lambda things: things[1])
     # Votes on sets of terms are drawn by levels, from digits of the system's: here always the model without a term.
     monkeypatch.setattr("dpselect.release.selection.draw_candidate", lambda margins, epsilon, mechanism: ())
     # Edge votes likewise: always the model with the first variable, in its own direction.

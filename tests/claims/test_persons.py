@@ -15,9 +15,8 @@ from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
-from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.penalize import penalize
-from dpselect.penalize.scores import Scores
+from dpselect.penalize.scores import LocalScores, Scores
 
 ROWS_EACH = 5
 

@@ -17,7 +17,7 @@ from dpselect.assume.recipe import MECHANISMS
 from dpselect.assume.study import plain_study
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
-from dpselect.penalize.pcls import pcls_scores
+from dpselect.penalize.scores import pcls_scores
 from dpselect.rehearse.chances.scores import log_selection_probabilities
 
 SLACK = 1e-9
@@ -141,6 +141,7 @@ def test_no_pair_that_was_searched_for_costs_more_than_epsilon(search):
         assert worst[*key, 1.0] <= 1 + SLACK, key
 
 
+@pytest.mark.thorough
 def test_the_same_search_catches_half_the_range(search):
     worst, _ = search
     for key in itertools.product(NEIGHBORS, MECHANISMS):

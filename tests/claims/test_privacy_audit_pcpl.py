@@ -20,7 +20,7 @@ from dpselect.assume.recipe import MECHANISMS
 from dpselect.assume.study import plain_study
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize_all
-from dpselect.penalize.pcpl import pcpl_scores
+from dpselect.penalize.scores import pcpl_scores
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
 from dpselect.rehearse.chances.scores import selection_probabilities
 
@@ -165,6 +165,7 @@ def test_laplace_costs_no_more_on_random_pairs():
         assert ratio <= setting[0] + setting[1] + SLACK
 
 
+@pytest.mark.thorough
 def test_the_same_search_catches_half_the_range(search):
     assert search[2] > 1.1
 

@@ -60,7 +60,7 @@ def neighbours(rng, relation, rows):
 @pytest.mark.parametrize("relation", ["replace", "add"])
 def test_ten_thousand_weighted_pairs(bounded, relation, monkeypatch):
     """One block of each dealing differs at most, no lead by more than two votes for each; both are reached."""
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)  # so that rows come in order, as `Shared` needs
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 1)  # so that rows come in order, as `Shared` needs
     rng = np.random.default_rng([26, bounded, relation == "add"])
     study = survey(bounded)
     places = rng.integers(0, BLOCKS, (PARTITIONS, PAIRS, LONGEST)) + BLOCKS * np.arange(PAIRS)[:, None]

@@ -56,7 +56,7 @@ def hostile_tables(rng, pairs, longest):
 @pytest.mark.parametrize("relation", ["replace", "add"])
 def test_hostile_pairs(size, bounded, relation, monkeypatch):
     """20,000 pairs through gather and the votes, eight ways: all pairs in one reading, a few blocks of their own each."""
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs
     rng = np.random.default_rng([41, size, bounded, relation == "add"])
     pairs, blocks, longest = 2_500, 2, 6 if size == PAIR_ROWS else 14
     study = a_study(bounded)
@@ -99,12 +99,11 @@ def _each_block(rows, dealt, size, blocks):
 
 
 def _scores(leads, threshold, directions):
-    margins = Margins(np.asarray(leads), threshold, Fraction(0), all_sets(COLUMNS), 1.0, directions)
+    margins = Margins(np.asarray(leads), threshold, Fraction(0), all_sets(COLUMNS), 1.0, directions, crowd=2)
     if not directions:
-        return -margins.scores().values
+        return np.append(-margins.scores().values, float(margins.crowded))
     slots = margins.options()
-    values = np.array([min(option.value for option in each) for each in _every(slots)])
-    return values
+    return np.array([*(min(option.value for option in each) for each in _every(slots)), int(margins.crowded)])
 
 
 def _every(slots):

@@ -55,9 +55,9 @@ def test_the_blocks_add_up_to_the_moments():
 
 
 def test_threads_and_batches_change_no_sum(monkeypatch):
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 3)
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 3)
     many = gather(table(300_000), STUDY, BlockSummary(STUDY, 50, 2, ByResponse(50, 2)))
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 1)
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 1)
     monkeypatch.setattr("dpselect.gather.blocks.BUFFER_BYTES", 2**18)
     one = gather(table(300_000), STUDY, BlockSummary(STUDY, 50, 2, ByResponse(50, 2)))
     np.testing.assert_array_equal(many.sums.table, one.sums.table)
@@ -114,7 +114,7 @@ def test_nothing_private_is_printed():
 
 def test_threads_share_one_table_of_sums(monkeypatch):
     """Memory is that of one table and of the rows that wait, whatever the number of threads."""
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 4)
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 4)
     source, blocks = table(300_000), 800_000
     tracemalloc.start()
     gather(source, STUDY, BlockSummary(STUDY, blocks, 1))

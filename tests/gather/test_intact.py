@@ -16,10 +16,11 @@ import pytest
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.intact import Watch, as_bytes, is_whole
+from dpselect.gather.listed import Watch
 from dpselect.gather.rows import gather
 from dpselect.gather.sources import files
 from dpselect.gather.sources.open import open_stream
+from dpselect.gather.sources.stream import as_bytes, is_whole
 
 STUDY = Study(Numeric("y", -1, 1), [Categorical("c", ["ab", "cde"])], missing="midpoint")
 

@@ -69,7 +69,7 @@ def test_they_are_added_up_as_they_were_read(tmp_path, monkeypatch, text):
     path = tmp_path / "t.parquet"
     pq.write_table(rows, path, row_group_size=4000)
     monkeypatch.setattr(files, "MIN_PART_ROWS", 4000)
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 3)
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 3)
     every = Both(
         Both(BlockSummary(study, 7, 1, Fixed()), MomentSummary(study)),
         a_round(study),
@@ -101,7 +101,7 @@ def test_beyond_the_limit_none_is_kept(monkeypatch):
     row = 4 * 4
     assert gather(rows, study, KeptRows(study, 30_000 * row)).whole
     for count in (1, 3):
-        monkeypatch.setattr("dpselect.gather.threads.cores", lambda cores=count: cores)
+        monkeypatch.setattr("dpselect.gather.rows.cores", lambda cores=count: cores)
         parts = pa.concat_tables([rows.slice(0, 9000), rows.slice(9000)])
         kept = gather(parts, study, KeptRows(study, 30_000 * row - 1))
         assert not kept.whole and kept.count == 30_000 and not kept._store.rows

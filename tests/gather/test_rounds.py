@@ -168,7 +168,7 @@ def test_threads_chunks_and_pieces_are_nothing(name, tmp_path, monkeypatch):
     study, rows = STUDIES[name], table()
     expected = answers(rows, study)
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=256)
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 4)
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 4)
     monkeypatch.setattr("dpselect.gather.sources.stream.MIN_PART_ROWS", 256)
     monkeypatch.setattr("dpselect.gather.grid.MAX_CHUNK_ROWS", 100)
     monkeypatch.setattr(rounds, "MAX_CHUNK_ROWS", 100)

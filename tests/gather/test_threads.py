@@ -14,14 +14,13 @@ import pytest
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError
-from dpselect.gather import threads as module
+from dpselect.gather import rows as module
 from dpselect.gather.moments import MomentSummary
-from dpselect.gather.rows import gather
+from dpselect.gather.rows import add_here, gather
 from dpselect.gather.sources import files
 from dpselect.gather.sources.open import open_stream
 from dpselect.gather.sources.stream import Reporter, batch_rows
 from dpselect.gather.summary import add_all
-from dpselect.gather.threads import add_here
 
 STUDY = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2)])
 QUIET = Reporter(None)

@@ -205,7 +205,7 @@ def test_sums_of_another_rule_and_an_intercept_that_competes_are_refused():
 def test_arrays_that_do_not_fit_are_refused():
     good = [np.zeros((3, 3, 5)), np.zeros(5), *(np.zeros((3, 2, 5)) for _ in range(3))]
     columns = [np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32), np.array([], np.int32)]
-    module._edges.add_leads(*good, *columns, np.zeros((2, 2), np.int64), 1)
+    module._edges.add_leads(*good, *columns, np.zeros((2, 2), np.int64), 1, 2, 0)
     wrong = {
         0: np.zeros((3, 2, 5)),
         1: np.zeros(4),
@@ -219,9 +219,12 @@ def test_arrays_that_do_not_fit_are_refused():
         arrays = [*good, *columns, np.zeros((2, 2), np.int64)]
         arrays[place] = array
         with pytest.raises(ValueError, match="fit together"):
-            module._edges.add_leads(*arrays, 1)
+            module._edges.add_leads(*arrays, 1, 2, 0)
+    for numbers in ((1, 2, 1), (1, 3, 0), (1, -1, 0), (1, 2, -1), (1, 0, 2), (3, 2, 0)):
+        with pytest.raises(ValueError, match="fit together"):
+            module._edges.add_leads(*good, *columns, np.zeros((2, 2), np.int64), *numbers)
     with pytest.raises(ValueError, match="fit together"):
-        module._edges.add_leads(*good, *columns, np.zeros((1, 2), np.int64), 3)
+        module._edges.add_leads(*good, *columns, np.zeros((1, 2), np.int64), 3, 2, 0)
 
 
 def test_nothing_private_is_printed():

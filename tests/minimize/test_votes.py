@@ -7,9 +7,9 @@ import pytest
 
 from dpselect.gather import block_numpy
 from dpselect.gather.block_numpy import BINNED_CUBES, LOWEST, SLICES, WHOLE_CUBES
-from dpselect.gather.block_sums import BinnedSums, BlockSums, WholeSums, count_numbers
+from dpselect.gather.block_sums import BinnedSums, BlockSums, WholeSums, count_numbers, lanes_of
 from dpselect.minimize import votes as module
-from dpselect.minimize.votes import _lanes, block_votes, count_votes
+from dpselect.minimize.votes import block_votes, count_votes
 from dpselect.minimize.votes_numpy import _about, _mean_of_idle
 
 compiled = pytest.mark.skipif(module._votes is None, reason="the C kernel was not built here")
@@ -273,7 +273,7 @@ def test_centring_loses_nothing_that_is_left(seed):
     """Against fractions: of sums near 2^52 about a few hundred are left, and all their digits are right."""
     rows = GRID - np.random.default_rng(seed).integers(0, 2, (5000, 3))
     sums = sums_of(rows, np.zeros(5000), 1, whole=True)
-    high, low = _lanes(sums.sums.table[0], 4)
+    high, low = lanes_of(sums.sums.table[0], 4)
     _, centred, thirds = _about(high, low, 4, high[0], centred=True)
     exact = [[Fraction(int(value)) for value in line] for line in np.column_stack([np.ones(5000, int), rows]).T]
     for j in range(3):

@@ -10,10 +10,10 @@ FEW_BLOCKS = "room for no block, for one or for two: there is one block and ther
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
-    "dpselect/assume/lemmas/gaussian_price.py: low, high = high, 2 * high [one more] at 18": BRACKET,
-    "dpselect/assume/lemmas/gaussian_price.py: while high - low > 2.0**-45 * high and high > 1e-300: [Gt -> GtE] at 6": LAST_BIT,
+    "dpselect/assume/lemmas/rounds.py: low, high = high, 2 * high [one more] at 18": BRACKET,
+    "dpselect/assume/lemmas/rounds.py: while high - low > 2.0**-45 * high and high > 1e-300: [Gt -> GtE] at 6": LAST_BIT,
     (
-        "dpselect/assume/lemmas/gaussian_price.py: low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta "
+        "dpselect/assume/lemmas/rounds.py: low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta "
         "else (low, middle) [LtE -> Lt] at 30"
     ): "where a middle has exactly this delta it becomes the upper end, and the lower end comes as near to it as to any other",
     (

@@ -26,6 +26,7 @@ CANDIDATES = {
     "at most": SubsetRule(6, (0b10, 0b1100, 0b110000), always=1, max_size=3),
     "at least": SubsetRule(6, (0b10, 0b1100, 0b110000), always=1, at_least=2),
     "one of": SubsetRule(6, (0b10, 0b100, 0b1000, 0b110000), always=1, one_of=((0, 2),)),
+    "parts": SubsetRule(6, (0b10, 0b1100, 0b10000, 0b100000), always=1, needs=((3, 0), (3, 1))),
     "not empty": SubsetRule(3, (0b1, 0b10, 0b100)),
     "forced": SubsetRule(4, (0b10, 0b1000), always=0b101),
     "list": CandidateList(4, (0b0001, 0b0011, 0b0111, 0b1101)),
@@ -65,9 +66,10 @@ def defined(leads, rule, candidates, directions):
         values = []
         for j in columns_of(chosen):
             bar = rule.thresholds[size - 1]
-            added = bar if j in grouped or size == getattr(candidates, "fewest", -1) else -bar
+            is_part = any(part == j and chosen >> term & 1 for term, part in getattr(candidates, "needs", ()))
+            added = bar if j in grouped or is_part or size == getattr(candidates, "fewest", -1) else -bar
             beside = own[chosen ^ 1 << j]
-            if directions:
+            if directions and not is_part:
                 values.append([((c, s), s * beside[c] + added) for s in (1, -1) for c in terms[j]])
             else:
                 values.append([((), max(abs(beside[c]) for c in terms[j]) + added)])
@@ -99,21 +101,20 @@ def test_every_class_is_the_definition(name, directions):
     candidates, rng = CANDIDATES[name], np.random.default_rng(3)
     if directions and name == "list":
         return  # refused by the recipe
-    for top in (None, 2):
-        for wide in (40, 3):
-            leads, rule = made_up(candidates, rng, top, wide)
-            margins = edge_margins(leads, rule, candidates, Fraction(3, 4), directions=directions)
-            classes, expected = margins.classes, Counter()
-            for (mask, _), score in defined(leads, rule, candidates, directions).items():
-                expected[mask, score] += 1
-            each = zip(classes.models.tolist(), classes.margins.tolist(), classes.counts, strict=True)
-            assert Counter({(margins.masks[model], score): count for model, score, count in each}) == expected
-            prices = zip(classes.models.tolist(), classes.sizes.tolist(), strict=True)
-            assert all(len(margins.terms_of(model)) == size for model, size in prices)
-            found = sorted(
-                -score + 0.75 * len(margins.terms_of(margins.masks.index(mask))) for mask, score in expected.elements()
-            )
-            assert sorted(listed(margins).tolist()) == found
+    for top, wide, _ in product((None, 2), (40, 3), range(8)):
+        leads, rule = made_up(candidates, rng, top, wide)
+        margins = edge_margins(leads, rule, candidates, Fraction(3, 4), directions=directions)
+        classes, expected = margins.classes, Counter()
+        for (mask, _), score in defined(leads, rule, candidates, directions).items():
+            expected[mask, score] += 1
+        each = zip(classes.models.tolist(), classes.margins.tolist(), classes.counts, strict=True)
+        assert Counter({(margins.masks[model], score): count for model, score, count in each}) == expected
+        prices = zip(classes.models.tolist(), classes.sizes.tolist(), strict=True)
+        assert all(len(margins.terms_of(model)) == size for model, size in prices)
+        found = sorted(
+            -score + 0.75 * len(margins.terms_of(margins.masks.index(mask))) for mask, score in expected.elements()
+        )
+        assert sorted(listed(margins).tolist()) == found
 
 
 def test_more_directions_than_doubles_can_count_are_counted_all_the_same(monkeypatch):

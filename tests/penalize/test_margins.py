@@ -28,7 +28,8 @@ def defined(candidates, agreement, threshold, step):
         inside = [mask & unit == unit for unit in units]
         sides = []
         for place, (a, is_in) in enumerate(zip(agreement, inside, strict=True)):
-            excused = place in grouped or sum(inside) == fewest
+            needed = any(part == place and inside[term] for term, part in getattr(candidates, "needs", ()))
+            excused = place in grouped or needed or sum(inside) == fewest
             sides.append(threshold - a if not is_in else a + threshold if excused else a - threshold)
         scores.append(float(step) * sum(inside) - (min(sides) if sides else 0))
     return scores
@@ -46,8 +47,9 @@ def defined(candidates, agreement, threshold, step):
         SubsetRule(3, (0b10, 0b100), always=1),
         SubsetRule(5, (0b1, 0b110, 0b11000), at_least=2),
         SubsetRule(5, (0b1, 0b10, 0b100, 0b11000), one_of=((0, 2),)),
+        SubsetRule(5, (0b1, 0b10, 0b100, 0b11000), empty=True, needs=((3, 0), (3, 1))),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_every_score_is_the_definition(candidates):
     rng = np.random.default_rng(2)

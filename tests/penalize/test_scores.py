@@ -6,8 +6,7 @@ import pytest
 from dpselect.assume.candidates import all_subsets
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, TOLERANCE, loss_range
 from dpselect.minimize.losses import Losses
-from dpselect.penalize.pcls import pcls_range, pcls_scores
-from dpselect.penalize.pcpl import pcpl_scores
+from dpselect.penalize.scores import pcls_range, pcls_scores, pcpl_scores
 
 LOSSES = Losses(np.array([30.0, 20.0, 10.0]), 1e-6, all_subsets(2))
 PENALTIES = np.array([5.0, 5.0, 10.0])

@@ -11,7 +11,7 @@ from dpselect.penalize.margins import Margins
 from dpselect.rehearse.chances.scores import selection_probabilities
 
 
-def random_margins(rng, *, most_terms=5, directions=None, limits=True):
+def random_margins(rng, *, most_terms=5, directions=None, limits=True, crowds=True):
     """Leads and thresholds in all kinds of rules: wide terms, limits of size, groups, something or nothing always in."""
     widths = rng.integers(1, 4, rng.integers(1, most_terms + 1))
     terms, start = [], int(rng.integers(0, 2))
@@ -29,11 +29,13 @@ def random_margins(rng, *, most_terms=5, directions=None, limits=True):
         rule = SubsetRule(start, tuple(terms), always, empty=True)
     told = bool(rng.random() < 0.6) if directions is None else directions
     step = Fraction(int(rng.integers(0, 4)), 2)
-    return Margins(rng.integers(-15, 16, start), int(rng.integers(0, 12)), step, rule, 4.0, told)
+    leads, threshold = rng.integers(-15, 16, start), int(rng.integers(0, 12))
+    crowd = int(rng.integers(0, len(terms) + 2)) if crowds else 0
+    return Margins(leads, threshold, step, rule, 4.0, told, crowd)
 
 
 def listed(margins):
-    """Every candidate, an option of each slot, with its score, low is good: by the definition."""
+    """Every candidate, an option of each slot, with its score, low is good: by the definition; () is `Margins.crowded`."""
     found, rule = {}, margins.candidates
     for excused in (True, False):
         for candidate in product(*margins.options(excused=excused)):
@@ -41,6 +43,9 @@ def listed(margins):
             terms = sum(option.mask > 0 for option in candidate)
             if mask in rule and excused == (0 < rule.fewest == terms):
                 found[candidate] = float(margins.step) * terms - min((option.value for option in candidate), default=0)
+    if margins.crowded is not None:
+        leads = [max(abs(margins.lead[j]) for j in range(rule.width) if term >> j & 1) for term in rule.terms]
+        found[()] = margins.threshold + 2 * float(margins.step) - sorted(leads, reverse=True)[margins.crowd - 1]
     return found
 
 

@@ -33,7 +33,7 @@ def by_level(margins):
 @settings(derandomize=True, max_examples=200, deadline=None)
 @given(st.integers(0, 2**32))
 def test_each_level_weighs_what_its_candidates_do(seed):
-    margins = random_margins(np.random.default_rng(seed))
+    margins = random_margins(np.random.default_rng(seed), crowds=False)
     families, scores = families_of(margins), listed(margins)
     best = max(levels.best for levels in families)
     assert best == max(-Fraction(score) for score in scores.values())
@@ -53,7 +53,7 @@ def test_each_level_weighs_what_its_candidates_do(seed):
 @settings(derandomize=True, max_examples=100, deadline=None)
 @given(st.integers(0, 2**32))
 def test_limits_are_counted_in_whole_numbers(seed):
-    margins = random_margins(np.random.default_rng(seed))
+    margins = random_margins(np.random.default_rng(seed), crowds=False)
     for levels, found in by_level(margins):
         for counted, candidates in zip(levels.sizes, found, strict=True):
             terms = [sum(option.mask > 0 for option in candidate) for candidate in candidates]

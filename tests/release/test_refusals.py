@@ -15,9 +15,9 @@ from dpselect.release import tables as frames
 from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import draw_estimate, plan_estimate, release_estimate, solved
 from dpselect.release.ledger import sqlite
-from dpselect.release.ledger.chain import Row, entry_of
 from dpselect.release.ledger.entries import Receipt
 from dpselect.release.ledger.sqlite import IMMUTABLE, others_beside, reading_mode
+from dpselect.release.ledger.store import Row, entry_of
 from dpselect.release.units import design_matrix
 
 STUDY = Study(Numeric("y", 0, 1), [Numeric("x", 0, 1)])

@@ -6,10 +6,11 @@ import pytest
 from click.testing import CliRunner
 
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Numeric
+from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.gather.rows import gather
+from dpselect.rehearse.check.effects import EffectPreview
 from dpselect.rehearse.check.fit import FitSummary, TableFit, VariableFit
-from dpselect.report.confidential import advice, fit_rows, share
+from dpselect.report.confidential import advice, fit_rows, hints, share
 from dpselect.use.command_line import dpselect as program
 
 GOOD = VariableFit("y", 0, 0, 0)
@@ -51,6 +52,30 @@ def test_where_a_run_would_stop_it_is_said_also_of_a_misspelt_level():
     *_, stop = said(VariableFit("c", 0, 0, 320, unused=("Bachelor",)), VariableFit("x", 0, 0, 1), missing="error")
     assert "there is no preview" in stop
     assert not any("A run would stop" in each for each in said(VariableFit("x", 0, 0, 90)))
+
+
+def effect(name, told):
+    return EffectPreview(name, told, -1.0, 1.0)
+
+
+def test_rare_categories_that_stay_hidden_are_offered_for_merging_and_other_effects_for_leaving_out():
+    regions = Categorical("region", ["north", "south", "isles"])
+    study = Study(Numeric("y", 0, 1), [regions, Numeric("x", 0, 1), Binary("b", ["no", "yes"])])
+    seen = (GOOD, VariableFit("region", 0, 0, 0, rows_by_category=(500, 480, 20)), VariableFit("x", 0, 0, 0))
+    fit = TableFit(1000, (*seen, VariableFit("b", 0, 0, 0, rows_by_category=(990, 10))))
+    effects = [effect("region[south]", 0.9), effect("region[isles]", 0.2), effect("x", 0.95), effect("b", 0.1)]
+    merge, leave = hints(study, fit, effects)
+    assert "'isles' (2% of the rows)" in merge and "'south'" not in merge and "code book" in merge
+    assert "Probably hidden by noise: b." in leave
+    assert hints(study, fit, [effect("region[isles]", 0.8)]) == []
+    assert hints(study, fit, []) == []
+
+
+def test_a_rare_reference_category_is_named():
+    study = Study(Numeric("y", 0, 1), [Categorical("region", ["isles", "north", "south"])])
+    fit = TableFit(1000, (GOOD, VariableFit("region", 0, 0, 0, rows_by_category=(20, 500, 480))))
+    sentences = hints(study, fit, [effect("region[north]", 0.2), effect("region[south]", 0.2)])
+    assert any("The reference category of 'region', 'isles', has 2% of the rows." in each for each in sentences)
 
 
 def test_twins_are_named():

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 import dpselect
 from dpselect.report.facts import facts_of
-from dpselect.report.page import report_page
+from dpselect.report.page import analysis_lines, report_page
 from dpselect.report.table import table_of
-from dpselect.report.terminal import analysis_lines
 from dpselect.use.command_line import COMMANDS
 from dpselect.use.command_line import dpselect as program
 

@@ -3,8 +3,11 @@
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import dpselect
+import dpselect.use.check as check_module
 from dpselect import Categorical, Numeric, Study
 from dpselect.assume.budget import Budget
 from dpselect.assume.recipe import Choice
@@ -114,6 +117,34 @@ def test_directions_are_rehearsed_where_they_are_told():
         assert told == pytest.approx(chance, abs=1e-6)
     short = Rehearsal(study, Choice("votes"), Budget("0.1"), run="select")
     assert short.preview(short.rehearse(table, rows=4000, dealings=1)).directions == {}
+
+
+def test_a_check_reads_its_file_once_and_compares_settings(table, tmp_path, monkeypatch):
+    path, opened = tmp_path / "rows.csv", []
+    pd.DataFrame(table).to_csv(path, index=False)
+    monkeypatch.setattr(check_module, "gather", lambda *given: opened.append(given) or gather(*given))
+    found = dpselect.check(path, STUDY, epsilon=4)
+    assert len(opened) == 1
+    assert [(each.epsilon, round(each.selection, 2)) for each in found.settings] == [
+        (2, 0.35),
+        (4, 0.35),
+        (4, 0.6),
+        (8, 0.35),
+    ]
+    asked = found.settings[1]
+    assert asked.share == found.preview.share
+    slopes = [each.told for each in found.effects if each.name != "intercept"]
+    assert (asked.clear, asked.slopes) == (pytest.approx(sum(slopes)), len(slopes))
+    assert found.settings[0].clear <= found.settings[3].clear
+    assert "Other settings" in found.page()
+
+
+def test_a_row_that_stops_a_run_leaves_the_fit_alone(table):
+    holed = table | {"a": [float("nan"), *table["a"][1:]]}
+    found = dpselect.check(holed, STUDY, epsilon=4)
+    assert found.stops and found.preview is None and found.settings == ()
+    assert (found.fit.rows, found.fit.variables[1].missing) == (900, 1)
+    assert found.fit.variables[3].rows_by_category == tuple(table["c"].count(each) for each in ("no", "some", "yes"))
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_check_of_rows_in_memory_sees_the_same_thinning():
     """From memory and from the source again, chances are of the weighted model."""
     frame = informative()
     rehearsal = Rehearsal(study(**WEIGHTED), Choice(), Budget("1"), run="select")
-    held = rehearsal.hold(frame, rows=len(frame))
+    held = rehearsal.hold(frame)
     assert held.moments is None and held.kept is not None and held.kept.whole
     for each in (held, held._replace(kept=None)):
         found = rehearsal.preview(rehearsal.rehearse(frame, rows=len(frame), held=each, dealings=4))

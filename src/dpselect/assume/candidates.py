@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
+from operator import or_
 from typing import Annotated, Any
 
 import msgspec
@@ -20,6 +22,8 @@ from dpselect.errors import DataError, StudyError
 
 LISTED_AT_MOST = 2**24
 """More candidates than this are not scored one by one."""
+MAX_TOGETHER = 2**16
+"""Sets of terms that need each other, at most."""
 
 
 def columns_of(mask: int) -> tuple[int, ...]:
@@ -118,8 +122,9 @@ class SubsetRule(Candidates):
 
     A term is a mask whose columns enter and leave together. `max_size` bounds the columns of a candidate and `at_least` its
     terms, those that are always in not counted. `one_of` are groups of terms, by their places: of each group exactly one term is
-    in. Candidates are ordered by the set of their terms read as a binary number (a group counts as one digit, at the place of its
-    first term), so with one-column terms and nothing always in they are the masks in integer order.
+    in. `needs` are pairs of terms, by their places: the first is in only where the second is, as a product is only with its parts.
+    Candidates are ordered by the set of their terms read as a binary number (terms that decide about each other count as one digit,
+    at the place of the first of them), so with one-column terms and nothing always in they are the masks in integer order.
     """
 
     width: int
@@ -129,6 +134,7 @@ class SubsetRule(Candidates):
     empty: bool = False
     at_least: int = 0
     one_of: tuple[tuple[int, ...], ...] = ()
+    needs: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         taken = self.always
@@ -146,6 +152,8 @@ class SubsetRule(Candidates):
         grouped = [place for group in self.one_of for place in group]
         if not all(self.one_of) or sorted(grouped) != sorted(set(grouped) & set(range(len(self.terms)))):
             raise StudyError("Each group of one_of needs variables of its own.")
+        if not all(0 <= place < len(self.terms) for pair in self.needs for place in pair):
+            raise StudyError("A term needs another that is not among the terms.")
         if self.count < 1:
             raise StudyError(
                 "No candidate model is left: allow the empty one, more columns, a larger max_size or a smaller at_least."
@@ -153,13 +161,65 @@ class SubsetRule(Candidates):
 
     @cached_property
     def slots(self) -> tuple[tuple[int, ...], ...]:
-        """What a candidate is made of, one mask of each: of a free term nothing or its columns, of a group one of its terms."""
-        group_of = {place: group for group in self.one_of for place in group}
-        return tuple(
-            tuple(self.terms[other] for other in group) if (group := group_of.get(place)) else (0, term)
-            for place, term in enumerate(self.terms)
-            if place not in group_of or place == group_of[place][0]
-        )
+        """What a candidate is made of, one mask of each: of a free term nothing or its columns, of a group one of its terms.
+
+        Of terms that need each other all of their sets that may be.
+        """
+        return tuple(tuple(map(self._columns, self._sets_of(places))) for places in self._together)
+
+    def _columns(self, places: Sequence[int]) -> int:
+        return reduce(or_, (self.terms[place] for place in places), 0)
+
+    @cached_property
+    def _together(self) -> list[list[int]]:
+        """The places of the terms that decide about each other, the groups of them by their first terms."""
+        found = {place: [place] for place in range(len(self.terms))}
+        for linked in (*self.one_of, *self.needs):
+            for other in linked[1:]:
+                one, two = found[linked[0]], found[other]
+                if one is not two:
+                    one += two
+                    found |= dict.fromkeys(two, one)
+        return sorted({min(places): sorted(places) for places in found.values()}.values())
+
+    def _sets_of(self, places: Sequence[int]) -> list[tuple[int, ...]]:
+        """All sets of these terms that may be in together, in the order of candidates."""
+        own = [group for group in self.one_of if group[0] in places]
+        if own and not any(term in places for term, _ in self.needs):
+            return [(place,) for place in own[0]]  # in the order in which the group was named
+        sets: list[tuple[int, ...]] = [()]
+        decided: set[int] = set()
+        for place in places:
+            decided.add(place)
+            grown = [*sets, *((*each, place) for each in sets)]
+            # What is decided already is refused at once, so that no more sets are listed than there may be, or not many.
+            rules = [pair for pair in self.needs if decided.issuperset(pair) and place in pair]
+            groups = [group for group in own if place in group]
+            sets = [each for each in grown if self._fits(each, rules, groups, whole=decided)]
+            if len(sets) > MAX_TOGETHER:
+                raise StudyError(
+                    f"More than {MAX_TOGETHER:,} sets of terms need each other, as products and their parts: name fewer products."
+                )
+        return sets
+
+    @staticmethod
+    def _fits(
+        chosen: tuple[int, ...], needs: Sequence[tuple[int, int]], groups: Sequence[Sequence[int]], *, whole: set[int]
+    ) -> bool:
+        """Whether a set of terms has what its terms need, and one of each group as far as the group is decided."""
+        if not all(part in chosen for term, part in needs if term in chosen):
+            return False
+        counts = [(sum(place in chosen for place in group), whole.issuperset(group)) for group in groups]
+        return all(count == 1 if decided else count <= 1 for count, decided in counts)
+
+    @cached_property
+    def _terms_of_part(self) -> dict[int, int]:
+        """How many terms each mask of a slot stands for."""
+        return {
+            part: len(places)
+            for each, slot in zip(self._together, self.slots, strict=True)
+            for places, part in zip(self._sets_of(each), slot, strict=True)
+        }
 
     @cached_property
     def limit(self) -> int | None:
@@ -178,7 +238,7 @@ class SubsetRule(Candidates):
         rooms, needs = range((self.limit or 0) + 1), range(self.fewest + 1)
         rows = [{(room, need): int(need == 0) for room in rooms for need in needs}]
         for slot in self.slots:
-            steps = [(part.bit_count(), int(part > 0)) for part in slot]
+            steps = [(part.bit_count(), self._terms_of_part[part]) for part in slot]
             rows.append({left: sum(rows[-1].get(self.after(left, *step), 0) for step in steps) for left in rows[-1]})
         return tuple(rows)
 
@@ -196,7 +256,7 @@ class SubsetRule(Candidates):
         states = {(self.limit or 0, self.fewest): 1}
         for slot in self.slots:
             grown: dict[tuple[int, int], int] = {}
-            steps = [(part.bit_count(), int(part > 0)) for part in slot]
+            steps = [(part.bit_count(), self._terms_of_part[part]) for part in slot]
             for left, ways in states.items():
                 for step in steps:
                     if (after := self.after(left, *step))[0] >= 0:
@@ -208,18 +268,18 @@ class SubsetRule(Candidates):
     def is_full_lattice(self) -> bool:
         """Whether every set of columns competes, the empty one perhaps not."""
         single = tuple(1 << j for j in range(self.width))
-        return self.terms == single and self.limit is None and self.at_least <= 1 and not self.one_of
+        return self.terms == single and self.limit is None and self.at_least <= 1 and not (self.one_of or self.needs)
 
     @property
     def is_free(self) -> bool:
         """Whether every set of terms competes, the empty one too."""
-        return self.limit is None and self.fewest == 0 and not self.one_of
+        return self.limit is None and self.fewest == 0 and not (self.one_of or self.needs)
 
     def mask(self, index: int) -> int:
         left, mask = (self.limit or 0, self.fewest), self.always
         for place in reversed(range(len(self.slots))):
             for part in self.slots[place]:
-                after = self.after(left, part.bit_count(), part > 0)
+                after = self.after(left, part.bit_count(), self._terms_of_part[part])
                 ways = self._ways[place].get(after, 0)
                 if index < ways:
                     mask, left = mask | part, after
@@ -233,13 +293,13 @@ class SubsetRule(Candidates):
         index, left = 0, (self.limit or 0, self.fewest)
         for place, part in reversed(list(enumerate(self.parts(mask)))):
             for other in self.slots[place][: self.slots[place].index(part)]:
-                index += self._ways[place].get(self.after(left, other.bit_count(), other > 0), 0)
-            left = self.after(left, part.bit_count(), part > 0)
+                index += self._ways[place].get(self.after(left, other.bit_count(), self._terms_of_part[other]), 0)
+            left = self.after(left, part.bit_count(), self._terms_of_part[part])
         return index
 
     def parts(self, mask: int) -> tuple[int, ...]:
         """The mask that a candidate takes of each slot."""
-        return tuple(next((part for part in slot if part & mask), 0) for slot in self.slots)
+        return tuple(mask & whole for whole in map(self._columns, self._together))
 
     def __contains__(self, mask: object) -> bool:
         return isinstance(mask, int) and self.terms_in(mask) is not None
@@ -255,7 +315,8 @@ class SubsetRule(Candidates):
         fits = self.limit is None or len(columns) <= self.limit
         whole = sum(self.terms[place].bit_count() for place in places) == len(columns)
         single = all(sum(place in group for place in places) == 1 for group in self.one_of)
-        return places if fits and whole and single and len(places) >= self.fewest else None
+        with_parts = all(part in places for term, part in self.needs if term in places)
+        return places if fits and whole and single and with_parts and len(places) >= self.fewest else None
 
     @cached_property
     def _term_of(self) -> dict[int, int]:
@@ -266,15 +327,14 @@ class SubsetRule(Candidates):
         listed = np.array([self.always], np.uint64)
         columns, terms = np.zeros((2, 1), np.int64)
         for place, slot in enumerate(self.slots, start=1):
-            needed = self.fewest - (len(self.slots) - place)
+            needed = self.fewest - sum(len(after) for after in self._together[place:])
             grown = []
             for part in slot:
-                fits = terms + (part > 0) >= needed
+                count = self._terms_of_part[part]
+                fits = terms + count >= needed
                 if self.limit is not None:
                     fits &= columns + part.bit_count() <= self.limit
-                grown.append(
-                    (listed[fits] | np.uint64(part), columns[fits] + part.bit_count(), terms[fits] + (part > 0))
-                )
+                grown.append((listed[fits] | np.uint64(part), columns[fits] + part.bit_count(), terms[fits] + count))
             listed, columns, terms = map(np.concatenate, zip(*grown, strict=True))
         return listed
 
@@ -287,6 +347,7 @@ class SubsetRule(Candidates):
             empty=self.empty,
             at_least=self.at_least,
             one_of=self.one_of,
+            needs=self.needs,
         ).to_dict()
 
 
@@ -353,11 +414,12 @@ class _SubsetsText(_Text, frozen=True, kw_only=True, tag="subsets"):
     empty: bool
     at_least: int = 0
     one_of: tuple[tuple[int, ...], ...] = ()
+    needs: tuple[tuple[int, int], ...] = ()
 
     def candidates(self) -> Candidates:
         (always,) = self.masks([self.always])
         terms = self.masks(self.terms)
-        return SubsetRule(self.width, terms, always, self.max_size, self.empty, self.at_least, self.one_of)
+        return SubsetRule(self.width, terms, always, self.max_size, self.empty, self.at_least, self.one_of, self.needs)
 
 
 class _ListText(_Text, frozen=True, kw_only=True, tag="list"):
@@ -406,6 +468,8 @@ class Subsets:
         The fewest terms that a candidate has, those that are always in not counted.
     one_of : tuple of tuple of str or int, optional
         Groups of variables of each of which exactly one is in.
+    hierarchy : bool, optional
+        Whether a product is in only where its parts are: `age:school` with `age` and `school`.
 
     Examples
     --------
@@ -419,10 +483,14 @@ class Subsets:
     split: bool = False
     at_least: int = 0
     one_of: tuple[tuple[str | int, ...], ...] = ()
+    hierarchy: bool = False
 
 
 def candidates_for(study: Study, models: Subsets | Iterable[Model] | Candidates | None = None) -> Candidates:
-    """The candidates over the design's columns: by default every set of terms, the empty model left out."""
+    """The candidates over the design's columns: by default every set of terms, the empty model left out.
+
+    What the study states of its terms (`always`, `one_of`, `hierarchy`) holds beside what `Subsets` says.
+    """
     columns = study.columns
     if isinstance(models, Candidates):
         if models.width != len(columns):
@@ -430,12 +498,20 @@ def candidates_for(study: Study, models: Subsets | Iterable[Model] | Candidates 
         return models
     if models is None or isinstance(models, Subsets):
         return _rule(study, models or Subsets())
+    if study.always or study.one_of or study.hierarchy:
+        raise StudyError(
+            "The study states always, one_of or hierarchy, and models are named one by one as well: use one or the other."
+        )
     return CandidateList(len(columns), tuple(model_mask(study, model) for model in models))
 
 
 def _rule(study: Study, subsets: Subsets) -> SubsetRule:
     columns = study.columns
-    always = _mask(columns, subsets.always)
+    always = _mask(columns, (*study.always, *subsets.always))
+    hierarchy = study.hierarchy or subsets.hierarchy
+    if hierarchy:
+        study.require_parts()
+        always = reduce(or_, (_parts(columns, column) for column in columns_of(always)), always)
     if study.intercept == "always":
         always |= mask_of([0])
     terms: dict[int, int] = {}
@@ -444,9 +520,18 @@ def _rule(study: Study, subsets: Subsets) -> SubsetRule:
             key = place if subsets.split else column.term
             terms[key] = terms.get(key, 0) | mask_of([place])
     masks = tuple(terms.values())
-    groups = tuple(tuple(_place(columns, masks, name) for name in group) for group in subsets.one_of)
+    stated = dict.fromkeys((*study.one_of, *subsets.one_of))  # a group that both state is one
+    groups = tuple(tuple(_place(columns, masks, name) for name in group) for group in stated)
+    needs = _needs(columns, masks) if hierarchy else ()
     rule = SubsetRule(
-        len(columns), masks, always, subsets.max_size, subsets.empty, at_least=subsets.at_least, one_of=groups
+        len(columns),
+        masks,
+        always,
+        subsets.max_size,
+        subsets.empty,
+        at_least=subsets.at_least,
+        one_of=groups,
+        needs=needs,
     )
     if rule.max_size is None or rule.max_size <= len(columns):
         return rule
@@ -459,6 +544,18 @@ def _place(columns: Sequence[Column], terms: tuple[int, ...], name: str | int) -
     if mask not in terms:
         raise StudyError(f"{name!r} is in a group of one_of, and is not considered: name a whole variable.")
     return terms.index(mask)
+
+
+def _parts(columns: Sequence[Column], place: int) -> int:
+    """The columns that a product is made of, as a mask: those with some of its factors and no others."""
+    own = Counter(columns[place].factors)
+    return mask_of([j for j, other in enumerate(columns) if other.factors and Counter(other.factors) < own])
+
+
+def _needs(columns: Sequence[Column], terms: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Which terms need which: a product all terms that have its parts."""
+    parts = [reduce(or_, (_parts(columns, column) for column in columns_of(term))) for term in terms]
+    return tuple((place, other) for place, own in enumerate(parts) for other, term in enumerate(terms) if own & term)
 
 
 def model_mask(study: Study, model: Model) -> int:
@@ -479,6 +576,7 @@ def _places(columns: Sequence[Column], name: str | int) -> list[int]:
     if isinstance(name, str):
         found = [i for i, column in enumerate(columns) if column.name == name]
         found = found or [i for i, column in enumerate(columns) if {f.variable for f in column.factors} == {name}]
+        found = found or [i for i, column in enumerate(columns) if ":".join(f.variable for f in column.factors) == name]
     else:
         found = [int(name)] if isinstance(name, int | np.integer) and 0 <= name < len(columns) else []
     if not found:

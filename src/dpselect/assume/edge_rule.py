@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import combinations
 from operator import and_
 
@@ -152,9 +152,11 @@ def listed_sets(candidates: Candidates, rule: EdgeRule) -> list[int]:
     return [place for place, each in enumerate(sets) if set_mask(candidates, terms, each) in candidates]
 
 
-def all_sets(terms: int, top: int) -> list[int]:
+@lru_cache(8)
+def all_sets(terms: int, top: int) -> tuple[int, ...]:
     """All sets of at most `top` terms as masks, by their size and then in the order of their terms."""
-    return [sum(1 << term for term in each) for k in range(top + 1) for each in combinations(range(terms), k)]
+    single = [1 << term for term in range(terms)]
+    return tuple(sum(each) for k in range(top + 1) for each in combinations(single, k))
 
 
 def voted_terms(candidates: Candidates) -> tuple[tuple[int, ...], ...]:

@@ -12,7 +12,8 @@ from dpselect.assume.candidates import vote_units
 from dpselect.assume.edge_rule import EdgeRule, idle_deviation
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.assume.recipe import Recipe
-from dpselect.assume.wide_rule import WideRule, deals_equally, wide_deviation
+from dpselect.assume.vote_rule import deals_equally
+from dpselect.assume.wide_rule import WideRule, wide_deviation
 
 Floats = NDArray[np.float64]
 

@@ -36,12 +36,11 @@ from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, loss_range
 from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule, clear_directions, expected_nats, spread, vote_rule
+from dpselect.assume.vote_rule import VoteRule, clear_directions, deals_equally, expected_nats, spread, vote_rule
 from dpselect.assume.wide_rule import (
     SOMETIMES_WIDE,
     WideRule,
     clear_wide_directions,
-    deals_equally,
     is_wide,
     visible_in_wide,
     wide_rule,
@@ -235,6 +234,8 @@ def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: floa
         )
     if edges := edge_rule_for(study, models, about, epsilon):
         return edges
+    if isinstance(models, SubsetRule) and models.needs:
+        models.require_listable()
     columns, terms = len(study.columns), max(len(vote_units(models)), 1)
     if is_wide(about, columns, terms, epsilon) and study.intercept != "candidate":
         return wide_rule(about, columns, terms, epsilon, equal=deals_equally(study, rows))
@@ -249,6 +250,8 @@ def tells_directions(recipe: Recipe) -> bool:
     widths, epsilon = [term.bit_count() for term in models.terms], float(recipe.choice_epsilon)
     if isinstance(rule, EdgeRule):
         return clear_edge_directions(rule, widths, epsilon)
+    if models.needs:  # drawn from a list
+        return False
     clear = clear_wide_directions if isinstance(rule, WideRule) else clear_directions
     return clear(rule, widths, epsilon)  # type: ignore[arg-type]
 

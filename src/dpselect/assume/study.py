@@ -87,6 +87,12 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     rows : int, optional
         About how many rows there are, where that is public and either not counted (a long file) or secret to the last digit
         (add-remove-one); a wrong number costs accuracy, never privacy.
+    always : sequence of str, optional
+        Terms of every model, such as `["age", "age:school"]`; they are not selected, and get a coefficient.
+    one_of : sequence of sequences of str, optional
+        Groups of terms of each of which exactly one is in the model: `[["income", "wealth"]]`.
+    hierarchy : bool, optional
+        Whether a product is in a model only with its parts: `age:school` with `age` and `school`.
 
     Examples
     --------
@@ -135,6 +141,11 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         ]
         | None
     ) = None
+    always: Annotated[Sequence[str], msgspec.Meta(description="Terms of every model.")] = ()
+    one_of: Annotated[
+        Sequence[tuple[str, ...]], msgspec.Meta(description="Groups of terms of each of which exactly one is in.")
+    ] = ()
+    hierarchy: Annotated[bool, msgspec.Meta(description="Is a product in only with its parts?")] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.response, Numeric | Binary):
@@ -167,7 +178,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         self._check_only()
         if not isinstance(self.source, SourceForm | None):
             raise StudyError("source must be SourceForm(...): how the file of the rows is written.")
-        check_width(self.predictors, self.terms or [(variable.name,) for variable in self.predictors])
+        check_width(self.predictors, self._stated_terms)
         columns = [column.name for column in self.columns]
         if not columns:
             raise StudyError("There is nothing to choose from: name a predictor or allow an intercept.")
@@ -176,6 +187,49 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
                 raise StudyError(
                     f"Two columns of the model would be named {shown(name)}; rename a variable or a category."
                 )
+        self._check_terms()
+
+    def _check_terms(self) -> None:
+        """What is stated of terms: each by its name, `age` or `age:school`."""
+        groups: Any = self.one_of
+        if isinstance(groups, str) or not isinstance(groups, Iterable):
+            raise StudyError(f"one_of is {shown(groups)}; it must be a list of groups, such as [['income', 'wealth']].")
+        force_setattr(self, "always", self._terms_named(self.always, "always"))
+        force_setattr(self, "one_of", tuple(self._terms_named(group, "A group of one_of") for group in groups))
+        for name, times in Counter([*self.always, *(name for group in self.one_of for name in group)]).items():
+            if times > 1:
+                raise StudyError(f"{shown(name)} is stated twice in always and one_of; state it once.")
+        if not all(len(group) > 1 for group in self.one_of):
+            raise StudyError("A group of one_of needs two terms or more; a single one belongs in always.")
+        if not isinstance(self.hierarchy, bool):
+            raise StudyError(f"hierarchy is {shown(self.hierarchy)}; it must be true or false.")
+        if self.hierarchy:
+            self.require_parts()
+
+    def _terms_named(self, given: object, what: str) -> tuple[str, ...]:
+        """Terms by their names, the factors of a product in any order."""
+        listed = None if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+        if listed is None or not all(isinstance(name, str) for name in listed):
+            raise StudyError(f"{what} is {shown(given)}; it must be a list of terms, such as ['age', 'age:school'].")
+        known = {tuple(sorted(name.split(":"))): name for name in (":".join(term) for term in self._stated_terms)}
+        for name in listed:
+            if tuple(sorted(name.split(":"))) not in known:
+                raise StudyError(f"{shown(name)} is in always or one_of and is no term of the study: name one that is.")
+        return tuple(known[tuple(sorted(name.split(":")))] for name in listed)
+
+    def require_parts(self) -> None:
+        """Refuse a product whose factors are not terms themselves: it could never be in with its parts."""
+        single = {term[0] for term in self._stated_terms if len(term) == 1}
+        for term in self._stated_terms:
+            for name in term:
+                if name not in single:
+                    raise StudyError(
+                        f"hierarchy needs {name!r} as a term of its own beside {shown(':'.join(term))}: add it to the terms."
+                    )
+
+    @property
+    def _stated_terms(self) -> Sequence[Term]:
+        return self.terms or tuple((variable.name,) for variable in self.predictors)
 
     def _check_radius(self) -> None:
         if not self.response.bounded:
@@ -381,8 +435,7 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The design's columns: the intercept first if any, then the terms as stated; see `design_columns`."""
-        terms = self.terms or tuple((variable.name,) for variable in self.predictors)
-        return design_columns(self.predictors, terms, intercept=self.intercept != "none")
+        return design_columns(self.predictors, self._stated_terms, intercept=self.intercept != "none")
 
     @cached_property
     def unbounded(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from msgspec.structs import force_setattr
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, margin_range
 from dpselect.assume.records import Public
+from dpselect.assume.study import Study
 from dpselect.errors import StudyError
 
 LEAST_SQUARES = "least squares"
@@ -190,3 +191,12 @@ def _check(rows: int, columns: int, terms: int, epsilon: float) -> None:
         raise StudyError(f"The number of terms to choose from is {terms}; it must be at least 1.")
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
+
+
+def deals_equally(study: Study, rows: int | None) -> bool:
+    """Whether rows may be dealt into equal blocks: they were counted, their number is public, and nobody's go together.
+
+    A number that was stated may be wrong, and then rows would be dealt by their place (`gather.dealing.EqualAssigner`).
+    """
+    counted = rows is not None and study.neighbors == "replace-one" and study.expected_rows is None
+    return counted and study.person is None and not study.is_sample

@@ -14,7 +14,6 @@ from msgspec.structs import force_setattr
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, wide_range
 from dpselect.assume.records import Public
-from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import expected_nats
 from dpselect.errors import StudyError
 
@@ -30,6 +29,10 @@ SUPPOSED = 5.0
 """Terms that are supposed to matter."""
 COMPANION_CORRELATION = 0.16
 """The correlation with the response up to which a column may be a mere companion of others."""
+MOST_LEADING = 24
+"""Terms that can be told apart, at most: where more of them lead, none is selected (`Margins.crowded`)."""
+CROWD_TERMS = 2
+"""What that outcome costs, in prices of a term: so much less likely is it where few terms lead."""
 KEPT_CELLS = 120_000_000
 """Cells that are kept, 4 bytes each; of a longer table a random part of the rows is."""
 PAIR_WORK, DUAL_WORK = 8e8, 3e8
@@ -42,7 +45,7 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
 
     In each of `partitions` dealings `share` of the rows, all of them if that is 1, go to one of `blocks` blocks of about `size`
     rows. A block votes from -1 to 1 on each column; `threshold` is in 64ths of a vote, over all dealings, and `price` is what
-    each term costs, in nats.
+    each term costs, in nats. Where the lead of the term at the place `crowd` lies above the threshold, nothing is selected.
     """
 
     size: int
@@ -51,6 +54,7 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
     threshold: int
     price: float
     share: float = 1.0
+    crowd: int = 0
 
     def __post_init__(self) -> None:
         if self.size not in (PAIR_ROWS, DUAL_ROWS):
@@ -59,6 +63,8 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
                 raise StudyError(f"{name} of a rule for wide tables is {value!r}; it must be a whole number from 1.")
+        if isinstance(self.crowd, bool) or not isinstance(self.crowd, int) or not 0 <= self.crowd < 2**31:
+            raise StudyError(f"crowd of a rule for wide tables is {self.crowd!r}; it must be a whole number from 0.")
         if not (0 <= self.price <= 1e6 and 0 < self.share <= 1):
             raise StudyError("Price and share of a rule for wide tables must be between 0 and 1e6, and above 0 to 1.")
         force_setattr(self, "price", float(self.price))
@@ -119,6 +125,7 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
         threshold=min(max(1, math.ceil(min(bar, HIGHEST_BAR) * partitions * WHOLE_VOTE)), HIGHEST_BAR),
         price=price,
         share=share,
+        crowd=min(MOST_LEADING, max(terms // 4, 1)),
     )
 
 
@@ -198,12 +205,3 @@ def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float)
         return False
     few = min(SUPPOSED, len(widths) / 2)
     return epsilon * rule.threshold / rule.range >= 2 * few / math.e * sum(widths) / len(widths) + 5
-
-
-def deals_equally(study: Study, rows: int | None) -> bool:
-    """Whether rows may be dealt into equal blocks: they were counted, their number is public, and nobody's go together.
-
-    A number that was stated may be wrong, and then rows would be dealt by their place (`gather.dealing.EqualAssigner`).
-    """
-    counted = rows is not None and study.neighbors == "replace-one" and study.expected_rows is None
-    return counted and study.person is None and not study.is_sample

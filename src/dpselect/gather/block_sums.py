@@ -16,6 +16,7 @@ from dpselect.errors import DataError
 from dpselect.gather import block_numpy
 from dpselect.gather.block_numpy import (
     BINNED_CUBES,
+    CUBE_UNIT,
     LOWEST,
     SLICES,
     WHOLE_CUBES,
@@ -181,3 +182,31 @@ def add_binned(
 ) -> None:
     """See `block_numpy.add_binned`."""
     (_add_binned or block_numpy.add_binned)(rows, order, starts, tops, slices, first, last)
+
+
+def lanes_of(flat: NDArray[Any], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums as doubles and what they leave out, (sums, lanes) each; the two parts of a cube on the grid as one."""
+    with np.errstate(all="ignore"):
+        if flat.dtype == np.int64:
+            high: NDArray[np.float64] = flat.astype(np.float64)
+            # Of a block that is too long to count, the largest sum may be 2^63 as a double.
+            back = np.where(high < 2.0**63, high, 0.0).astype(np.int64)
+            low = (flat - back).astype(np.float64)
+            coarse, rests = slice(-2 * (width - 1), 1 - width), slice(1 - width, None)
+            cubes = _settled(CUBE_UNIT * high[:, coarse], high[:, rests], CUBE_UNIT * low[:, coarse] + low[:, rests])
+            high[:, coarse], low[:, coarse] = cubes
+            high, low = high[:, : 1 - width], low[:, : 1 - width]
+        else:
+            high, low = _settled(*(flat[:, s] for s in range(3)))
+    return high.T, low.T
+
+
+def _settled(
+    first: NDArray[np.float64], second: NDArray[np.float64], third: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Three doubles, each far below the one before or of its size, as one and what it leaves out."""
+    total = first + second
+    part = total - first
+    rest = ((first - (total - part)) + (second - part)) + third
+    high = total + rest
+    return high, rest - (high - total)

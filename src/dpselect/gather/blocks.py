@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpselect.assume.edge_rule import EdgeRule, equal_blocks
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule
-from dpselect.assume.wide_rule import WideRule, deals_equally
+from dpselect.assume.vote_rule import VoteRule, deals_equally
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import StudyError
 from dpselect.gather.block_numpy import SLICES, merge_bins
 from dpselect.gather.block_sums import (
@@ -57,10 +57,10 @@ class BlockTable:
     def add(self, rows: NDArray[np.generic], ids: NDArray[np.uint32]) -> None:
         """Add rows (n, width - 1) to their blocks (partitions, n); those of the block `NOWHERE` to none."""
         for partition, own in enumerate(ids):
-            part = np.flatnonzero(own != NOWHERE)
-            if len(part) == len(own):
+            if (own != NOWHERE).all():
                 starts, order = sort_rows(own, self.sums.blocks)
             else:
+                part = np.flatnonzero(own != NOWHERE)
                 starts, order = sort_rows(own[part], self.sums.blocks)
                 order = part[order].astype(np.uint32)
             waiting = list(range(len(self._ranges)))

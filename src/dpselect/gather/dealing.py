@@ -107,14 +107,19 @@ class EqualAssigner:
 
 
 def _random_labels(blocks: int, rows: int) -> Blocks:
-    """Labels of equal blocks in a uniformly random order: that of words which are all different, so that any order is as likely."""
+    """Labels of equal blocks in a uniformly random order: that of words which are all different, so that any order is as likely.
+
+    A word's last bits make room for its place, so that words and places are sorted as one number.
+    """
+    bits = np.uint64(rows.bit_length())
+    places = np.arange(rows, dtype=np.uint64)
     while True:
-        words = np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
-        order = np.argsort(words)
-        if (np.diff(words[order]) > 0).all():
+        words = np.sort(np.frombuffer(os.urandom(8 * rows), dtype=np.uint64) >> bits << bits | places)
+        drawn = words >> bits
+        if (drawn[1:] > drawn[:-1]).all():
             break
     labels = np.empty(rows, dtype=np.uint32)
-    labels[order] = np.arange(rows, dtype=np.uint64) * np.uint64(blocks) // np.uint64(max(rows, 1))
+    labels[words & ((np.uint64(1) << bits) - np.uint64(1))] = places * np.uint64(blocks) // np.uint64(max(rows, 1))
     return labels
 
 
@@ -237,3 +242,20 @@ def fresh_assigner(study: Study, blocks: int, partitions: int, equal_rows: int |
         return dealt
     assert study.weight_limit is not None
     return Thinned(dealt, study.weights, study.weight_limit, study.missing)
+
+
+class Names:
+    """Private. A number for each name, from 0 on in the order in which they come; 17 and "17" are one name."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return "Names(values=<private>)"
+
+    def numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of each cell's name."""
+        places, different = different_persons(cells)
+        return np.array([self.known.setdefault(str(name), len(self.known)) for name in different], dtype=np.int64)[
+            places
+        ]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID
-from dpselect.gather.dealing import different_persons
+from dpselect.gather.dealing import Names
 from dpselect.gather.grid import Chunk
 
 PRIME = 2**31 - 1
@@ -32,23 +32,6 @@ MAX_WAITING_ROWS = 1_000_000
 
 MAX_CLUSTERS = 2**32
 """More than there are rows."""
-
-
-class Names:
-    """Private. A number for each name, from 0 on in the order in which they come; 17 and "17" are one name."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, int] = {}
-
-    def __repr__(self) -> str:
-        return "Names(values=<private>)"
-
-    def numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
-        """The number of each cell's name."""
-        places, different = different_persons(cells)
-        return np.array([self.known.setdefault(str(name), len(self.known)) for name in different], dtype=np.int64)[
-            places
-        ]
 
 
 class PersonRows:

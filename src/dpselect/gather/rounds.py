@@ -53,9 +53,9 @@ from dpselect.assume.queries import (
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, MAX_COUNT, Binary, Count
 from dpselect.errors import StudyError
-from dpselect.gather.dealing import study_shares
+from dpselect.gather.dealing import Names, study_shares
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
-from dpselect.gather.persons import Names, PersonRows
+from dpselect.gather.persons import PersonRows
 from dpselect.gather.summary import Summary, require_some
 
 ETA_STEPS = 256

@@ -139,20 +139,20 @@ class Both(Summary[tuple[First, Second]], Generic[First, Second]):
         self.rows_together = first.rows_together or second.rows_together
 
     def __repr__(self) -> str:
-        return f"Both({self._first!r}, {self._second!r})"
+        return f"{type(self).__name__}({self._first!r}, {self._second!r})"
 
-    def empty(self) -> Both[First, Second]:
+    def empty(self) -> Self:
         """Both of no rows."""
-        return Both(self._first.empty(), self._second.empty())
+        return type(self)(self._first.empty(), self._second.empty())
 
-    def fresh(self) -> Both[First, Second]:
+    def fresh(self) -> Self:
         """Both of no rows for another gathering."""
-        return Both(self._first.fresh(), self._second.fresh())
+        return type(self)(self._first.fresh(), self._second.fresh())
 
-    def for_threads(self, count: int) -> list[Both[First, Second]]:
+    def for_threads(self, count: int) -> list[Self]:
         """Some of both."""
         pairs = zip(self._first.for_threads(count), self._second.for_threads(count), strict=True)
-        return [Both(first, second) for first, second in pairs]
+        return [type(self)(first, second) for first, second in pairs]
 
     def add(self, chunk: Chunk) -> None:
         """Add some rows to both."""
@@ -164,20 +164,20 @@ class Both(Summary[tuple[First, Second]], Generic[First, Second]):
         self._first.finish()
         self._second.finish()
 
-    def merge(self, other: Both[First, Second]) -> Both[First, Second]:
+    def merge(self, other: Self) -> Self:
         """The summaries of the rows of both."""
-        return Both(self._first.merge(other._first), self._second.merge(other._second))
+        return type(self)(self._first.merge(other._first), self._second.merge(other._second))
 
     def to_bytes(self) -> Iterator[bytes]:
         """The pieces of both; the first byte says whose."""
         yield from (b"1" + piece for piece in self._first.to_bytes())
         yield from (b"2" + piece for piece in self._second.to_bytes())
 
-    def from_bytes(self, pieces: Iterable[bytes]) -> Both[First, Second]:
+    def from_bytes(self, pieces: Iterable[bytes]) -> Self:
         """The summaries of all rows whose pieces are given."""
         whole = list(pieces)
         first, second = ([piece[1:] for piece in whole if piece[:1] == mark] for mark in (b"1", b"2"))
-        return Both(self._first.from_bytes(first), self._second.from_bytes(second))
+        return type(self)(self._first.from_bytes(first), self._second.from_bytes(second))
 
     @property
     def max_bytes(self) -> int:

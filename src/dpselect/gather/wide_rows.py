@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.study import Study
-from dpselect.assume.wide_rule import WideRule, deals_equally
+from dpselect.assume.vote_rule import deals_equally
+from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import DataError
 from dpselect.gather.dealing import WORD_BYTES, Assigner, fresh_assigner
 from dpselect.gather.grid import Chunk

@@ -1,4 +1,4 @@
-/* The votes of one family of blocks beside every set of k terms: the compiled twin of edges_numpy.py, which says what
+/* The votes of one family of blocks beside every set of k terms: the compiled twin of edges.py, which says what
  * is computed and why.
  *
  * Four blocks side by side, one in each lane of a vector; no lane sees another one. The same double operations in the
@@ -45,7 +45,9 @@ typedef struct {
 } frame;
 
 typedef struct {
-    Py_ssize_t columns, blocks, terms, size, sweeps; /* `sweeps` is how many columns a set has at most */
+    Py_ssize_t columns, blocks, terms, size;
+    Py_ssize_t sweeps; /* how many columns a set has at most */
+    Py_ssize_t fewest; /* columns swept out that the first line of the tables is for */
     const double *gram, *ridges, *steep, *mean, *weight;
     const int32_t *members, *starts, *forced;
     Py_ssize_t forced_count;
@@ -117,6 +119,9 @@ CLONES static void sweep(search *s, const frame *from, int32_t column, frame *to
     }
 }
 
+/* The line of the tables for so many columns swept out; of a block without a vote it may be any. */
+INLINE Py_ssize_t line_of(const search *s, Py_ssize_t swept) { return swept > s->fewest ? swept - s->fewest : 0; }
+
 /* The votes on all columns that remain, when `column` (if any) is swept out as the last one of the set. */
 CLONES static void vote(search *s, const frame *from, int32_t column)
 {
@@ -144,12 +149,12 @@ CLONES static void vote(search *s, const frame *from, int32_t column)
         const Py_ssize_t line = from->columns[i], step = s->columns * s->blocks;
         four steep, mean, weight;
         if (alike) {
-            const Py_ssize_t at = n[0] * step + line * s->blocks;
+            const Py_ssize_t at = line_of(s, n[0]) * step + line * s->blocks;
             steep = load(s, s->steep + at), mean = load(s, s->mean + at), weight = load(s, s->weight + at);
         } else
             for (int lane = 0; lane < LANES; lane++) {
                 const Py_ssize_t block = s->first + lane < s->blocks ? s->first + lane : s->blocks - 1;
-                const Py_ssize_t at = n[lane] * step + line * s->blocks + block;
+                const Py_ssize_t at = line_of(s, n[lane]) * step + line * s->blocks + block;
                 steep[lane] = s->steep[at], mean[lane] = s->mean[at], weight[lane] = s->weight[at];
             }
         const four z = left / roots_of(PICK(counts, own * rest, ALL(1.0))) * steep;
@@ -282,22 +287,23 @@ static PyObject *add_leads(PyObject *module, PyObject *args)
     Py_buffer v[ARRAYS];
     search s = {0};
     int held = 0;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOn", &given[0], &given[1], &given[2], &given[3], &given[4], &given[5],
-                          &given[6], &given[7], &given[8], &s.size))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOnnn", &given[0], &given[1], &given[2], &given[3], &given[4], &given[5],
+                          &given[6], &given[7], &given[8], &s.size, &s.sweeps, &s.fewest))
         return NULL;
     while (held < ARRAYS && take(given[held], &v[held], kinds[held], ndims[held]))
         held++;
     if (held == ARRAYS) {
-        s.columns = v[0].shape[0] - 1, s.blocks = v[0].shape[2], s.sweeps = v[2].shape[0] - 1;
+        s.columns = v[0].shape[0] - 1, s.blocks = v[0].shape[2];
         s.terms = v[6].shape[0] - 1, s.forced_count = v[7].shape[0];
         s.gram = v[0].buf, s.ridges = v[1].buf, s.steep = v[2].buf, s.mean = v[3].buf, s.weight = v[4].buf;
         s.members = v[5].buf, s.starts = v[6].buf, s.forced = v[7].buf;
         int fine = !v[8].readonly && v[0].shape[1] == s.columns + 1 && v[1].shape[0] == s.blocks &&
                    s.columns < WIDEST && s.terms >= 0 && s.terms <= s.columns && v[8].shape[1] == s.columns &&
-                   s.sweeps <= s.columns;
+                   s.sweeps >= 0 && s.sweeps <= s.columns && s.fewest >= 0 && s.fewest <= s.sweeps;
         for (int i = 2; i < 5; i++)
-            fine = fine && v[i].shape[0] == s.sweeps + 1 && v[i].shape[1] == s.columns && v[i].shape[2] == s.blocks;
-        if (!fine || s.sweeps < 0 || !are_sound(&s, v[5].shape[0], v[8].shape[0]))
+            fine = fine && v[i].shape[0] == s.sweeps - s.fewest + 1 && v[i].shape[1] == s.columns &&
+                   v[i].shape[2] == s.blocks;
+        if (!fine || !are_sound(&s, v[5].shape[0], v[8].shape[0]))
             PyErr_SetString(PyExc_ValueError, "the arrays do not fit together");
         else {
             Py_BEGIN_ALLOW_THREADS fine = search_all(&s, v[8].shape[0], v[8].buf);
@@ -311,8 +317,8 @@ static PyObject *add_leads(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"add_leads", add_leads, METH_VARARGS,
-     "add_leads(gram, ridges, steep, mean, weight, members, starts, forced, leads, size): votes beside every set, "
-     "added to leads"},
+     "add_leads(gram, ridges, steep, mean, weight, members, starts, forced, leads, size, sweeps, fewest): votes "
+     "beside every set, added to leads"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -11,5 +11,7 @@ def add_leads(
     forced: Any,
     leads: Any,
     size: int,
+    sweeps: int,
+    fewest: int,
     /,
 ) -> None: ...

@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.gather.block_numpy import CUBE_UNIT
-from dpselect.gather.block_sums import BlockSums, WholeSums
-from dpselect.gather.threads import MAX_THREADS, cores
+from dpselect.gather.block_sums import BlockSums, WholeSums, lanes_of
+from dpselect.gather.rows import MAX_THREADS, cores
 from dpselect.minimize.votes_numpy import Fitting, lane_votes
 
 try:
@@ -101,7 +100,7 @@ def _vote_all(
         if compiled:
             _votes.votes_of(flat[some], votes[some], width, *how)
         else:
-            votes[some] = lane_votes(*_lanes(flat[some], width), width, how)
+            votes[some] = lane_votes(*lanes_of(flat[some], width), width, how)
 
     if threads == 1 or len(ranges) == 1:
         for some in ranges:
@@ -109,31 +108,3 @@ def _vote_all(
         return
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(vote, ranges))
-
-
-def _lanes(flat: NDArray[Any], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sums as doubles and what they leave out, (sums, lanes) each; the two parts of a cube on the grid as one."""
-    with np.errstate(all="ignore"):
-        if flat.dtype == np.int64:
-            high: NDArray[np.float64] = flat.astype(np.float64)
-            # Of a block that is too long to count, the largest sum may be 2^63 as a double.
-            back = np.where(high < 2.0**63, high, 0.0).astype(np.int64)
-            low = (flat - back).astype(np.float64)
-            coarse, rests = slice(-2 * (width - 1), 1 - width), slice(1 - width, None)
-            cubes = _settled(CUBE_UNIT * high[:, coarse], high[:, rests], CUBE_UNIT * low[:, coarse] + low[:, rests])
-            high[:, coarse], low[:, coarse] = cubes
-            high, low = high[:, : 1 - width], low[:, : 1 - width]
-        else:
-            high, low = _settled(*(flat[:, s] for s in range(3)))
-    return high.T, low.T
-
-
-def _settled(
-    first: NDArray[np.float64], second: NDArray[np.float64], third: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Three doubles, each far below the one before or of its size, as one and what it leaves out."""
-    total = first + second
-    part = total - first
-    rest = ((first - (total - part)) + (second - part)) + third
-    high = total + rest
-    return high, rest - (high - total)

@@ -127,7 +127,10 @@ class EdgeMargins:
         for term, columns in enumerate(self.leads.terms):
             taken = inside[:, term]
             own = self.leads.leads[self._where[sets[taken] ^ 1 << term]][:, list(columns)]
-            worth = np.concatenate([own, -own], axis=1) + self._added(term, size)
+            worth = np.concatenate([own, -own], axis=1) + self._added(term, sets[taken])[:, None]
+            untold = self._is_part(term, sets[taken])
+            worth[untold, 0] = worth[untold].max(axis=1)
+            worth[untold, 1:] = -NO_TERM_MARGIN
             found[taken, slot[taken, term], : worth.shape[1]] = np.minimum(worth, most[taken, None])
         return found
 
@@ -138,14 +141,18 @@ class EdgeMargins:
     def options(self, model: int) -> list[Whole]:
         """With directions: what each term of a model is worth with its first column upwards, its second, .., then downwards.
 
-        None is worth more than the best of the terms that are out allows.
+        None is worth more than the best of the terms that are out allows. A part of a product that is in has one option, without a
+        direction: it is held to no threshold, so that its lead need not mean anything, and its effect depends on the other part.
         """
         place = int(self.models[model])
         mask, most = int(self.leads.sets[place]), self._sides[1][place]
         found = []
         for term in columns_of(mask):
             own = self.leads.leads[self._where[mask ^ 1 << term], list(self.leads.terms[term])]
-            found.append(np.minimum(np.concatenate([own, -own]) + self._added(term, mask.bit_count()), most))
+            worth = np.concatenate([own, -own]) + self._added(term, np.array([mask]))
+            if self._is_part(term, np.array([mask]))[0]:
+                worth = worth.max(keepdims=True)
+            found.append(np.minimum(worth, most))
         return found
 
     def levels(self, model: int) -> tuple[Whole, Whole]:
@@ -159,14 +166,26 @@ class EdgeMargins:
         levels = levels[levels <= best][::-1]
         return levels, np.stack([(each >= levels[:, None]).sum(axis=1) for each in options], axis=1)
 
-    def _added(self, term: int, size: int) -> int:
-        """What a term's lead is held against in a model of so many: less the threshold, or more where it must be in."""
-        return self.rule.thresholds[size - 1] * (1 if self._excused(term, size) else -1)
+    def _added(self, term: int, sets: Whole) -> Whole:
+        """What a term's lead is held against in models that have it: less the threshold, or more where it must be in.
 
-    def _excused(self, term: int, size: int) -> bool:
-        """Whether a term of a candidate of so many must be in, so that no threshold is held against it."""
+        It must be in where a candidate has no more terms than it must, in a group of which one is in, and where a product is in
+        that needs it: no threshold is held against such a term, only what is out and a wrong direction.
+        """
+        bars = np.array(self.rule.thresholds)[np.bitwise_count(sets).astype(np.int64) - 1]
         rule = self.candidates
-        return isinstance(rule, SubsetRule) and (size == rule.fewest or any(term in group for group in rule.one_of))
+        if not isinstance(rule, SubsetRule):
+            return -bars
+        excused = np.bitwise_count(sets) == rule.fewest
+        excused |= any(term in group for group in rule.one_of) | self._is_part(term, sets)
+        return np.where(excused, bars, -bars)
+
+    def _is_part(self, term: int, sets: Whole) -> NDArray[np.bool_]:
+        """Which sets have a product in that needs this term."""
+        needs = self.candidates.needs if isinstance(self.candidates, SubsetRule) else ()
+        products = sum(1 << product for product, part in needs if part == term)
+        found: NDArray[np.bool_] = sets & products != 0
+        return found
 
     @cached_property
     def _where(self) -> Whole:
@@ -183,8 +202,7 @@ class EdgeMargins:
         for term, columns in enumerate(self.leads.terms):
             own = np.abs(self.leads.leads[:, list(columns)]).max(axis=1)
             taken = (sets >> term & 1).astype(bool)
-            signs = np.array([1 if self._excused(term, size) else -1 for size in range(len(bars) + 1)])
-            beside = own[self._where[sets[taken] ^ 1 << term]] + (signs[sizes] * bars[sizes - 1])[taken]
+            beside = own[self._where[sets[taken] ^ 1 << term]] + self._added(term, sets[taken])
             inside[taken] = np.minimum(inside[taken], beside)
             outside[~taken] = np.minimum(outside[~taken], bars[sizes[~taken]] - own[~taken])
         return inside, outside

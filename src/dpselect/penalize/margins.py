@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, vote_units
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.vote_rule import VoteRule
-from dpselect.assume.wide_rule import WideRule
+from dpselect.assume.wide_rule import CROWD_TERMS, WideRule
 from dpselect.errors import DataError
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.scores import Scores
@@ -49,6 +49,7 @@ class Margins:
     candidates: Candidates
     range: float
     directions: bool = False
+    crowd: int = 0
     name: str = "votes"
 
     def __repr__(self) -> str:
@@ -61,6 +62,22 @@ class Margins:
         starts = np.cumsum([0, *map(len, units[:-1])])
         lead = np.abs(self.lead)[[column for unit in units for column in unit]]
         return np.maximum.reduceat(lead, starts) if units else np.zeros(0, np.int64)
+
+    @property
+    def crowded(self) -> Fraction | None:
+        """The score of one more candidate: nothing is selected, because more terms lead than can be told apart.
+
+        With the lead A of the term at the place `crowd`, the largest first, it is A - t less a public price. Where a factor is
+        common to all columns, all of them lead, every model leaves some of them out, and all models would be as likely as their
+        prices are. None where it does not compete: in votes that fit all columns, and where something must be selected.
+        """
+        rule, agreement = self.candidates, self.agreement
+        if not (isinstance(rule, SubsetRule) and rule.fewest == 0 and not rule.one_of):
+            return None
+        if not 0 < self.crowd <= len(agreement):
+            return None
+        own = int(np.sort(agreement)[-self.crowd])
+        return own - self.threshold - CROWD_TERMS * self.step
 
     def options(self, *, excused: bool = False) -> list[list[Option]]:
         """What a candidate may take of each slot of a rule: its score is the least value of the options that it takes.
@@ -121,6 +138,8 @@ class Margins:
         if isinstance(self.candidates, SubsetRule):
             excused[:, [place for group in self.candidates.one_of for place in group]] = True
             excused[taken.sum(axis=1) == self.candidates.fewest] = True
+            for product, part in self.candidates.needs:
+                excused[taken[:, product], part] = True
         inside = np.where(excused, agreement + self.threshold, agreement - self.threshold)
         margin = np.where(taken, inside, self.threshold - agreement).min(axis=1, initial=NO_TERM_MARGIN)
         # Where no term is free there is one candidate: its score is 0.
@@ -135,4 +154,6 @@ def margins(votes: Votes, recipe: Recipe) -> Margins:
     if not isinstance(rule, VoteRule | WideRule) or (votes.blocks, votes.partitions) != (rule.blocks, rule.partitions):
         raise DataError("The votes were counted in other blocks than the recipe says.")
     # A lead, not the larger count: a column that few blocks can speak about must not seem to have most of them against it.
-    return Margins(votes.leads, rule.threshold, recipe.step, recipe.candidates, float(rule.range), recipe.directions)
+    crowd = rule.crowd if isinstance(rule, WideRule) else 0
+    scale = float(rule.range)
+    return Margins(votes.leads, rule.threshold, recipe.step, recipe.candidates, scale, recipe.directions, crowd)

@@ -17,9 +17,7 @@ from dpselect.minimize.losses import Losses
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.edges import EdgeMargins, edge_margins
 from dpselect.penalize.margins import Margins, margins
-from dpselect.penalize.pcls import pcls_scores
-from dpselect.penalize.pcpl import LocalScores, pcpl_scores
-from dpselect.penalize.scores import Scores
+from dpselect.penalize.scores import LocalScores, Scores, pcls_scores, pcpl_scores
 
 PrivateScores = Scores | LocalScores | Margins | EdgeMargins
 

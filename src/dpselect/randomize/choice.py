@@ -12,6 +12,8 @@ from dpselect.assume.lemmas.sensitivity import profile_shift
 from dpselect.assume.recipe import Mechanism
 from dpselect.errors import DataError, StudyError
 from dpselect.penalize.scores import Scores
+from dpselect.randomize.coins import permute_and_flip
+from dpselect.randomize.digits import one_of
 from dpselect.randomize.opendp_door import (
     LAPLACE_ROUNDING,
     check_epsilon,
@@ -27,8 +29,9 @@ def choose(scores: Scores, mechanism: Mechanism, epsilon: float) -> int:
     """The index of the private minimum, drawn once, at a pure price of at most epsilon.
 
     Formal guarantee: on tables between which the changes of the scores differ by at most `scores.range`, the chances of
-    every index differ by a factor of at most exp(epsilon). The exponential mechanism is moreover (epsilon^2/8)-zCDP. The
-    price is read back from OpenDP's privacy map. If the range is infinite, the choice is uniform and costs nothing.
+    every index differ by a factor of at most exp(epsilon). The exponential mechanism is moreover (epsilon^2/8)-zCDP.
+    Permute-and-flip is drawn by coins, the others by OpenDP; the price of each is read back from OpenDP's privacy map.
+    If the range is infinite, the choice is uniform and costs nothing.
 
     Tested: tests/randomize/test_choice.py, tests/claims/test_privacy_audit.py
     """
@@ -39,8 +42,9 @@ def choose(scores: Scores, mechanism: Mechanism, epsilon: float) -> int:
         raise DataError("The scores must be finite.")
     scale = noise_scale(mechanism, scores.range, epsilon)
     if not math.isfinite(scale):
-        # All scores alike: every mechanism is then uniform, and permute-and-flip is OpenDP's quickest.
-        return int(invoke(choice_measurement("permute-and-flip", 1.0), np.zeros(values.size)))
+        return one_of(range(values.size))  # all scores are alike beside such noise
+    if mechanism == "permute-and-flip":
+        return permute_and_flip(values, scale)
     drawn = invoke(choice_measurement(mechanism, scale), values)
     if mechanism == "laplace":
         # Only the place of the minimum leaves this function. argmin breaks ties by the index, which is public.

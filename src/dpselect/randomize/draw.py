@@ -29,7 +29,7 @@ from dpselect.randomize.digits import NOTHING, ONE, Between, Chance, Shares, cer
 from dpselect.randomize.levels import Levels, State, Weights, families_of
 
 Candidate = tuple[Option, ...]
-"""Private until it is released. An option of each slot of the rule."""
+"""Private until it is released. An option of each slot of the rule; of none where too many terms lead (`Margins.crowded`)."""
 
 
 def draw_candidate(margins: Margins, epsilon: Fraction, mechanism: Mechanism = "permute-and-flip") -> Candidate:
@@ -53,7 +53,9 @@ class Draws:
     def __init__(self, margins: Margins, epsilon: Fraction) -> None:
         self.rate = epsilon / Fraction(margins.range)
         self._families, self._step = families_of(margins), margins.step
-        self._best = max(levels.best for levels in self._families if levels.best is not None)
+        self._crowded = margins.crowded
+        bests = [self._crowded, *(levels.best for levels in self._families)]
+        self._best = max(best for best in bests if best is not None)
         self._known: dict[int, Weights] = {}
 
     def weights(self, digits: int) -> Weights:
@@ -80,8 +82,7 @@ class Draws:
 
         A wait for heads is -log(U)/Z with an even U, and t their sum; the coin is -log(U) > (1 - p) t. Both sides times Z.
         """
-        score = min(option.value for option in drawn)
-        behind = self._best - score + self._step * sum(option.mask > 0 for option in drawn)
+        behind = self._best - self._score(drawn)
         if behind == 0:
             return True
         coin = Chance()
@@ -98,6 +99,13 @@ class Draws:
 
         return certain(compared)
 
+    def _score(self, drawn: Candidate) -> Fraction:
+        """The price of its terms taken off."""
+        if not drawn:
+            assert self._crowded is not None
+            return self._crowded
+        return min(option.value for option in drawn) - self._step * sum(option.mask > 0 for option in drawn)
+
     def exponential(self) -> Candidate:
         """A candidate by the exponential mechanism: its level, then an option of every other slot."""
         place = picked(lambda digits: self.weights(digits).levels)
@@ -105,6 +113,8 @@ class Draws:
             if place < len(levels.options):
                 break
             place -= len(levels.options)
+        else:
+            return ()
         before: list[list[Option]] = [[] for _ in levels.rule.slots]
         for option, slot in zip(levels.options[:place], levels.slots[:place], strict=True):
             before[slot].append(option)

@@ -75,7 +75,8 @@ def _directions(margins: EdgeMargins, model: int, level: int) -> dict[int, int]:
         while at >= ways[taken]:
             at, taken = at - ways[taken], taken + 1
         met |= values[taken] == level
-        signs[term[taken % len(term)]] = 1 if taken < len(term) else -1
+        if len(values) > 1:  # else no direction is told
+            signs[term[taken % len(term)]] = 1 if taken < len(term) else -1
     return signs
 
 

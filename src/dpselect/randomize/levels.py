@@ -199,7 +199,8 @@ def _levels(margins: Margins, slots_options: list[list[Option]], fewest: int, *,
 class Weights:
     """Private. What the candidates of each level of all families weigh together, to so many digits; the best of all weighs 1.
 
-    `rate` is the nats that a unit of the score is worth, and `price` the factor that a term costs.
+    `rate` is the nats that a unit of the score is worth, and `price` the factor that a term costs. After all levels comes what
+    `Margins.crowded` weighs, where it competes.
     """
 
     def __init__(self, families: list[Levels], rate: Fraction, best: Fraction, digits: int) -> None:
@@ -211,6 +212,8 @@ class Weights:
         for levels in families:
             each = zip(self._of_scores(levels, rate, best), self._of_sums(levels), strict=True)
             weights += [self.arithmetic.times(score, prices) for score, prices in each]
+        if (crowded := families[0].margins.crowded) is not None:
+            weights.append(self.arithmetic.exp(rate * (crowded - best)))
         self.levels = Shares(weights, self.arithmetic)
 
     def in_or_out(self, inside: int) -> Shares:

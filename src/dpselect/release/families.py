@@ -20,6 +20,7 @@ from dpselect.assume.lemmas.moments import NoiseKind
 from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
+from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Binary, Count
 from dpselect.errors import StudyError
 from dpselect.gather.moments import MomentSummary
@@ -30,7 +31,7 @@ from dpselect.release import linear
 from dpselect.release.checks import Check
 from dpselect.release.drawn import Drawn, Solved
 from dpselect.release.ledger.entries import Charge
-from dpselect.release.rounds import checking, drawing, predictors
+from dpselect.release.rounds import checking, drawing
 
 Floats = NDArray[np.float64]
 
@@ -166,16 +167,46 @@ def _by_rounds(name: FamilyName, words: Words, mean: Callable[[Floats], Floats],
     )
 
 
+def logistic_regression(values: dict[str, float], study: Study) -> Any:
+    """A fitted LogisticRegression with these log odds ratios, an intercept among them or none."""
+    from sklearn.linear_model import LogisticRegression
+
+    assert isinstance(study.response, Binary)
+    model = LogisticRegression()
+    model.classes_ = np.array(study.response.categories)
+    model.intercept_ = np.array([values.get(INTERCEPT, 0.0)])
+    model.coef_ = np.array([_slopes(model, values)])
+    return model
+
+
+def poisson_regression(values: dict[str, float], study: Study) -> Any:
+    """A fitted PoissonRegressor with these log rate ratios, an intercept among them or none."""
+    from sklearn.linear_model import PoissonRegressor
+
+    model = PoissonRegressor()
+    model.intercept_ = values.get(INTERCEPT, 0.0)
+    model.coef_ = np.array(_slopes(model, values))
+    model._base_loss = model._get_loss()  # `fit` would have made it, and `predict` asks it for the link
+    return model
+
+
+def _slopes(model: Any, values: dict[str, float]) -> list[float]:
+    slopes = {name: value for name, value in values.items() if name != INTERCEPT}
+    model.n_features_in_ = len(slopes)
+    model.feature_names_in_ = np.array(list(slopes), dtype=object)
+    return list(slopes.values())
+
+
 FAMILIES: dict[FamilyName, Family] = {
     "gaussian": _by_rounds("gaussian", BOX.words, _identity, linear.linear_regression),
     "binomial": _by_rounds(
         "binomial",
         Words(one="odds ratio", many="odds ratios", quantity="odds"),
         _chance,
-        predictors.logistic_regression,
+        logistic_regression,
     ),
     "poisson": _by_rounds(
-        "poisson", Words(one="rate ratio", many="rate ratios", quantity="rate"), np.exp, predictors.poisson_regression
+        "poisson", Words(one="rate ratio", many="rate ratios", quantity="rate"), np.exp, poisson_regression
     ),
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import force_setattr, replace
 
 from dpselect.assume.budget import Guarantee, float_below, plain
-from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.assume.candidates import SubsetRule, columns_of, variables_of
 from dpselect.assume.recipe import Mechanism, Method, Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
@@ -19,9 +19,8 @@ from dpselect.assume.terms import INTERCEPT
 from dpselect.errors import DataError, StudyError
 from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
-from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.penalize import PrivateScores
-from dpselect.penalize.scores import Scores
+from dpselect.penalize.scores import LocalScores, Scores
 from dpselect.randomize.choice import choose, noisy_least_loss
 from dpselect.randomize.draw import draw_candidate
 from dpselect.randomize.draw_edges import draw_edge_candidate
@@ -109,6 +108,13 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
         return self.recipe.study
 
     @property
+    def always(self) -> tuple[str, ...]:
+        """The variables that every model has by statement: they were not selected."""
+        models = self.recipe.candidates
+        columns = columns_of(models.always) if isinstance(models, SubsetRule) else ()
+        return variables_of([self.study.columns[place] for place in columns])
+
+    @property
     def formula(self) -> str:
         """The model as people write it: `price ~ 1 + size`."""
         right = ["1" if name == INTERCEPT else name for name in self.variables]
@@ -171,7 +177,7 @@ def draw_selection(scores: PrivateScores, recipe: Recipe) -> Selection:
     if isinstance(scores, EdgeMargins):
         mask, signs = draw_edge_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
         paid = scores.range
-    elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule):
+    elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule) and not scores.candidates.needs:
         drawn = draw_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
         mask, paid = scores.candidates.always, scores.range
         for option in drawn:

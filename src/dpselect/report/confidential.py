@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
 from dpselect.assume.study import Study
-from dpselect.assume.variables import LEAVE_OUT
-from dpselect.rehearse.check.effects import EffectPreview
+from dpselect.assume.variables import LEAVE_OUT, Categorical
+from dpselect.rehearse.check.effects import EffectPreview, Setting
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
-from dpselect.report.drawing import LETTERS, curve_chart
-from dpselect.report.numbers import interval_text, number, percent
+from dpselect.report.figure import element, label, line, picture
+from dpselect.report.numbers import interval_text, number, percent, significant
 from dpselect.report.page import render
 from dpselect.report.phrases import METHOD_NAMES, count_words
+
+LETTERS = "ABCDEFGH"
+"""What the lines of a chart are called."""
+
 
 WATERMARK = "Confidential: do not publish"
 OFTEN = 0.05
@@ -22,6 +27,14 @@ OFTEN = 0.05
 WEIGHTS_APART = 0.2
 """A share of the stated population by which the sum of weights may be off: blocks of a survey are that much smaller or larger."""
 FITS = "The data fit the study."
+PROBABLY_HIDDEN = 0.5
+"""A chance of being clear below which an effect will probably stay hidden."""
+RARE_CATEGORY = 0.05
+"""A share of the rows below which a category is worth merging."""
+SETTINGS = (
+    "The same run at other privacy costs and with another split: the share of the best model's R² that the selection explains, "
+    "and how many effects are expected to be clear."
+)
 
 
 def share(count: int, rows: int) -> str:
@@ -156,6 +169,57 @@ def effect_rows(effects: Sequence[EffectPreview]) -> list[list[str]]:
     return [[each.name, percent(each.told), _interval(each)] for each in effects]
 
 
+def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
+    """One row a setting: cost, the part of it for the selection, the share of R^2 that is kept, and effects that are clear."""
+    return [
+        [
+            f"{each.epsilon:g}",
+            f"{each.selection:.0%}",
+            "" if each.share is None else percent(each.share),
+            f"{each.clear:.1f} of {each.slopes}",
+        ]
+        for each in settings
+    ]
+
+
+def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list[str]:
+    """What to merge or leave out for clearer effects, one sentence each; from the rows, so as confidential as they are."""
+    hidden = {each.name for each in effects if each.told < PROBABLY_HIDDEN}
+    shares = {each.name: [count / max(fit.rows, 1) for count in each.rows_by_category] for each in fit.variables}
+    rare: dict[str, list[str]] = {}
+    others = []
+    for column in study.columns:
+        if column.name not in hidden or not column.factors:
+            continue
+        factor, *more = column.factors
+        variable = next(each for each in study.predictors if each.name == factor.variable)
+        if not more and isinstance(variable, Categorical) and len(variable.categories) > 2:
+            share = shares[variable.name][variable.categories.index(factor.level)]
+            if share < RARE_CATEGORY:
+                rare.setdefault(variable.name, []).append(f"{factor.level!r} ({percent(share)} of the rows)")
+                continue
+        others.append(column.name)
+    sentences = [
+        f"Merge categories of '{name}' if the code book gives a reason: {', '.join(some)} would probably stay hidden by noise."
+        for name, some in rare.items()
+    ]
+    for variable in study.predictors:
+        own = [column.name for column in study.columns if [each.variable for each in column.factors] == [variable.name]]
+        if isinstance(variable, Categorical) and hidden.intersection(own):
+            share = shares[variable.name][variable.categories.index(variable.reference)]
+            if share < RARE_CATEGORY and len(variable.categories) > 2:
+                sentences.append(
+                    f"The reference category of '{variable.name}', {variable.reference!r}, has {percent(share)} of the rows. "
+                    "State a larger one: all its effects are measured against it."
+                )
+    if others:
+        sentences.append(
+            f"Probably hidden by noise: {', '.join(others)}. Intervals of the other effects become shorter if you leave out "
+            "variables that your question does not need."
+        )
+    return sentences
+
+
 def _interval(each: EffectPreview) -> str:
     if each.lower is None and each.upper is None:
         return "hidden by noise"
@@ -205,13 +269,21 @@ class PrivateFacts:
     variables: tuple[tuple[str, str, int, str], ...]
     directions: bool
     effects: tuple[tuple[str, ...], ...]
+    hints: tuple[str, ...]
+    settings: tuple[tuple[str, ...], ...]
     curves: tuple[CurveFact, ...]
 
     def __repr__(self) -> str:
         return "PrivateFacts(values=<private>)"
 
 
-def confidential_page(study: Study, fit: TableFit, seen: Preview | None, effects: Sequence[EffectPreview] = ()) -> str:
+def confidential_page(
+    study: Study,
+    fit: TableFit,
+    seen: Preview | None,
+    effects: Sequence[EffectPreview] = (),
+    settings: Sequence[Setting] = (),
+) -> str:
     """The page as HTML."""
     facts = PrivateFacts(
         response=study.response.name,
@@ -226,9 +298,12 @@ def confidential_page(study: Study, fit: TableFit, seen: Preview | None, effects
         variables=() if seen is None else _variables(seen),
         directions=seen is not None and bool(seen.directions),
         effects=tuple(map(tuple, effect_rows(effects))),
+        hints=tuple(hints(study, fit, effects)),
+        settings=tuple(map(tuple, setting_rows(settings))),
         curves=() if seen is None else tuple(_curve(curve, seen) for curve in seen.curves),
     )
-    return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS, effects_caption=EFFECTS)
+    captions = {"effects_caption": EFFECTS, "settings_caption": SETTINGS}
+    return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS, **captions)
 
 
 def _models(seen: Preview) -> tuple[tuple[str, str, str], ...]:
@@ -265,3 +340,72 @@ def _curve(curve: Curve, seen: Preview) -> CurveFact:
 def _shaded(chances: Sequence[float]) -> tuple[tuple[str, int], ...]:
     """Chances in words, each with a shade from 0 to 30%, which leaves the words legible."""
     return tuple((percent(chance), round(30 * chance)) for chance in chances)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Public. Where a chart's lines run: chances from 0 to 1 upwards, the setting's logarithm to the right."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    low: float
+    high: float
+
+    def x(self, value: float) -> float:
+        """The place of a setting."""
+        share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+        return self.left + share * (self.right - self.left)
+
+    def y(self, chance: float) -> float:
+        """The place of a chance."""
+        return self.bottom - chance * (self.bottom - self.top)
+
+
+def curve_chart(
+    title: str,
+    settings: Sequence[float],
+    chances: Sequence[Sequence[float]],
+    now: float,
+    *,
+    narrow: bool = False,
+    what: str = "Chance of each model",
+) -> str:
+    """An SVG with one line a model; `now` is the setting in use, marked by a vertical line."""
+    width, height = (360.0, 240.0) if narrow else (720.0, 280.0)
+    frame = Frame(44.0, width - 30.0, 14.0, height - 44.0, settings[0], settings[-1])
+    parts = [_grid(frame, settings, narrow), line(frame.x(now), frame.top, frame.x(now), frame.bottom, "zero")]
+    ends = _spread([frame.y(chance) for chance in chances[-1]], frame.bottom - 4)
+    for place, height_at_end in enumerate(ends):
+        points = [(frame.x(setting), frame.y(row[place])) for setting, row in zip(settings, chances, strict=True)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(element("polyline", points=path, class_=f"line s{place}"))
+        if len(ends) > 1:
+            parts.append(label(frame.right + 8, height_at_end + 4, LETTERS[place], f"letter t{place}"))
+    parts.append(label((frame.left + frame.right) / 2, height - 6, title, "axis-name", "middle"))
+    return picture(width, height, f"{what} against {title}; the table below has the numbers.", parts, _kind(narrow))
+
+
+def _kind(narrow: bool) -> str:
+    return "narrow" if narrow else "wide"
+
+
+def _grid(frame: Frame, settings: Sequence[float], narrow: bool) -> str:
+    parts = []
+    for tenth in (0, 25, 50, 75, 100):
+        parts.append(line(frame.left, frame.y(tenth / 100), frame.right, frame.y(tenth / 100), "grid"))
+        parts.append(label(frame.left - 6, frame.y(tenth / 100) + 4, f"{tenth}%", "tick", "end"))
+    for setting in settings[:: 2 if narrow else 1]:
+        parts.append(label(frame.x(setting), frame.bottom + 18, number(significant(setting, 2)), "tick", "middle"))
+    return "".join(parts)
+
+
+def _spread(heights: Sequence[float], bottom: float, gap: float = 14.0) -> list[float]:
+    """Heights moved apart upwards so that letters do not overlap, none below `bottom`."""
+    placed = list(heights)
+    room = bottom
+    for place in sorted(range(len(heights)), key=lambda place: -heights[place]):
+        placed[place] = min(heights[place], room)
+        room = placed[place] - gap
+    return placed

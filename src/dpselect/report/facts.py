@@ -18,12 +18,17 @@ from dpselect.release.estimate import Estimate
 from dpselect.release.selection import Selection
 from dpselect.release.tables import level_title, variable_title
 from dpselect.report import phrases
-from dpselect.report.answer import figure_words, fit_words, headline_of, hidden_words, missed_words, quote_of
-from dpselect.report.fine_print import (
+from dpselect.report.answer import (
     ChargeFact,
     charge_fact,
+    figure_words,
+    fit_words,
+    headline_of,
+    hidden_words,
     methodology,
+    missed_words,
     not_covered,
+    quote_of,
     remaining_words,
     uncertainty,
     weights_words,
@@ -70,6 +75,7 @@ class Facts(Public, frozen=True, kw_only=True):
     cards: tuple[tuple[str, str, str], ...]
     strength: str
     suspicion: str
+    association: str
     cost: str
     response: VariableFact
     predictors: tuple[VariableFact, ...]
@@ -168,12 +174,13 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
             *_fit_card(estimate),
             (
                 "Variables selected",
-                f"{len(selected)} of {len(predictors)}",
+                f"{len(selected.difference(selection.always))} of {len(predictors) - len(selection.always)}",
                 _directions_note(selection, predictors, bool(clear)),
             ),
         ),
         strength=phrases.strength(cost.epsilon),
         suspicion=phrases.suspicion(cost.epsilon),
+        association=phrases.ASSOCIATION,
         cost=phrases.cost_symbols(cost.epsilon, cost.delta),
         response=_variable(study.response, selected=True),
         predictors=predictors,

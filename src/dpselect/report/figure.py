@@ -6,17 +6,22 @@ A cell is drawn in shares of its width, so that one drawing serves a wide page, 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 
-from dpselect.report.drawing import element, label, picture
 from dpselect.report.facts import Facts
 from dpselect.report.numbers import MINUS, number, ratio_ticks, ticks
 from dpselect.report.table import TIMES, Bar, Row, Table
 
 WILD = 12
 """How many times as far from zero as the middle one of all ends one must lie to be cut, so that the others stay readable."""
-ROOM_FOR_TEXT = 0.72
-"""Beyond this share of the width a bar's number stands to its left."""
+MAX_LOG_RATIO = math.log(1000)
+"""The axis of ratios ends here: an interval that goes on says nothing that can be read off a figure."""
+LETTER = 0.03
+"""The share of the width that a letter of a bar's number takes, so that it is put where it has room."""
+TICKS_APART = 0.16
+"""The share of the width that two names on the axis need between them."""
 MAX_LABEL = 36
 """Letters of a label in the drawing; the table has it whole."""
 STYLE = """
@@ -46,23 +51,33 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Round values with their names; zero, or a ratio of 1, is among them."""
         if self.ratios:
-            found = ratio_ticks(math.exp(self.low), math.exp(self.high), 5)
-            return [(math.log(value), f"{TIMES} {number(value)}") for value in found]
+            found = sorted(
+                ratio_ticks(math.exp(self.low), math.exp(self.high), 5), key=lambda value: abs(math.log(value))
+            )
+            kept: list[float] = []  # from 1 outwards, where there is room
+            for value in map(math.log, found):
+                if all(abs(self.at(value) - self.at(other)) > TICKS_APART for other in kept):
+                    kept.append(value)
+            return [(value, f"{TIMES} {number(math.exp(value))}") for value in sorted(kept)]
         return [(value, _tick(value)) for value in ticks(self.low, self.high, 6)]
 
 
 def axis_of(table: Table) -> Axis:
     """An axis that holds zero and every interval, unless one interval is wild: then the others stay readable."""
-    bars = [row.bar for row in table.effects if row.bar is not None]
+    bars = _bars(table)
     ends = sorted(abs(end) for bar in bars for end in _ends(bar))
     limit = min(ends[-1], WILD * ends[len(ends) // 2]) if ends else 1.0
     values = [0.0, *(bar.value for bar in bars if bar.value is not None)]
     values += [min(max(end, -limit), limit) for bar in bars for end in _ends(bar)]
     low, high = min(values), max(values)
     if table.ratios:
-        low, high = max(min(low, -math.log(1.2)), -300.0), min(max(high, math.log(1.2)), 300.0)
+        low, high = max(min(low, -math.log(1.2)), -MAX_LOG_RATIO), min(max(high, math.log(1.2)), MAX_LOG_RATIO)
     room = 0.05 * (high - low) or 1.0
     return Axis(low - room, high + room, table.ratios)
+
+
+def _bars(table: Table) -> list[Bar]:
+    return [row.bar for row in table.shown if row.bar is not None]
 
 
 def _ends(bar: Bar) -> list[float]:
@@ -71,7 +86,7 @@ def _ends(bar: Bar) -> list[float]:
 
 def runs_out(table: Table, axis: Axis) -> bool:
     """Whether some interval goes on beyond the figure: it has an unbounded end, or one that was cut."""
-    bars = [row.bar for row in table.effects if row.bar is not None]
+    bars = _bars(table)
     ends = [end for bar in bars for end in (bar.lower, bar.upper)]
     ends += [end for bar in bars if table.adjusted for end in (bar.adjusted_lower, bar.adjusted_upper)]
     return any(end is None or not axis.low <= end <= axis.high for end in ends)
@@ -107,16 +122,25 @@ def _bar(row: Row, axis: Axis, adjusted: bool) -> str:
     parts.append(element("circle", cx=_share(axis.at(bar.value)), cy="50%", r=2.2))
     if bar.text:
         ends = [axis.low if outer[0] is None else outer[0], axis.high if outer[1] is None else outer[1]]
-        left, right = axis.at(ends[0]), axis.at(ends[1])
-        to_right, to_left = right <= ROOM_FOR_TEXT, left >= 1 - ROOM_FOR_TEXT
-        x, anchor, dx = (right, "start", 7) if to_right else (left, "end", -7)
-        if to_right or to_left:  # else the bar fills the figure, and the number stands beside it in the table alone
+        side = _side(axis.at(ends[0]), axis.at(ends[1]), axis.at(0.0), LETTER * (len(bar.text) + 1))
+        if side is not None:  # else the bar fills the figure, and the number stands beside it in the table alone
+            x, anchor, dx = side
             parts.append(
                 element(
                     "text", bar.text, x=_share(x), y="50%", dx=dx, dy="0.36em", class_=f"t-{kind}", text_anchor=anchor
                 )
             )
     return "".join(parts)
+
+
+def _side(left: float, right: float, zero: float, width: float) -> tuple[float, str, int] | None:
+    """Where a bar's number stands: to the right or left of it, where there is room, rather not across the line of zero."""
+    places = {"start": (right, right + width), "end": (left - width, left)}
+    room = {anchor: ends for anchor, ends in places.items() if ends[0] >= 0 and ends[1] <= 1}
+    if not room:
+        return None
+    anchor = min(room, key=lambda each: room[each][0] < zero < room[each][1])
+    return (right, anchor, 7) if anchor == "start" else (left, anchor, -7)
 
 
 def _share(share: float) -> str:
@@ -159,9 +183,9 @@ def effects_figure(facts: Facts) -> str:
     parts.append(label(left, 44, _scale_words(facts), "soft"))
     for value, name in axis.ticks:
         parts.append(label(left + plot * axis.at(value), 66, name, "soft", "middle"))
-    for place, row in enumerate(table.rows):
+    for place, row in enumerate(table.shown):
         parts.append(_line(row, table, axis, top + height * place, (left, plot, *columns), height))
-    bottom = top + height * len(table.rows)
+    bottom = top + height * len(table.shown)
     parts.append(label(8, bottom + 24, _key(table, runs_out(table, axis)), "soft"))
     return picture(width, bottom + 38, figure_title(facts), parts, "effects")
 
@@ -170,6 +194,8 @@ def _line(row: Row, table: Table, axis: Axis, top: float, places: tuple[float, .
     left, plot, effect, interval = places
     middle = top + height / 2
     name = f"{row.arrow} {_cut(row.label)}" if row.arrow else _cut(row.label)
+    if row.names:
+        return label(22, middle + 5, name, "") + label(effect, middle + 5, row.effect, "soft")
     if row.bar is None:
         return label(8, middle + 5, f"{name}, {row.note}", "name")
     parts = [label(22 if row.level else 8, middle + (5 if not row.note else -2), name, "" if row.level else "name")]
@@ -235,3 +261,40 @@ def _tick(value: float) -> str:
     whole = value == round(value) and 1000 <= abs(value) < 1e9
     text = f"{value:,.0f}".replace("-", MINUS) if whole else number(value)
     return f"{'+' if value > 0 else ''}{text}"
+
+
+def element(name: str, content: str = "", /, **attributes: str | float) -> str:
+    """One element; a trailing underscore is dropped from a name and the others become hyphens."""
+    parts = [f'{key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items()]
+    opened = " ".join([name, *parts])
+    return f"<{opened}>{content}</{name}>" if content else f"<{opened}/>"
+
+
+def _value(value: str | float) -> str:
+    return escape(value, quote=True) if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    """A straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
+
+
+def label(x: float, y: float, text: str, kind: str = "label", anchor: str = "start") -> str:
+    """A piece of text; the anchor is start, middle or end."""
+    return element("text", escape(text), x=x, y=y, class_=kind, text_anchor=anchor)
+
+
+def picture(width: float, height: float, title: str, parts: Iterable[str], kind: str) -> str:
+    """The whole drawing with its alternative text."""
+    content = element("title", escape(title)) + "".join(parts)
+    return element(
+        "svg",
+        content,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width:g} {height:g}",
+        width=width,
+        height=height,
+        role="img",
+        aria_label=title,
+        class_=kind,
+    )

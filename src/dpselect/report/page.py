@@ -1,22 +1,36 @@
-"""Public. The report as one HTML file that needs nothing else: no script, no network; and the guard at its door."""
+"""Public. Results as people read them: a page, a card in a notebook, and lines of text for the terminal and for `str`.
+
+The page is one HTML file that needs nothing else: no script, no network. A guard at its door lets public facts pass, and no others.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from dpselect.assume.budget import about
 from dpselect.assume.records import Public
+from dpselect.assume.subgroup import subgroup_words
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
+from dpselect.release.ledger.entries import Receipt
+from dpselect.release.selection import Selection
+from dpselect.release.tables import result_html, result_text
+from dpselect.report.answer import fit_words, hidden_words, interval_limits
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.figure import axis_cell, axis_of, row_cell, runs_out
-from dpselect.report.numbers import number
-from dpselect.report.phrases import Words
-from dpselect.report.table import Table, estimate_table
+from dpselect.report.numbers import listed, number
+from dpselect.report.phrases import Words, cost_text, names_with_more, strength
+from dpselect.report.table import Table, estimate_table, plain_cells
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+LINE_LENGTH = 100
+"""Columns that lines are made for."""
 
 _PLAIN = (str, int, float, bool, type(None))
 
@@ -106,8 +120,134 @@ def environment() -> Environment:
         return found
 
     made.filters["number"] = number
-    made.filters["drawing"] = Markup  # only for text that report/drawing.py made, which escapes what it is given
+    made.filters["drawing"] = Markup  # only for text that report/figure.py made, which escapes what it is given
     made.filters["breakable"] = breakable
     made.filters["sentence"] = sentence
     made.filters["in_script"] = lambda text: Markup(text.replace("<", "\\u003c"))
     return made
+
+
+def analysis_lines(analysis: AnalysisRecord) -> list[str]:
+    """An analysis: the answer, the table of effects or the directions, and what it cost."""
+    facts = facts_of(analysis)
+    lines = [*wrap(facts.summary, LINE_LENGTH), ""]
+    if facts.table is not None and facts.table.effects:
+        lines += [*effect_lines(facts.table), ""]
+    elif facts.selected:
+        lines += [*direction_lines(facts), ""]
+    notes = [sentence for _, sentence in facts.clashes]
+    if facts.considered and facts.selected:
+        notes.append(f"Considered, not selected: {names_with_more([each.title for each in facts.considered])}.")
+    notes.append(facts.companions)
+    notes += [facts.small or facts.missed.removeprefix("This does not show that they have no effect. "), facts.weights]
+    lines += [line for note in notes if note for line in wrap(note, LINE_LENGTH)]
+    lines += wrap(closing_line(analysis, facts), LINE_LENGTH)
+    return [line.replace("ε = ", "epsilon ") for line in lines]
+
+
+def closing_line(analysis: AnalysisRecord, facts: Facts) -> str:
+    """Rows, fit and cost in one line."""
+    cards = {name: (value, note) for name, value, note in facts.cards}
+    only = analysis.selection.study.only
+    whom = "" if only is None else f" with {subgroup_words(only)}"
+    parts = [] if cards["Rows"][0] == "not public" else [f"{cards['Rows'][0]} rows{whom}."]
+    if "Variance explained" in cards:
+        value, note = cards["Variance explained"]
+        parts.append(
+            f"Variance explained {value} ({note})." if note[-1] == "%" else "Variance explained (R²): hidden by noise."
+        )
+    cost = analysis.guarantee
+    parts.append(f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)}).")
+    parts += [remaining_text(release.receipt) for release in analysis.releases[-1:] if release.receipt is not None]
+    return " ".join(parts)
+
+
+def remaining_text(receipt: Receipt) -> str:
+    """What a receipt says is left."""
+    left = receipt.remaining.epsilon
+    return f"Remaining budget: {f'epsilon {about(left)}' if left else 'none'}."
+
+
+def effect_lines(table: Table) -> list[str]:
+    """The table of effects."""
+    head, cells = plain_cells(table)
+    return aligned([[each.lower() for each in head], *cells])
+
+
+def direction_lines(facts: Facts) -> list[str]:
+    """Which variables go up, which down, and which have no clear direction."""
+    said = []
+    for way, name in (("up", "up"), ("down", "down"), (None, "")):
+        titles = [each.title for each in facts.selected if each.direction == way]
+        lines = wrap(", ".join(titles), LINE_LENGTH - 8)
+        said += [f"  {name if not place else '':4}  {line}" for place, line in enumerate(lines)]
+    return said
+
+
+def estimate_lines(estimate: Estimate) -> list[str]:
+    """An estimate by itself."""
+    table, cost = estimate_table(estimate), estimate.guarantee
+    lines = [estimate.formula, *(["", *effect_lines(table)] if table.effects else [])]
+    constant = table.constant
+    if constant is not None:
+        lines.append(
+            f"constant: {constant.interval if constant.hidden else f'{constant.effect} ({constant.interval})'}"
+        )
+    hidden = [row for row in table.effects if row.hidden]
+    notes = [" ".join(hidden_words(hidden, table))] if hidden else []
+    notes += [*fit_words(estimate), *(" ".join(point) for point in interval_limits(estimate))]
+    lines += [line for note in notes for line in wrap(note, LINE_LENGTH)]
+    return [*lines, f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)})."]
+
+
+def selection_lines(selection: Selection) -> list[str]:
+    """A selection by itself."""
+    cost, told = selection.guarantee, selection.directions
+    ways = [f"{name} {way}" for name, way in told.items() if way is not None]
+    lines = [selection.formula, *([f"directions: {listed(ways)}"] if ways else [])]
+    if selection.study.only is not None:
+        lines.append(f"describes: rows with {subgroup_words(selection.study.only)}")
+    whom = " for persons" if selection.study.person is not None else ""
+    return [*lines, f"privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)}){whom}"]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells under each other: the first and the last column to the left, numbers to the right."""
+    last = len(rows[0]) - 1
+    full = [row for row in rows if any(row[1:])]  # the line of a variable with categories may be long
+    widths = [max(len(row[i]) for row in full) for i in range(last + 1)]
+    return [
+        "  "
+        + "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, last)), row[last]]).rstrip()
+        for row in rows
+    ]
+
+
+@result_text.register
+def _(result: AnalysisRecord) -> str:
+    return "\n".join(analysis_lines(result))
+
+
+@result_text.register
+def _(result: Estimate) -> str:
+    return "\n".join(estimate_lines(result))
+
+
+@result_text.register
+def _(result: Selection) -> str:
+    return "\n".join(selection_lines(result))
+
+
+@result_html.register
+def _(result: AnalysisRecord) -> str:
+    return effects_card(result)
+
+
+@result_html.register
+def _(result: Estimate) -> str:
+    return estimate_card(result)
+
+
+@result_html.register
+def _(result: Selection) -> str:
+    return effects_card(AnalysisRecord(title="", made="", selection=result, coefficients=None))

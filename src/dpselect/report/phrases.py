@@ -131,6 +131,7 @@ def headline(
     lower: Sequence[Words],
     differs: Sequence[Words],
     unclear: Sequence[Words],
+    stated: Sequence[Words] = (),
 ) -> Words:
     """The answer: {Response} rises with {up}. It falls with {down}. It also differs by {categorical}."""
     sentences: list[Words] = []
@@ -161,6 +162,11 @@ def headline(
         (first, kind), *rest = list_of(unclear)
         begin = (capitalized(first) if kind == "name" else first, kind)
         sentences.append((begin, *rest, *text(f" {verb} selected, without a clear direction.")))
+    if stated:
+        verb = "is" if len(stated) == 1 else "are"
+        sentences.append(
+            (*text("In every model by statement, not selected, " + verb + " "), *list_of(stated), *text("."))
+        )
     return tuple(piece for place, each in enumerate(sentences) for piece in (*(text(" ") if place else ()), *each))
 
 
@@ -500,12 +506,25 @@ MANY_TIMES = 8.0
 """Intervals that are longer than this many times those without privacy mostly hide effects."""
 
 
-def length_sentence(times: float | None) -> str:
-    """How long intervals are expected to be."""
+FAR_LONGER = 20.0
+"""A length that nobody would call an estimate any more."""
+
+
+def are_long(times: tuple[float, float, float] | None) -> bool:
+    """Whether intervals will be so long, many of them, that a run would show little."""
+    return times is None or times[1] > MANY_TIMES or times[2] > FAR_LONGER
+
+
+def length_sentence(times: tuple[float, float, float] | None) -> str:
+    """How long intervals are expected to be: the quartiles of their length over that without privacy."""
     if times is None:
         return "No effect would be estimated: noise would hide all of them."
-    end = ": noise would hide most effects" if times > MANY_TIMES else ""
-    return f"95% intervals should be about {times:.2g} times as long as without privacy{end}."
+    low, middle, high = times
+    about = f"95% intervals should be about {middle:.2g} times as long as without privacy"
+    if middle > MANY_TIMES:
+        return f"{about}: noise would hide most effects."
+    rest = f"half of them {low:.2g} to {high:.2g} times" if high <= FAR_LONGER else "a quarter of them far longer"
+    return f"{about} ({rest})."
 
 
 BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."

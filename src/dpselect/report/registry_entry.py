@@ -18,7 +18,7 @@ from dpselect.assume.variables import Numeric
 from dpselect.errors import StudyError
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
-from dpselect.report.fine_print import charge_fact, methodology, not_covered, remaining_words
+from dpselect.report.answer import charge_fact, methodology, not_covered, remaining_words
 
 
 class Deployment(Public, frozen=True, kw_only=True):

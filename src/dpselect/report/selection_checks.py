@@ -15,7 +15,7 @@ from dpselect.assume.recipe import Recipe, held_votes, tells_directions
 from dpselect.assume.vote_rule import LEAST_SQUARES, VoteRule
 from dpselect.errors import StudyError
 from dpselect.minimize.minimize import ROUNDING
-from dpselect.penalize.pcls import pcls_range
+from dpselect.penalize.scores import pcls_range
 from dpselect.release.checks import Check
 from dpselect.release.selection import DIRECTIONS, Selection, named_directions
 
@@ -114,13 +114,14 @@ def directions_check(selection: Selection) -> Check:
     if recipe.directions != tells_directions(recipe):
         return Check(what, False, "the public rule says otherwise whether directions are told")
     places = {columns[place].name: place for place in selection.columns}
-    told = {places[name]: way for name, way in selection.directions.items() if way is not None and name in places}
-    signs = {place: sign for place, way in told.items() for sign, word in DIRECTIONS.items() if word == way}
+    named = {places[name]: way for name, way in selection.directions.items() if way is not None and name in places}
+    signs = {place: sign for place, way in named.items() for sign, word in DIRECTIONS.items() if word == way}
     right = dict(selection.directions) == named_directions(selection.study, selection.columns, signs)
     if recipe.directions and isinstance(models, SubsetRule):
-        parts = models.parts(mask_of(selection.columns))
-        right &= all(sum(part >> place & 1 for place in signs) == (part > 0) for part in parts)
-        right &= not any(models.always >> place & 1 for place in signs)
+        inside = models.terms_in(mask_of(selection.columns)) or ()
+        # Of a part of a product that is in none is told (`penalize.edges`).
+        told = [models.terms[each] for each in inside if not any((term, each) in models.needs for term in inside)]
+        right &= all(sum(term >> place & 1 for place in signs) == 1 for term in told) and len(signs) == len(told)
     else:
         right &= not signs
     said = ", ".join(f"{name} {way}" for name, way in selection.directions.items() if way is not None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-import dpselect.report.terminal  # noqa: F401  it says how results are printed and shown in notebooks
+import dpselect.report.page  # noqa: F401  it says how results are printed and shown in notebooks
 from dpselect.errors import StudyError
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.report.board import board_page

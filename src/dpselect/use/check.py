@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, get_args
 
-from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price
+from dpselect.assume.budget import DEFAULT_DELTA, EXACT, Budget, Price
 from dpselect.assume.candidates import candidates_for, columns_of, mask_of, model_mask
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.queries import FamilyName, RoundsPlan
@@ -21,13 +21,13 @@ from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import Moments, MomentSummary
 from dpselect.gather.rows import Telling, engine_of, gather
 from dpselect.gather.summary import Both
-from dpselect.rehearse.check.effects import REHEARSED_RELEASES, Again, EffectPreview, rehearse_effects
-from dpselect.rehearse.check.fit import FitSummary, TableFit, near_twins
-from dpselect.rehearse.check.preview import Preview, Rehearsed, Step, preview
+from dpselect.rehearse.check.effects import REHEARSED_RELEASES, Again, EffectPreview, Setting, rehearse_effects
+from dpselect.rehearse.check.fit import FitAnd, FitSummary, TableFit, near_twins
+from dpselect.rehearse.check.preview import Preview, Rehearsed, Step, names_of, preview
 from dpselect.release.families import family_for
 from dpselect.release.rounds.drawing import plan_rounds
 from dpselect.release.rounds.path import path
-from dpselect.report.confidential import FITS, WATERMARK, advice, confidential_page, price_sentence
+from dpselect.report.confidential import FITS, WATERMARK, advice, confidential_page, hints, price_sentence
 from dpselect.use.methods import METHODS, Look
 from dpselect.use.order import Competing, divided, public_count, require_study
 from dpselect.use.proposal import study_for
@@ -45,6 +45,7 @@ class Checked:
     """Private. How the rows fit the study (`fit`), and what a run would select (`preview`), where one was rehearsed.
 
     `effects` are what its coefficients would look like if the likeliest model were selected; none where no run would give any.
+    `settings` are what the run would give at other costs and with another split, itself among them.
 
     It was computed from the rows without noise: it must not be published, and nothing in the study may be changed because of it,
     unless for reasons that have nothing to do with these rows.
@@ -54,6 +55,7 @@ class Checked:
     fit: TableFit
     preview: Preview | None
     effects: tuple[EffectPreview, ...] = ()
+    settings: tuple[Setting, ...] = ()
 
     @property
     def stops(self) -> bool:
@@ -67,9 +69,14 @@ class Checked:
         """What to look at, one sentence each."""
         return advice(self.fit, self.study.missing)
 
+    @property
+    def hints(self) -> list[str]:
+        """What to merge or leave out for clearer effects, one sentence each."""
+        return hints(self.study, self.fit, self.effects)
+
     def page(self) -> str:
         """The custodian's page, in HTML."""
-        return confidential_page(self.study, self.fit, self.preview, self.effects)
+        return confidential_page(self.study, self.fit, self.preview, self.effects, self.settings)
 
     def __str__(self) -> str:
         lines = [f"[{WATERMARK}]", *(self.advice or [FITS])]
@@ -101,7 +108,7 @@ def check(
     Parameters
     ----------
     source : table, path or address
-        Anything that `gather` reads. The rows are read twice.
+        Anything that `gather` reads; read once, unless its rows do not fit in memory.
     study : Study or str, optional
         What is stated before the rows are read; or a formula, "income ~ ." or "income ~ age + school".
     epsilon : number or str, optional
@@ -150,28 +157,35 @@ def look_at(
     looks: Looks = lambda count: nullcontext(lambda name: None),
 ) -> Checked:
     """The same, of a rehearsal that is made once at the door."""
-    fit = gather(source, study, FitSummary(study), progress)
+    held = hold(source, study, keep=False, progress=progress) if rehearsal is None else rehearsal.hold(source, progress)
+    fit = held.fit
     if fit.rows == 0:
         raise DataError("The table has no rows: give one with at least one.")
-    checked = Checked(study, fit, None)
-    if checked.stops:
-        return checked
-    rows = fit.rows
-    held = hold(source, study, keep=False) if rehearsal is None else rehearsal.hold(source, rows=rows)
     fit = replace(fit, twins=() if held.moments is None else near_twins(held.moments, study))
-    if rehearsal is None:
-        return Checked(study, fit, None)
-    rehearsed = rehearsal.rehearse(source, rows=rows, held=held)
-    releases = rehearsal.releases(rows)
-    with looks(1 + len(rehearsed.factors) + releases) as step:
+    checked = Checked(study, fit, None)
+    if checked.stops or rehearsal is None:
+        return checked
+    rehearsed = rehearsal.rehearse(source, rows=fit.rows, held=held)
+    releases, others = rehearsal.releases(fit.rows), rehearsal.others(rehearsed)
+    with looks(1 + len(rehearsed.factors) + releases + len(others)) as step:
         seen = rehearsal.preview(rehearsed, step)
-        effects = rehearsal.effects(source, seen, rows=rows, held=held, releases=releases, step=lambda: step("effects"))
-        return Checked(study, fit, seen, effects)
+        model = seen.models[0] if seen.models else ()
+        effects = rehearsal.effects(source, model, held=held, releases=releases, step=lambda: step("effects"))
+        settings = [rehearsal.summed(seen.share, effects)] if effects and others else []
+        for other in others if effects else ():
+            step("settings")
+            settings.append(other.setting(source, seen, held, max(MIN_RELEASES, releases // 4)))
+        settings.sort(key=lambda each: (each.epsilon, each.selection))
+        return Checked(study, fit, seen, effects, tuple(settings))
 
 
 class Held(NamedTuple):
-    """Private. What a check has read: moments, where every variable has bounds, and the rows, where they are kept."""
+    """Private. What a check has read: how rows fit; moments, where every variable has bounds; and rows, where they are kept.
 
+    Where a run would stop at a row there is nothing but the fit.
+    """
+
+    fit: TableFit
     moments: Moments | None
     kept: KeptRows | None
 
@@ -181,11 +195,16 @@ class Held(NamedTuple):
 
 def hold(source: Any, study: Study, *, keep: bool, progress: Telling | None = None) -> Held:
     """Read the rows once. Private."""
+    fit = FitSummary(study)
     if study.unbounded or study.is_sample:
-        return Held(None, gather(source, study, KeptRows(study), progress) if keep else None)
+        if not keep:
+            return Held(gather(source, study, fit, progress), None, None)
+        found, kept = gather(source, study, FitAnd(fit, KeptRows(study)), progress)
+        return Held(found, None, kept)
     if not keep:
-        return Held(gather(source, study, progress=progress), None)
-    return Held(*gather(source, study, Both(MomentSummary(study), KeptRows(study)), progress))
+        return Held(*gather(source, study, FitAnd(fit, MomentSummary(study)), progress), None)
+    found, both = gather(source, study, FitAnd(fit, Both(MomentSummary(study), KeptRows(study))), progress)
+    return Held(found, *(both or (None, None)))
 
 
 class Rehearsal:
@@ -231,17 +250,17 @@ class Rehearsal:
     def _price(self, epsilon: Decimal) -> Budget:
         return self._parts(epsilon)[0] if self._run == "analyze" else Budget(epsilon, self._budget.delta)
 
-    def hold(self, source: Any, *, rows: int, progress: Telling | None = None) -> Held:
-        """Read the rows once for all that the run's rehearsal adds up; `rows` is how many there are. Private."""
+    def hold(self, source: Any, progress: Telling | None = None) -> Held:
+        """Read the rows once for all that the run's rehearsal adds up. Private."""
         again, here = self._method.rule.counts_rows, engine_of(source)[0] == "here"
-        return hold(source, self._study, keep=again and here and KeptRows.fit(self._study, rows), progress=progress)
+        return hold(source, self._study, keep=again and here, progress=progress)
 
     def rehearse(self, source: Any, *, rows: int, held: Held | None = None, dealings: int | None = None) -> Rehearsed:
         """What the run would choose at any price; `held` is what `hold` made of the same source. Private.
 
         `dealings` is over how many dealings of the rows into blocks votes are averaged; without it, as many as there is time for.
         """
-        moments, kept = self.hold(source, rows=rows) if held is None else held
+        _, moments, kept = self.hold(source) if held is None else held
         study = self._study
         counted = self._method.rule.counts_rows or moments is None
         public = public_count(study, lambda: rows) if counted else study.public_rows(moments.n)  # type: ignore[union-attr]
@@ -269,22 +288,63 @@ class Rehearsal:
         return max(MIN_RELEASES, min(REHEARSED_RELEASES, round(REHEARSED_CELLS / cells)))
 
     def effects(
-        self, source: Any, seen: Preview, *, rows: int, held: Held, releases: int, step: Callable[[], None]
+        self,
+        source: Any,
+        names: tuple[str, ...],
+        *,
+        held: Held,
+        releases: int,
+        step: Callable[[], None] = lambda: None,
     ) -> tuple[EffectPreview, ...]:
-        """What the coefficients of the likeliest model would look like. Private."""
+        """What the coefficients of a model would look like, given by the names of its terms. Private."""
         family, study = self._family(), self._study
-        if family is None or not releases or not seen.models:
+        if family is None or not releases or not names:
             return ()
-        named = [name for name in seen.models[0] if name != INTERCEPT]
-        columns = set(columns_of(model_mask(study, named)))
-        if study.intercept == "always" or INTERCEPT in seen.models[0]:
+        columns = set(columns_of(model_mask(study, [name for name in names if name != INTERCEPT])))
+        if study.intercept == "always" or INTERCEPT in names:
             columns.add(0)
         price, model = self._parts(self._budget.epsilon)[1], tuple(sorted(columns))
         draws = plan_rounds(family, study, model, epsilon=price.epsilon, delta=price.delta)
         facts = {"study": study, "columns": model, "family": family, "considered": len(study.columns)}
-        plan = RoundsPlan(rows=float(study.rows or rows), mu=draws.mu, **facts)  # type: ignore[arg-type]
+        plan = RoundsPlan(rows=float(study.rows or held.fit.rows), mu=draws.mu, **facts)  # type: ignore[arg-type]
         again: Again = _again(source, study, held.kept)
         return rehearse_effects(lambda: path(plan), again, study, releases=releases, step=step)
+
+    def others(self, rehearsed: Rehearsed) -> list[Rehearsal]:
+        """The same run at half and at twice its cost, and with another split, where there is time to look at them."""
+        if not rehearsed.factors or self._family() is None:
+            return []
+        study, choice, budget = self._study, self._choice, self._budget
+        half, double = (Budget(EXACT.multiply(budget.epsilon, Decimal(each)), budget.delta) for each in ("0.5", "2"))
+        changed = (60, 40) if self._share < 0.5 else (35, 65)
+        settings = ((half, self._split), (budget, changed), (double, self._split))
+        return [Rehearsal(study, choice, *each) for each in settings]
+
+    def setting(self, source: Any, seen: Preview, held: Held, releases: int) -> Setting:
+        """What the run would give: as the curve of a preview has it at this cost, else by one random split. Private."""
+        for curve in seen.curves if self._share == float(seen.recipe.guarantee.epsilon / seen.epsilon) else ():
+            if (price := float(self._budget.epsilon)) in curve.settings:
+                place = curve.settings.index(price)
+                chances = curve.chances[place]
+                return self._summed(
+                    source, seen.models[chances.index(max(chances))], curve.shares[place], held, releases
+                )
+        rehearsed = self.rehearse(source, rows=held.fit.rows, held=held, dealings=1)
+        now = rehearsed.at(self._budget.epsilon, leading=1)
+        return self._summed(source, names_of(now.models[0], self._study), now.share, held, releases)
+
+    def _summed(self, source: Any, model: tuple[str, ...], share: float | None, held: Held, releases: int) -> Setting:
+        return self.summed(share, self.effects(source, model, held=held, releases=releases))
+
+    def summed(self, share: float | None, effects: Sequence[EffectPreview]) -> Setting:
+        """A preview in one line. Private."""
+        slopes = [each.told for each in effects if each.name != INTERCEPT]
+        return Setting(float(self._budget.epsilon), self._share, share, sum(slopes), len(slopes))
+
+    @property
+    def _share(self) -> float:
+        """Of the cost, what pays for the selection."""
+        return float(self._parts(self._budget.epsilon)[0].epsilon / self._budget.epsilon)
 
     def _family(self) -> FamilyName | None:
         """The family that the run would estimate by rounds; None where it has no delta for them."""

@@ -19,7 +19,8 @@ def brute_force(rule: SubsetRule) -> list[int]:
         mask = rule.always | sum(chosen)
         one_each = all(sum(code >> t & 1 for t in group) == 1 for group in rule.one_of)
         small = rule.max_size is None or size <= rule.max_size
-        if small and len(chosen) >= rule.at_least and one_each and (mask or rule.empty):
+        with_parts = all(code >> part & 1 for term, part in rule.needs if code >> term & 1)
+        if small and len(chosen) >= rule.at_least and one_each and with_parts and (mask or rule.empty):
             found.append(mask)
     return found
 
@@ -38,10 +39,31 @@ def rules(draw):
     # Groups of neighbours, whose order is that of the binary number.
     cuts = sorted(draw(st.sets(st.integers(0, len(sizes)), max_size=3)))
     one_of = tuple(tuple(range(start, stop)) for start, stop in pairwise(cuts))
+    # Later terms need earlier ones, and all that are linked follow each other: again the order of the binary number.
+    linked = st.tuples(st.just(len(sizes) - 1), st.integers(0, len(sizes) - 2)) if len(sizes) > 1 else st.nothing()
+    needs = tuple(draw(st.lists(linked, max_size=2, unique=True))) if len(sizes) > 1 and not one_of else ()
+    if needs:
+        needs = tuple((term, other) for term, part in needs for other in range(part, len(sizes) - 1))
     try:
-        return SubsetRule(width, tuple(terms), always, max_size, draw(st.booleans()), at_least, one_of)
+        return SubsetRule(width, tuple(terms), always, max_size, draw(st.booleans()), at_least, one_of, needs)
     except StudyError:
         return SubsetRule(width, tuple(terms), always, max_size, empty=True)
+
+
+def test_terms_that_need_each_other_far_apart_and_in_groups():
+    terms = tuple(1 << place for place in range(7))
+    for needs, one_of in (
+        (((5, 0), (5, 3), (6, 5)), ()),
+        (((6, 0), (5, 1)), ((1, 3),)),
+        (((4, 0), (4, 2)), ((0, 2, 3), (1, 5))),  # never: both of a group
+    ):
+        rule = SubsetRule(7, terms, empty=True, one_of=one_of, needs=needs)
+        expected = brute_force(rule)
+        assert sorted(rule) == sorted(expected) == sorted(rule.masks().tolist())
+        assert rule.count == len(expected) == len({rule.index(mask) for mask in expected})
+        assert [rule.mask(rule.index(mask)) for mask in expected] == expected
+        assert [mask in rule for mask in range(2**7)] == [mask in expected for mask in range(2**7)]
+        assert all(sum(rule.parts(mask)) == mask for mask in expected)
 
 
 @settings(derandomize=True)
@@ -154,6 +176,11 @@ def test_a_list_keeps_its_order():
         (lambda: SubsetRule(2, (1, 2), one_of=((),)), "of its own"),
         (lambda: SubsetRule(2, (1, 2), one_of=((0,), (0, 1))), "of its own"),
         (lambda: SubsetRule(2, (1, 2), one_of=((2,),)), "of its own"),
+        (lambda: SubsetRule(2, (1, 2), needs=((0, 2),)), "not among the terms"),
+        (
+            lambda: SubsetRule(20, tuple(1 << j for j in range(20)), needs=tuple((19, j) for j in range(19))),
+            "fewer products",
+        ),
     ],
 )
 def test_impossible_candidates_are_refused_in_one_sentence(make, message):

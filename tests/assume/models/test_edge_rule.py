@@ -127,7 +127,7 @@ def test_a_study_has_the_rule_of_its_terms_and_gives_way_where_no_block_could_ce
 
 
 def test_sets_are_listed_by_size_and_those_that_compete_found():
-    assert all_sets(3, 2) == [0, 1, 2, 4, 3, 5, 6]
+    assert all_sets(3, 2) == (0, 1, 2, 4, 3, 5, 6)
     rule = edge_rule(1000, 3, 3, 1.0)
     assert listed_sets(SubsetRule(4, (2, 4, 8), 1, at_least=2), rule) == [4, 5, 6, 7]
     assert listed_sets(CandidateList(4, (0b0001, 0b0011, 0b1111, 0b0101)), rule) == [0, 1, 2, 7]

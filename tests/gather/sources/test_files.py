@@ -100,7 +100,7 @@ def test_column_names_are_taken_literally(tmp_path):
 
 def test_memory_stays_small_and_progress_is_told(tmp_path, monkeypatch):
     """Each of two threads holds a row group and a batch of it, whatever the length of the table; so the table is long."""
-    monkeypatch.setattr("dpselect.gather.threads.cores", lambda: 2)
+    monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 2)
     rows = 4_000_000
     values = np.random.default_rng(0).normal(size=rows)
     numeric = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2)])

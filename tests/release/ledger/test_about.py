@@ -5,9 +5,9 @@ import pytest
 
 import dpselect
 from dpselect.errors import LedgerError, StudyError
-from dpselect.release.ledger.chain import link, row_of
 from dpselect.release.ledger.entries import Charge, Entry
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.store import link, row_of
 
 
 def charge(**more):

@@ -285,7 +285,7 @@ def test_a_chain_made_anew_passes_alone_but_not_against_a_receipt(shared, tamper
 
 
 def test_a_record_in_an_unknown_form_is_refused(shared, tamper):
-    from dpselect.release.ledger.chain import link
+    from dpselect.release.ledger.store import link
 
     ledger = Ledger(shared, epsilon=3)
     head = ledger._store.read().head
@@ -300,7 +300,7 @@ def test_a_record_in_an_unknown_form_is_refused(shared, tamper):
 
 
 def test_a_foreign_opening_is_refused(shared, tamper):
-    from dpselect.release.ledger.chain import link
+    from dpselect.release.ledger.store import link
 
     Ledger(shared, epsilon=3)
     body = '{"index":0,"format":"something else"}'
@@ -311,7 +311,7 @@ def test_a_foreign_opening_is_refused(shared, tamper):
 
 
 def test_a_moved_body_with_its_chain_made_anew_is_reported(shared, tamper):
-    from dpselect.release.ledger.chain import link
+    from dpselect.release.ledger.store import link
 
     ledger = Ledger(shared, epsilon=3)
     ledger.charge(choice())
@@ -328,7 +328,7 @@ def test_a_moved_body_with_its_chain_made_anew_is_reported(shared, tamper):
 
 @pytest.mark.parametrize("body", ["not JSON", "[1]"])
 def test_a_text_that_is_no_record_is_reported(body, shared, tamper):
-    from dpselect.release.ledger.chain import link
+    from dpselect.release.ledger.store import link
 
     ledger = Ledger(shared, epsilon=3)
     new = link("", body)

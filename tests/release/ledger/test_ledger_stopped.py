@@ -16,9 +16,9 @@ import pytest
 import dpselect
 from dpselect.errors import LedgerError, NoLedgerYet, StudyError
 from dpselect.release.ledger.accounting import price_of
-from dpselect.release.ledger.chain import link, row_of
 from dpselect.release.ledger.entries import Charge, Entry
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.ledger.store import link, row_of
 
 SOURCE = Path(dpselect.__file__).parents[1]
 NOBODY = 65534
@@ -289,16 +289,16 @@ def test_a_parameter_that_is_no_double_does_not_stop_the_others(tmp_path, tamper
 
 def test_many_records_are_read_once_and_priced_once(tmp_path, monkeypatch):
     """A long ledger took 25 s to open: each entry was read three times."""
-    from dpselect.release.ledger import chain
+    from dpselect.release.ledger import store
 
     path = tmp_path / "budget.db"
     ledger = Ledger(path, epsilon=100)
     for _ in range(20):
         ledger.charge(choice())
     decoded, priced = [], []
-    real, pricing = chain.values_in, chain.price_of
-    monkeypatch.setattr(chain, "values_in", lambda body: decoded.append(body) or real(body))
-    monkeypatch.setattr(chain, "price_of", lambda charge: priced.append(charge) or pricing(charge))
+    real, pricing = store.values_in, store.price_of
+    monkeypatch.setattr(store, "values_in", lambda body: decoded.append(body) or real(body))
+    monkeypatch.setattr(store, "price_of", lambda charge: priced.append(charge) or pricing(charge))
     again = Ledger(path)
     assert (len(decoded), len(priced)) == (21, 20)
     again.remaining(), again.spent(), again.charge(choice()), again.remaining()

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from dpselect.errors import LedgerError, StudyError
-from dpselect.release.ledger.chain import opening_of
 from dpselect.release.ledger.entries import FORMAT, Opening
+from dpselect.release.ledger.store import opening_of
 
 GOOD = {"index": 0, "format": FORMAT, "id": "ab", "time": "", "epsilon": "1", "delta": "0"}
 

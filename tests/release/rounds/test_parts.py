@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from dpselect.assume.queries import RoundsPlan, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+from dpselect.release.rounds.clips import LENGTH_EDGES, Half, choose_radius, falling, tail_counts
 from dpselect.release.rounds.facts import LEAST_LAST_SHARE, MAX_LOOKS, expected_length, facts_of
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
@@ -26,9 +27,7 @@ from dpselect.release.rounds.histograms import (
     read_limited,
 )
 from dpselect.release.rounds.intervals import LONG_STEP, _stretch
-from dpselect.release.rounds.links import link_of, weight_of
-from dpselect.release.rounds.radii import LENGTH_EDGES, Half, choose_radius, falling, tail_counts
-from dpselect.release.rounds.whitening import tamed, whitening
+from dpselect.release.rounds.steps import link_of, tamed, weight_of, whitening
 from tests.release.rounds.test_path import plan_of
 
 RNG = np.random.default_rng(25)
@@ -202,9 +201,11 @@ def test_links_and_weights():
 
 def test_intervals_are_expected_to_be_longer_where_less_is_seen():
     lengths = [expected_length(plan_of(rows=rows)) for rows in (10, 1000, 3000, 10_000, 100_000, 10**7)]
-    assert lengths == sorted(lengths, reverse=True)
-    assert lengths[0] == 60.0
-    assert lengths[-1] == 1.5
+    for quartile in zip(*lengths, strict=True):
+        assert list(quartile) == sorted(quartile, reverse=True)
+    assert all(each.low < each.middle < each.high for each in lengths)
+    assert lengths[0] == pytest.approx((20.0, 60.0, 500.0))
+    assert lengths[-1] == pytest.approx((1.4, 1.55, 2.3))
 
 
 def test_lines_of_products_have_the_units_that_gathering_gives_them():

@@ -11,7 +11,7 @@ import pytest
 from dpselect.assume.queries import Answer, Ask, Gradient, Gram, Histograms, Noisy, Norms, Query, RoundsPlan, Sandwich
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
-from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.intervals import Found
 from dpselect.release.rounds.path import path, replay
 
 PREDICTORS = [

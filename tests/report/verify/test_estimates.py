@@ -14,9 +14,8 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Term
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.linear import _priced, plan_moments
-from dpselect.report.page import report_page
+from dpselect.report.page import analysis_lines, report_page, selection_lines
 from dpselect.report.table import table_of
-from dpselect.report.terminal import analysis_lines, selection_lines
 from dpselect.report.verify import check_report
 from dpselect.use.analyze import analyze
 from tests.report.conftest import STUDY_STATED

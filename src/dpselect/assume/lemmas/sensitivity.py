@@ -232,7 +232,8 @@ def wide_range(partitions: int) -> int:
     its own, with a public chance, drawn from the operating system once for all dealings; one that is not kept is in no block. A
     block of two rows votes on a column with sign((x_i - x_k)(y_i - y_k)); one of r > 2 rows with the mean of r such signs,
     rounded to a 64th; or, in dual blocks, with the sign of Z'w (`minimize.wide`). The score is that of `margin_range`, with
-    directions or without.
+    directions or without. One more candidate, "nothing, because too many terms lead", has the score A_(c) - t less a public
+    price, A_(c) the c-th largest of the agreements on all terms, with a public c.
 
     Claim: given dealings and coins, |score(D') - score(D)| <= 2T votes for every candidate and all neighbouring tables, so that the
     changes of any two candidates differ by at most 4T votes. In the pairs' own words: a lead moves by at most 2T.
@@ -242,7 +243,10 @@ def wide_range(partitions: int) -> int:
     row. Where rows must be taken in some order, it is that of a digest of each row, which that row alone decides; two rows with
     one digest are the same row, as far as anybody can find two that are not (BLAKE2b, 128 bits). Give the rows that D and D'
     share the same blocks and the same coins, and the new row those of the old one. Then one block of each dealing differs at
-    most, and the rest is word for word as in `margin_range`: how many columns there are, thousands or more, appears nowhere.
+    most, and the rest is word for word as in `margin_range`: how many columns there are, thousands or more, appears nowhere. The
+    c-th largest of some numbers moves by no more than the one that moves most: it is the largest, over all sets of c of them, of
+    the least in the set, and maximum and minimum are 1-Lipschitz. Two outcomes that say the same are one of their kind to whoever
+    sees them, which can only hide which it was.
 
     Why sums are no way round it: all that is added up in a dual block is whole numbers small enough for a sum to be exact in any
     order, or is added element by element in the order of the digests; so what stands beside a block in memory cannot enter.

@@ -14,8 +14,7 @@ from dpselect.assume.subgroup import Only
 from dpselect.assume.variables import Binary, Categorical, Numeric, Variable, shown
 from dpselect.errors import DataError
 from dpselect.gather.grid import OUTSIDE, Cells, needed_names
-from dpselect.gather.intact import as_bytes, is_utf8
-from dpselect.gather.sources.stream import NUMBER_CELLS, TEXTS, Kinds
+from dpselect.gather.sources.stream import NUMBER_CELLS, TEXTS, Kinds, as_bytes, is_utf8
 
 EXACT_DIGITS = 15
 """A decimal of so many digits is a whole double over a power of ten, so that one division rounds it correctly."""

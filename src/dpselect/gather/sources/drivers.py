@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpselect.errors import DataError
-from dpselect.gather.intact import require_whole
 from dpselect.gather.sources.databases import quoted, quoted_table
 from dpselect.gather.sources.source import Database
-from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence, require_whole
 
 MAX_TEXT_BYTES = 4096
 """Of a cell of text that ODBC hands over: a longer one stops the reading, whatever it holds."""

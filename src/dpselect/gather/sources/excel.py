@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from dpselect.errors import DataError
-from dpselect.gather.intact import require_same, states_of
+from dpselect.gather.listed import require_same, states_of
 from dpselect.gather.sources.statistics import written
 from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence
 from dpselect.gather.sources.text_numbers import number_in

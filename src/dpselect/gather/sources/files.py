@@ -12,9 +12,17 @@ from typing import Any
 from urllib.parse import unquote
 
 from dpselect.errors import DataError
-from dpselect.gather.intact import Watch, is_whole
+from dpselect.gather.listed import Watch
 from dpselect.gather.sources.source import format_of
-from dpselect.gather.sources.stream import MIN_PART_ROWS, NUMBER_CELLS, Kinds, Stream, batch_rows, one_sentence
+from dpselect.gather.sources.stream import (
+    MIN_PART_ROWS,
+    NUMBER_CELLS,
+    Kinds,
+    Stream,
+    batch_rows,
+    is_whole,
+    one_sentence,
+)
 from dpselect.gather.sources.text_numbers import number_of
 
 TITLES = {"parquet": "Parquet", "ipc": "an Arrow file"}

@@ -9,9 +9,8 @@ from typing import Any
 import narwhals as nw
 
 from dpselect.errors import DataError
-from dpselect.gather.intact import require_whole
 from dpselect.gather.sources.arrow import is_number, is_text, require_named
-from dpselect.gather.sources.stream import BATCH_ROWS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH_ROWS, Kinds, Stream, one_sentence, require_whole
 from dpselect.gather.sources.text_numbers import number_in
 
 _MIXED = "The column {!r} cannot be turned into an Arrow column: give all its cells one type"

@@ -16,8 +16,15 @@ from msgspec.structs import replace
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Study
 from dpselect.errors import DataError
-from dpselect.gather.intact import require_same, require_whole, states_of
-from dpselect.gather.listed import dataset_files, listed_files, refuse_managed, refuse_twice, refuse_twins
+from dpselect.gather.listed import (
+    dataset_files,
+    listed_files,
+    refuse_managed,
+    refuse_twice,
+    refuse_twins,
+    require_same,
+    states_of,
+)
 from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
 from dpselect.gather.sources.drivers import driver_stream
@@ -36,7 +43,7 @@ from dpselect.gather.sources.source import (
     split_sheet,
 )
 from dpselect.gather.sources.statistics import statistics_stream
-from dpselect.gather.sources.stream import BATCH_ROWS, LABEL, LEVELS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH_ROWS, LABEL, LEVELS, Kinds, Stream, one_sentence, require_whole
 from dpselect.gather.sources.text import csv_stream
 
 RUN_ANEW = frozenset({"datafusion"})

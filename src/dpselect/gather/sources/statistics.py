@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.errors import DataError
-from dpselect.gather.intact import require_same, states_of
+from dpselect.gather.listed import require_same, states_of
 from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, dictionary, one_sentence
 
 READERS = {

@@ -1,4 +1,7 @@
-"""Private. What every source is turned into: a schema that is known at once, and record batches that are read on demand."""
+"""Private. What every source is turned into: a schema that is known at once, and record batches that are read on demand.
+
+An offset beyond its buffer kills a process, so damaged Arrow columns are found before anything computes with them.
+"""
 
 from __future__ import annotations
 
@@ -121,3 +124,69 @@ class Reporter:
         if self._tell is not None and (done or now - self._last >= 0.1):
             self._last = now
             self._tell(Progress(rows, now - self._start, done))
+
+
+def require_whole(batch: Any, what: str) -> Any:
+    """The same batch, refused if it is damaged."""
+    if not is_whole(batch):
+        raise DataError(f"{what} holds damaged columns: write it again from its source.")
+    return batch
+
+
+def is_whole(batch: Any) -> bool:
+    """Whether every buffer of a record batch is as long as its columns need, and every offset and index is within them.
+
+    Text is looked at as bytes: whether it is UTF-8 is a matter of single cells, which `missing` decides.
+    """
+    import pyarrow as pa
+
+    try:
+        for column in batch.columns:
+            _check(column)
+    except (pa.ArrowException, ValueError, OverflowError):  # its message may quote a cell
+        return False
+    return all(len(column) == batch.num_rows for column in batch.columns)
+
+
+def _check(column: Any) -> None:
+    import pyarrow as pa
+
+    column.validate()
+    if pa.types.is_dictionary(column.type):
+        _check(column.dictionary)
+        column.indices.validate(full=True)
+        # Checked here and not by the column itself, which would look at its categories as text.
+        pa.DictionaryArray.from_arrays(column.indices, pa.nulls(len(column.dictionary)))
+        return
+    as_bytes(column).validate(full=True)
+
+
+def as_bytes(column: Any) -> Any:
+    """The same column, text as bytes; nothing is copied and nothing is looked at."""
+    import pyarrow as pa
+
+    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    kind = kinds.get(column.type)
+    if kind is None:
+        return column
+    if kind == pa.binary_view():  # it has as many buffers as it likes, which older versions of pyarrow miscount
+        return column.view(kind)
+    return pa.Array.from_buffers(kind, len(column), column.buffers(), -1, column.offset)
+
+
+def as_text(column: Any) -> Any:
+    """A column of bytes, called text without a look at them: what compares bytes may take it so."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.string(), len(column), column.buffers(), -1, column.offset)
+
+
+def is_utf8(column: Any) -> bool:
+    """Whether all cells of a column of text are text."""
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True

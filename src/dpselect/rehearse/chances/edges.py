@@ -90,6 +90,8 @@ class EdgeChances:
             for place, (columns, values) in enumerate(
                 zip(margins.terms_of(model), margins.options(model), strict=True)
             ):
+                if len(values) == 1:
+                    continue  # no direction is told
                 # Of the candidates at a level those with this option: the others reach the level, less those all of whose do more.
                 rest, beyond = (np.delete(each, place, axis=1).prod(axis=1) for each in (reach, above))
                 ways = (values >= levels[:, None]) * rest[:, None] - (values > levels[:, None]) * beyond[:, None]

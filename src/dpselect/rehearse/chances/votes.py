@@ -50,10 +50,14 @@ class VoteChances:
         self.margins, self.rule = margins, margins.candidates
         rate = epsilon / margins.range
         families = families_of(margins) if self.rule.slots else []
-        best = max((levels.best for levels in families if levels.best is not None), default=0)
+        crowded = margins.crowded if families else None
+        bests = [crowded, *(levels.best for levels in families)]
+        best = max((each for each in bests if each is not None), default=0)
         self.powers = np.arange(1, (TERMS if mechanism == "permute-and-flip" else 1) + 1)
         self.price = rate * float(margins.step)
         self.families = [_Family(levels, _heights(levels, rate, float(best)), self) for levels in families]
+        self._log_crowded = None if crowded is None else rate * float(crowded - best)
+        """Log of the weight of the outcome that nothing is selected because too many terms lead, where it competes."""
 
     def __repr__(self) -> str:
         return "VoteChances(values=<private>)"
@@ -63,17 +67,21 @@ class VoteChances:
     @cached_property
     def _log_sums(self) -> Floats:
         """Log S_m."""
-        weights = np.concatenate([family.log_weights for family in self.families], axis=1)
-        return np.asarray(np.logaddexp.reduce(weights, axis=1))
+        weights = [family.log_weights for family in self.families]
+        if self._log_crowded is not None:
+            weights.append(np.asarray(self.powers[:, None] * self._log_crowded, np.float64))
+        return np.asarray(np.logaddexp.reduce(np.concatenate(weights, axis=1), axis=1))
 
     @cached_property
     def _large(self) -> list[tuple[float, float, Candidate | None]]:
         """(log p, how many, who) of all candidates of weights above 1/2, where they need to be counted by themselves."""
         if len(self.powers) == 1 or self._log_sums[0] >= math.log(2 * DECAY):
             return []
+        crowd = self._log_crowded
+        crowded = [(crowd, 1.0, None)] if crowd is not None and crowd > -math.log(2) else []
         if self.families[0].levels.limited:
             each = (one for family in self.families for one in zip(family.log_classes, family.log_counts, strict=True))
-            return [(log, math.exp(count), None) for log, count in each if log > -math.log(2)]
+            return crowded + [(log, math.exp(count), None) for log, count in each if log > -math.log(2)]
         levels, heights = self.families[0].levels, dict[int, float]()
         for option, height in zip(levels.options, self.families[0].heights, strict=True):
             heights[option.value] = float(height)
@@ -83,7 +91,7 @@ class VoteChances:
             return heights[score] - self.price * sum(option.mask > 0 for option in candidate)
 
         large = takewhile(lambda one: one[0] > -math.log(2), ((log_weight(one), one) for one in likely([levels])))
-        return [(log, 1.0, candidate) for log, candidate in large]
+        return crowded + [(log, 1.0, candidate) for log, candidate in large]
 
     @cached_property
     def _survival(self) -> tuple[Floats, Floats]:
@@ -137,8 +145,14 @@ class VoteChances:
             return 1.0
         own = [family for family in self.families if family.has(len(inside))]
         if not self.rule.one_of:
-            return sum(family.chance_of_terms(inside) for family in own)
+            none = 0.0 if inside else self._crowded
+            return none + sum(family.chance_of_terms(inside) for family in own)
         return sum(family.chance_of(self.rule.parts(mask)) for family in own)
+
+    @cached_property
+    def _crowded(self) -> float:
+        """The chance that nothing is selected because too many terms lead."""
+        return 0.0 if self._log_crowded is None else float(np.exp(self.log_chance(np.array(self._log_crowded))))
 
     def listed(self) -> Floats:
         """The chance of every model, in the order of the rule: as `chance_of`, for all of them at once."""
@@ -148,6 +162,7 @@ class VoteChances:
         for family in self.families:
             own = family.has(terms)
             chances[own] = family.listed(masks[own], terms[own])
+        chances[terms == 0] += self._crowded if self.families else 0.0
         return chances
 
     def leading(self, most: int) -> list[tuple[int, float]]:
@@ -159,6 +174,7 @@ class VoteChances:
             return sorted(found, key=lambda each: -each[1])[:most]
         plain = replace(self.margins, directions=False)
         masks = [sum(option.mask for option in each) for each in islice(likely(families_of(plain)), 4 * most)]
+        masks += [0] * (self._log_crowded is not None and 0 not in masks)
         found = [(self.rule.always | mask, self.chance_of(self.rule.always | mask)) for mask in masks]
         return sorted(found, key=lambda each: -each[1])[:most]
 
@@ -219,11 +235,15 @@ class VoteChances:
         levels = family.levels
         assert not levels.limited
         shares = self._mixture[:, None] * np.exp(family.log_weights - self._log_sums[:, None])
-        ends = np.cumsum(np.concatenate([shares.ravel(), self._missing]))
+        crowded = max(
+            self._crowded - sum(self._missing[place] for place, one in enumerate(self._large) if not one[2]), 0
+        )
+        ends = np.cumsum(np.concatenate([shares.ravel(), self._missing, [crowded]]))
         drawn = []
         for place in np.searchsorted(ends, (np.arange(count) + rng.uniform()) / count * ends[-1]).tolist():
             if place >= shares.size:
-                candidate: Sequence[Option] = self._large[place - shares.size][2] or ()
+                large = place - shares.size
+                candidate: Sequence[Option] = (self._large[large][2] or ()) if large < len(self._large) else ()
             else:
                 power, level = divmod(place, len(levels.options))
                 # By its weight an option of each slot: the largest of log weight and Gumbel noise, which comes last.

@@ -55,6 +55,23 @@ class EffectPreview:
         return None if self.lower is None or self.upper is None else self.upper - self.lower
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Setting:
+    """Private. What a run would give at a privacy cost of which the share `selection` pays for the selection.
+
+    The `share` of R^2 that is kept, None where it was not computed, and how many of so many `slopes` are expected to be `clear`.
+    """
+
+    epsilon: float
+    selection: float
+    share: float | None
+    clear: float
+    slopes: int
+
+    def __repr__(self) -> str:
+        return "Setting(values=<private>)"
+
+
 def rehearse_effects(
     path: Path,
     again: Again,

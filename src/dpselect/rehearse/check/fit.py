@@ -1,4 +1,4 @@
-"""Custodian's eyes only. How well the rows fit the assumptions: what would be clipped, what is missing, unknown or constant."""
+"""Private. Confidential: how well the rows fit the assumptions: what would be clipped, what is missing, unknown or constant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric, Variable
 from dpselect.gather.grid import Chunk
 from dpselect.gather.moments import Moments
-from dpselect.gather.summary import Summary
+from dpselect.gather.summary import Both, Summary
 
 NEARLY = 0.99
 """Columns that correlate by more than this are nearly the same."""
@@ -25,7 +25,8 @@ class VariableFit:
     """Private. How many cells of one variable lie below and above its bounds, and how many have no usable value.
 
     `missing` counts empty cells, NaN, infinities and, for a category, levels that were not stated; `unused` are stated levels
-    that no row has; `constant` says that all usable cells are the same once they are clipped.
+    that no row has; `constant` says that all usable cells are the same once they are clipped. `rows_by_category` has the rows of
+    each stated category, in order.
     """
 
     name: str
@@ -34,6 +35,7 @@ class VariableFit:
     missing: int
     constant: bool = False
     unused: tuple[str, ...] = ()
+    rows_by_category: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return f"VariableFit(name={self.name!r}, values=<private>)"
@@ -97,6 +99,12 @@ class FitSummary(Summary[TableFit]):
             inside = np.minimum(usable, limit)
             self._weights += [(usable > limit).sum(), len(weights) - len(usable), inside.sum()]
 
+    @property
+    def stops(self) -> bool:
+        """Whether a run would stop at one of these rows."""
+        missing = self._weights[1] > 0 or any(tally.counts[2] for tally in self._tallies)
+        return self._study.missing == "error" and bool(missing)
+
     def merge(self, other: FitSummary) -> FitSummary:
         """The counts of the rows of both."""
         self._rows += other._rows
@@ -132,6 +140,23 @@ class FitSummary(Summary[TableFit]):
             above, unusable, total = self._weights.tolist()
             weights = WeightFit(study.weights, int(above), int(unusable), total, study.population)
         return TableFit(self._rows, tuple(tally.fit() for tally in self._tallies), weights=weights)
+
+
+class FitAnd(Both[TableFit, Any]):
+    """Private. How rows fit, and in the same pass another summary of them; None for that where a run would stop at some row."""
+
+    _first: FitSummary
+
+    def add(self, chunk: Chunk) -> None:
+        """Count some rows, and add them unless a run would have stopped."""
+        self._first.add(chunk)
+        if not self._first.stops:
+            self._second.add(chunk)
+
+    def result(self) -> tuple[TableFit, Any]:
+        """How they fit, and what the other comes to."""
+        fit = self._first.result()
+        return fit, None if self._first.stops or fit.rows == 0 else self._second.result()
 
 
 class _Tally:
@@ -187,8 +212,10 @@ class _Tally:
         if isinstance(self.variable, Numeric):
             return VariableFit(self.variable.name, below, above, missing, constant=not self.least < self.most)
         unused = [str(level) for level, seen in zip(self.variable.categories, self.levels, strict=True) if not seen]
-        few = len(self.variable.categories) - len(unused) < 2
-        return VariableFit(self.variable.name, below, above, missing, constant=few, unused=tuple(unused))
+        few, rows = len(self.variable.categories) - len(unused) < 2, tuple(self.levels.tolist())
+        return VariableFit(
+            self.variable.name, below, above, missing, constant=few, unused=tuple(unused), rows_by_category=rows
+        )
 
 
 def near_twins(moments: Moments, study: Study) -> tuple[tuple[str, str], ...]:

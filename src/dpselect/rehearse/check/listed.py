@@ -24,8 +24,8 @@ from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
-from dpselect.penalize.pcpl import LocalScores
 from dpselect.penalize.penalize import PrivateScores, penalize
+from dpselect.penalize.scores import LocalScores
 from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.profile import LEAST, NoisyBound, profile_probabilities
 from dpselect.rehearse.chances.scores import selection_probabilities

@@ -82,7 +82,8 @@ class Voted:
         recipe = self._recipes(price)
         here = price == self._epsilon
         dealt = self._dealings(recipe, here)
-        if not isinstance(recipe.candidates, SubsetRule):
+        models = recipe.candidates
+        if not isinstance(models, SubsetRule) or (models.needs and not isinstance(recipe.votes, EdgeRule)):
             looks = [score_probabilities(each, recipe) for each in dealt]
             self._tell(len(looks), here)
             return rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)

@@ -19,8 +19,8 @@ from dpselect.assume.lemmas.sensitivity import loss_range
 from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import held_votes
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule, vote_rule
-from dpselect.assume.wide_rule import WideRule, deals_equally, wide_rule
+from dpselect.assume.vote_rule import VoteRule, deals_equally, vote_rule
+from dpselect.assume.wide_rule import WideRule, wide_rule
 from dpselect.errors import StudyError
 from dpselect.rehearse.chances.scores import selection_probabilities
 from dpselect.rehearse.planning.forecast import (

@@ -18,7 +18,6 @@ from typing import Any, Self, get_args
 from dpselect.assume.budget import DELTA_DIGITS, EPSILON_DIGITS, Neighbors, Price
 from dpselect.errors import BudgetExceeded, LedgerError, NoLedgerYet, StudyError, TwoLedgersWarning
 from dpselect.release.ledger.accounting import EntryPrice, price_of, total_price
-from dpselect.release.ledger.chain import Contents, Row, Sealed, Tally, entry_of, now, row_of, values_in, verify
 from dpselect.release.ledger.entries import (
     FORMAT,
     PERSON,
@@ -37,7 +36,22 @@ from dpselect.release.ledger.entries import (
 )
 from dpselect.release.ledger.postgres import PostgresStore
 from dpselect.release.ledger.sqlite import SqliteStore
-from dpselect.release.ledger.store import Addition, Announce, Patience, Store, is_address
+from dpselect.release.ledger.store import (
+    Addition,
+    Announce,
+    Contents,
+    Patience,
+    Row,
+    Sealed,
+    Store,
+    Tally,
+    entry_of,
+    is_address,
+    now,
+    row_of,
+    values_in,
+    verify,
+)
 
 Prices = Counter[EntryPrice]
 Seal = Callable[[tuple[Receipt, ...]], str]

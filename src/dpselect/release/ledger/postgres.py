@@ -14,8 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpselect.errors import DpselectError, LedgerError, NoLedgerYet, StudyError
-from dpselect.release.ledger.chain import Contents, Row, Sealed, mark_of_data
-from dpselect.release.ledger.store import SEALED, Addition, Patience, require_version
+from dpselect.release.ledger.store import (
+    SEALED,
+    Addition,
+    Contents,
+    Patience,
+    Row,
+    Sealed,
+    mark_of_data,
+    require_version,
+)
 
 if TYPE_CHECKING:
     import psycopg

@@ -20,8 +20,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from dpselect.errors import LedgerError, NoLedgerYet
-from dpselect.release.ledger.chain import Contents, Row, Sealed, mark_of_data
-from dpselect.release.ledger.store import SEALED, Addition, Patience, require_version
+from dpselect.release.ledger.store import (
+    SEALED,
+    Addition,
+    Contents,
+    Patience,
+    Row,
+    Sealed,
+    mark_of_data,
+    require_version,
+)
 
 T = TypeVar("T")
 

@@ -24,11 +24,17 @@ from dpselect.assume.queries import (
     center_of,
     rows_of,
 )
-from dpselect.release.rounds.clusters import CLUSTER_EDGES, ClusterClip, choose_cluster_radius
+from dpselect.release.rounds.clips import (
+    CLUSTER_EDGES,
+    LENGTH_EDGES,
+    Clip,
+    ClusterClip,
+    Half,
+    choose_cluster_radius,
+    choose_radius,
+)
 from dpselect.release.rounds.facts import MIN_NU, Facts, facts_of
-from dpselect.release.rounds.found import Found
-from dpselect.release.rounds.intervals import Last, found, nothing_found
-from dpselect.release.rounds.radii import LENGTH_EDGES, Clip, Half, choose_radius
+from dpselect.release.rounds.intervals import Found, Last, found, nothing_found
 from dpselect.release.rounds.scales import Scales, look
 from dpselect.release.rounds.steps import Standpoint, coarse_step, start
 

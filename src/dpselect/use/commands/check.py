@@ -13,12 +13,14 @@ from dpselect.report.confidential import (
     EFFECTS,
     FITS,
     NOTHING_REMARKABLE,
+    SETTINGS,
     WATERMARK,
     chosen_rows,
     effect_rows,
     model_rows,
     price_sentence,
     remarkable_rows,
+    setting_rows,
     share_sentence,
 )
 from dpselect.use.check import RUNS, Checked, Rehearsal, budget_of, look_at
@@ -126,6 +128,14 @@ def _show(found: Checked, as_json: bool, quiet: bool) -> None:
         click.echo(heading("Effects to expect (confidential)"))
         click.echo(EFFECTS)
         show_table(["coefficient", "chance that it is clear", "95% interval"], effect_rows(found.effects), numbers=(1,))
+        for sentence in found.hints:
+            click.echo(sentence)
+    if found.settings:
+        click.echo()
+        click.echo(heading("Other settings (confidential)"))
+        click.echo(SETTINGS)
+        heads = ["total epsilon", "for the selection", "R² explained", "clear effects"]
+        show_table(heads, setting_rows(found.settings), numbers=(0, 1, 2, 3))
 
 
 def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:
@@ -146,7 +156,17 @@ def _effect_values(found: Checked) -> dict[str, Any]:
         {"term": each.name, "told": each.told, "conf_low": each.lower, "conf_high": each.upper}
         for each in found.effects
     ]
-    return {"effects": effects} if effects else {}
+    settings = [
+        {
+            "epsilon": each.epsilon,
+            "for_selection": each.selection,
+            "share_of_r2": each.share,
+            "clear": each.clear,
+            "slopes": each.slopes,
+        }
+        for each in found.settings
+    ]
+    return {"effects": effects, "hints": found.hints, "settings": settings} if effects else {}
 
 
 def _rehearsed_values(seen: Preview) -> dict[str, Any]:

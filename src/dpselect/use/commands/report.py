@@ -11,7 +11,7 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.report.board import board_page
 from dpselect.report.exports import EXPORT_KINDS, export_bytes
 from dpselect.report.form import read_report
-from dpselect.report.terminal import analysis_lines
+from dpselect.report.page import analysis_lines
 from dpselect.use.shell.files import require_apart, require_writable, write_bytes
 from dpselect.use.shell.options import QUIET
 from dpselect.use.shell.terminal import tell, visible

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dpselect.errors import LedgerError, StudyError
-from dpselect.use.commands.answers import show_report
+from dpselect.use.commands.spending import show_report
 from dpselect.use.shell.files import report_files, require_apart, require_writable, write_report
 from dpselect.use.shell.ledgers import LedgerOptions, ledger_place
 from dpselect.use.shell.options import CSV, JSON, QUIET

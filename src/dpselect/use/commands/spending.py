@@ -5,23 +5,66 @@ It stands apart from the commands themselves, so that their help needs none of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+import click
 
 from dpselect.errors import BudgetExceeded, DataError, LedgerError, NotConfirmed, StudyError
 from dpselect.gather.rows import has_rows_again
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.use.commands.answers import show_report, show_selection
+from dpselect.release.selection import Selection
+from dpselect.report.page import analysis_lines
 from dpselect.use.order import Order, order_analysis, order_selection
 from dpselect.use.shell.confirm import confirm
 from dpselect.use.shell.files import WAITS, report_files, require_apart, require_writable, write_release, write_report
 from dpselect.use.shell.ledgers import LedgerOptions, not_enough
 from dpselect.use.shell.options import parse_split
 from dpselect.use.shell.sources import Rows, Settings, Stated
-from dpselect.use.shell.terminal import show_answer, tell
+from dpselect.use.shell.terminal import answer_json, hint, show_answer, tell, visible
 from dpselect.use.spend import Deliver, Released, resume, spend
+
+
+def show_selection(selection: Selection, files: Sequence[Path], as_json: bool, quiet: bool) -> None:
+    """Which variables were selected, in which direction, what that cost, and where it is kept."""
+    if as_json:
+        answer_json(selection.to_dict())
+    elif quiet:
+        click.echo(selection.formula)
+    else:
+        analysis = AnalysisRecord(title="", made="", selection=selection, coefficients=None)
+        _show_lines(analysis)
+        _show_files(files)
+        if len(files) > 1:
+            hint(f"dpselect verify {files[0]}")
+
+
+def _show_files(files: Sequence[Path]) -> None:
+    if files:
+        both = " (both public)" if len(files) > 1 else " (public)"
+        click.echo(f"Wrote {', '.join(map(str, files))}{both}.")
+
+
+def _show_lines(analysis: AnalysisRecord) -> None:
+    """Not by click, which writes UTF-8 where the locale says ASCII: labels may hold any letter."""
+    print("\n".join(map(visible, analysis_lines(analysis))))
+
+
+def show_report(analysis: AnalysisRecord, page: Path, as_json: bool, quiet: bool) -> None:
+    """What was selected, how large each effect is, what that cost, and where the report is."""
+    if as_json:
+        answer_json(analysis.to_dict())
+        return
+    if quiet:
+        click.echo(analysis.selection.formula)
+        return
+    _show_lines(analysis)
+    _show_files([page, page.with_suffix(".json")])
+    hint(f"dpselect verify {page}")
+
 
 RESUMED = (
     "An earlier run paid for this and was stopped: it is handed over now, and nothing was spent. Run again for another."

@@ -89,6 +89,7 @@ def _choice(options: Options) -> dict[str, str | None]:
     groups = tuple(group_of(each) for each in options.get("one_of") or ())
     limits = {"max_size": options["max_size"], "at_least": options.get("at_least") or None}
     limits |= {"always": tuple(options.get("always") or ()) or None, "one_of": groups or None}
+    limits |= {"hierarchy": options.get("hierarchy") or None}
     if named := ", ".join(f"{name}={value!r}" for name, value in limits.items() if value is not None):
         stated["candidates"] = f"dpselect.Subsets({named})"
     if options["penalty"] is not None:

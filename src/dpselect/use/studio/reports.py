@@ -28,8 +28,9 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check
 from dpselect.release.ledger.entries import Entry, Undelivered
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.drawing import curve_chart, element, picture
+from dpselect.report.confidential import curve_chart
 from dpselect.report.facts import Facts, facts_of
+from dpselect.report.figure import element, picture
 from dpselect.report.phrases import promise
 from dpselect.use.check import Rehearsal, look_at
 from dpselect.use.init import named_columns
