@@ -333,8 +333,8 @@ def dask_frame(table, folder):
 
 BY_TEXT = (plain_csv, german_csv, utf16_csv, japanese_csv)
 BY_OBJECT = (workbook, frame_of_objects, polars_objects, lists)
-BY_TYPE = (arrow_table, parquet, feather, typed_pandas, typed_polars, c_stream, arrow_dataset, adbc, stata, spss)
-SLOWLY = (duckdb_table, duckdb_query, odbc)
+BY_TYPE = (arrow_table, parquet, feather, typed_pandas, typed_polars, c_stream, arrow_dataset, adbc)
+SLOWLY = (duckdb_table, duckdb_query, odbc, stata, spss)
 READ_BEFORE = (read_by_pandas, read_by_polars, read_by_arrow)
 """Frames in memory that their own package read from a text file: one cell of text makes text of a column of numbers."""
 
@@ -447,10 +447,10 @@ def test_a_strange_record_that_another_reader_read_touches_only_itself(make, tmp
     assert refused == 0
 
 
-@pytest.mark.parametrize("make", [plain_csv, workbook, frame_of_objects, lists, *BY_TYPE, *READ_BEFORE])
+@pytest.mark.parametrize("make", [plain_csv, workbook, frame_of_objects, lists, stata, spss, *BY_TYPE, *READ_BEFORE])
 def test_a_strange_weight_cluster_group_or_count_touches_only_itself(make, tmp_path):
     """A row without a cluster is refused whatever is stated, so that cells of clusters are not blank here."""
-    words, numbers = [*TEXTS, *QUOTED], FLOATS if make in BY_TYPE else [*FLOATS, *TEXTS]
+    words, numbers = [*TEXTS, *QUOTED], FLOATS if make in (*BY_TYPE, *SLOWLY) else [*FLOATS, *TEXTS]
     cases = [(cell, column) for cell in numbers for column in ("w", "v", "a")]
     cases += [(cell, "g") for cell in words]
     cases += [(cell, "k") for cell in words if cell.strip(" \n") and cell not in MISSING_WORDS]
