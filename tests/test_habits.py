@@ -1,5 +1,6 @@
 """What others who join rely on: one version everywhere, files that parse, and a source archive that can test itself."""
 
+import importlib
 import json
 import re
 import shutil
@@ -73,6 +74,17 @@ def test_every_python_that_is_promised_is_tested():
     promised = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}
     tested = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert promised == set(tested) == {"3.11", "3.12", "3.13", "3.14"}
+
+
+def test_planted_faults_meet_tests_that_are_there_and_every_room_has_modules(monkeypatch):
+    """A ring of tests that was moved away would notice nothing, and say nothing."""
+    monkeypatch.syspath_prepend(ROOT / "tests" / "mutants")
+    where = importlib.import_module("where")
+    named = {place for table in (where._MIRRORS, where._ROOMS) for places in table.values() for place in places}
+    named |= {f"tests/claims/test_{each}.py" for claims in where._CLAIMS.values() for each in claims}
+    assert [place for place in sorted({*named, *where._WIDER}) if not (ROOT / place).exists()] == []
+    for patterns in where.ROOMS.values():
+        assert all(list((ROOT / "src/dpselect").glob(f"{pattern}.py")) for pattern in patterns), patterns
 
 
 FAKE_PYTHON = """#!/bin/sh
