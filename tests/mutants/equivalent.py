@@ -80,5 +80,8 @@ EQUIVALENT: dict[str, str] = {
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
     "dpselect/randomize/digits.py: DIGITS = 40 [one more] at 9": FINER,
     "dpselect/randomize/coins.py: heads = tossed <= 2.0**BITS * (near - ROOM) - 1 [LtE -> Lt] at 8": ASKED,
-    "dpselect/randomize/coins.py: for place in np.flatnonzero(~heads & (tossed < 2.0**BITS * (near + ROOM))): [Lt -> LtE] at 38": ASKED,
+    (
+        "dpselect/randomize/coins.py: for place in np.flatnonzero(~heads & (tossed < 2.0**BITS * (near + ROOM))): "
+        "[Lt -> LtE] at 38"
+    ): ASKED,
 }
