@@ -22,6 +22,8 @@ LETTER = 0.03
 """The share of the width that a letter of a bar's number takes, so that it is put where it has room."""
 TICKS_APART = 0.16
 """The share of the width that two names on the axis need between them."""
+NEAR_END = 0.92
+"""Beyond this share of the width the name of a tick has no room to its right."""
 MAX_LABEL = 36
 """Letters of a label in the drawing; the table has it whole."""
 STYLE = """
@@ -95,10 +97,15 @@ def runs_out(table: Table, axis: Axis) -> bool:
 def axis_cell(axis: Axis) -> str:
     """The names of the ticks, for the head of the table."""
     parts = [
-        element("text", name, x=_share(axis.at(value)), y=12, class_="tick", text_anchor="middle")
+        element("text", name, x=_share(axis.at(value)), y=12, class_="tick", text_anchor=_anchor(axis.at(value)))
         for value, name in axis.ticks
     ]
     return element("svg", "".join(parts), width="100%", height="16", aria_hidden="true")
+
+
+def _anchor(share: float) -> str:
+    """The name of a tick ends where it would stand out of the figure, in the next column of the table."""
+    return "end" if share > NEAR_END else "middle"
 
 
 def row_cell(row: Row, axis: Axis, *, adjusted: bool) -> str:

@@ -31,7 +31,7 @@ from dpselect.gather.sources.source import COMPRESSIONS, FORMATS, Csv, Database,
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
-from dpselect.release.ledger.registry import ledger_of
+from dpselect.release.account import ledger_of
 from dpselect.use.init import named_and_unnamed
 from dpselect.use.order import Order, rows_beforehand
 from dpselect.use.proposal import NO_NAME, Proposal, propose
