@@ -54,7 +54,7 @@ class Answered(Public, frozen=True, kw_only=False):
             beside = np.triu(whole, 1) * ROOT_HALF
             sums = np.diag(np.diag(whole)) + beside + beside.T
         elif isinstance(self.query, Norms):
-            sums = sums.reshape(2, -1)
+            sums = sums.reshape(self.query.lines, -1)
         return Noisy(self.query, sums, self.draw.spread * scale)
 
 

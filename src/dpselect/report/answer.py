@@ -329,6 +329,9 @@ def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:
         ("Model", f"{model}, {constant[study.intercept]}"),
         ("Selection", _selection_line(selection, recipe)),
     ]
+    if analysis.beside:
+        others = ", ".join(analysis.beside)
+        said.append(("Several responses", f"released together with reports on {others}, from one budget; costs add up"))
     if stated := stated_terms(recipe):
         said.append(("Terms", stated))
     if estimate is not None:

@@ -8,7 +8,7 @@ from datetime import date
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.candidates import variables_of
 from dpselect.assume.recipe import visible_share
-from dpselect.assume.records import Public
+from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Numeric, Variable
 from dpselect.assume.wide_rule import WideRule
@@ -160,7 +160,9 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
     quote = quote_of(estimate, table, clear) if estimate is not None and table is not None else ()
     made = _date(analysis.made)
     title = analysis.title or f"What explains {variable_title(study.response)}?"
-    fingerprint = analysis.hash
+    # The hash and the text inside the page are of the same plain values, so that a page cannot hold one without the other.
+    values = analysis.to_dict()
+    fingerprint = sha256_of(values)
     small = share is not None and share > phrases.SMALL_TABLE_SHARE and selected
     return Facts(
         title=title,
@@ -209,7 +211,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         by_votes=recipe.votes is not None,
         study_hash=study.hash,
         fingerprint=fingerprint,
-        release=analysis.to_json(),
+        release=readable_json(values),
         version=selection.version,
     )
 

@@ -522,7 +522,8 @@ def length_sentence(times: tuple[float, float, float] | None) -> str:
     if times is None:
         return "No effect would be estimated: noise would hide all of them."
     low, middle, high = times
-    about = f"95% intervals should be about {middle:.2g} times as long as without privacy"
+    many = f"about {middle:.2g}" if middle <= FAR_LONGER else f"more than {FAR_LONGER:g}"
+    about = f"95% intervals should be {many} times as long as without privacy"
     if middle > MANY_TIMES:
         return f"{about}: noise would hide most effects."
     rest = f"half of them {low:.2g} to {high:.2g} times" if high <= FAR_LONGER else "a quarter of them far longer"

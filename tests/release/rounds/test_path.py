@@ -39,7 +39,7 @@ def shape_of(query: Query) -> tuple[int, ...]:
         return (bins + (len(query.response_edges) + 1 if query.response_edges else 1),)
     width = len(query.matrix[0])
     if isinstance(query, Norms):
-        return 2, len(query.edges)
+        return query.lines, len(query.edges)
     if isinstance(query, Gradient):
         return (width,)
     extra = isinstance(query, Gram) and query.response_top is not None

@@ -98,10 +98,10 @@ def histograms_sensitivity(query: Histograms, study: Study) -> int:
 
 
 def norms_sensitivity(neighbors: Neighbors, rows_per_person: int = 1) -> int:
-    """How far one record moves a histogram of lengths in two halves, in l2 and 2^-COUNT_BITS: sqrt(2), or 1 if it is added.
+    """How far one record moves a histogram of lengths, in halves or not, in l2 and 2^-COUNT_BITS: sqrt(2), or 1 if it is added.
 
-    Why: a row is in one bin of one half, so another one in its place moves two bins by one each, in whichever halves they are.
-    A person of k rows: k times.
+    Why: a row is in one bin, of one half where there are two, so another one in its place moves two bins by one each, in
+    whichever halves they are. A person of k rows: k times.
 
     Source: ours. Tested: tests/claims/test_rounds_sensitivity.py
     """

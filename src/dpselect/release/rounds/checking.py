@@ -114,7 +114,7 @@ def answer_size(query: Query, study: Study) -> int:
     if isinstance(query, ClusterNorms):
         return len(query.edges)
     if isinstance(query, Norms):
-        return 2 * len(query.edges)
+        return query.lines * len(query.edges)
     if isinstance(query, Histograms):
         kinds = column_kinds(study, query.columns)
         bins = sum(len(edges) + 1 if kind == "number" else 1 for edges, kind in zip(query.edges, kinds, strict=True))
