@@ -7,6 +7,7 @@ Told is processor time (user and system, all threads of the command), which a bu
 """
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -79,9 +80,9 @@ def seconds(tree):
         command = [sys.executable, "-m", "dpselect", *COMMAND]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise SystemExit(f"{tree}: {done.stderr}")
-    chosen = 1 + done.stdout.partition("\n")[0].count("+")
+        if done.returncode:
+            raise SystemExit(f"{tree}: {done.stderr}")
+        chosen = len(json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))["selection"]["columns"])
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, chosen
 
 

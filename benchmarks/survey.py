@@ -2,6 +2,7 @@
 
 python -m benchmarks.survey              made-up samples, and CPS 2024 where its file is in ../shared/data/cps or named by --cps
 python -m benchmarks.survey --samples 2  fewer samples
+python -m benchmarks.survey --strata 4   whether it helps to deal rows to blocks by stratum, which dpselect does not do
 
 Informative: the chance to be in the sample depends on the response and on a variable that is idle in the population, which makes it
 strong in the sample. Weights are inverse chances, 5 and 50. CPS: the public file of wage earners, with four idle columns added; and
@@ -18,6 +19,7 @@ import pandas as pd
 
 import dpselect
 from benchmarks.timing import table
+from dpselect.gather import dealing
 from dpselect.gather.rows import gather
 from dpselect.release.rounds.drawing import draw_round, found_by, kept_between_rounds, no_rounds, plan_rounds
 
@@ -143,12 +145,65 @@ def weighted_fit(design, response, share):
     return known, np.sqrt(np.diag(inverse @ gradient.T @ gradient @ inverse))
 
 
+STRATA = 8
+
+
+def stratified_table(rows, seed):
+    """Rows by stratum: strata differ in the mean of the response and of x0; x0 and x2 act on y, four columns are idle."""
+    chance = np.random.default_rng([27, rows, seed])
+    stratum = np.sort(chance.integers(0, STRATA, rows))
+    x = chance.normal(size=(rows, 6))
+    x[:, 0] += chance.normal(size=STRATA)[stratum]
+    effect = 6 / np.sqrt(rows)
+    y = effect * (x[:, 0] - x[:, 2]) + chance.normal(size=STRATA)[stratum] + chance.normal(size=rows)
+    return pd.DataFrame(x, columns=[f"x{j}" for j in range(6)]).assign(y=y, stratum=stratum.astype(str))
+
+
+def dealt_by_stratum(blocks, rows):
+    """Labels of equal blocks for rows that are sorted by stratum: of each run of as many rows as blocks one row in each."""
+    chance = np.random.default_rng()
+    runs = [chance.permutation(blocks) for _ in range(-(-rows // blocks))]
+    return np.concatenate(runs)[:rows].astype(np.uint32)
+
+
+def strata(tables, draws=10):
+    """Whether dealing by stratum helps: the share of right models, the stratum left out of the model and always in it."""
+    usual, lines = dealing._random_labels, []
+    names = [f"x{j}" for j in range(6)]
+    levels = dpselect.Categorical("stratum", [str(each) for each in range(STRATA)])
+    plain = dpselect.Study(dpselect.Numeric("y"), [dpselect.Numeric(name) for name in names])
+    within = dpselect.Study(plain.response, [*plain.predictors, levels], always=["stratum"])
+    for rows in (1000, 4000):
+        frames = [stratified_table(rows, seed) for seed in range(tables)]
+        for what, study, right in (("left out", plain, ["x0", "x2"]), ("always in", within, ["x0", "x2"])):
+            shares = []
+            for labels in (usual, dealt_by_stratum):
+                dealing._random_labels = labels
+                found = [
+                    {name for name in dpselect.select(frame, study, epsilon=1).variables if name in names}
+                    for frame in frames
+                    for _ in range(draws)
+                ]
+                shares.append(np.mean([each == set(right) for each in found]))
+            dealing._random_labels = usual
+            lines.append([f"{rows:,}", what, *(f"{share:.3f}" for share in shares)])
+    table(
+        "Share of releases with exactly the right model: rows dealt at random, and by stratum",
+        ["rows", "stratum", "at random", "by stratum"],
+        lines,
+    )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=8)
     warnings.simplefilter("ignore", dpselect.errors.NoLedgerWarning)
     parser.add_argument("--cps", type=Path, default=CPS)
+    parser.add_argument("--strata", type=int, default=0, metavar="TABLES", help="only: does dealing by stratum help?")
     asked = parser.parse_args()
+    if asked.strata:
+        strata(asked.strata)
+        raise SystemExit
     made_up(asked.samples)
     cps(asked.cps)
     cps_coefficients(asked.cps)

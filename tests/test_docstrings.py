@@ -1,6 +1,7 @@
 """Docstrings keep their promises: every test that a docstring names exists, every value says who may see it."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -10,7 +11,13 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted([*(ROOT / "src" / "dpselect").rglob("*.py"), *(ROOT / "paper").rglob("*.py")])
 
 
+@functools.cache
 def docstrings():
+    """Of all modules, each parsed once."""
+    return list(_docstrings())
+
+
+def _docstrings():
     for module in MODULES:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):

@@ -1,5 +1,6 @@
 """What others who join rely on: one version everywhere, files that parse, and a source archive that can test itself."""
 
+import importlib
 import json
 import re
 import shutil
@@ -33,6 +34,27 @@ def test_one_version_everywhere():
     assert newest is not None and newest[1] == PROJECT["version"] and newest[2] == str(citation["date-released"])
 
 
+def test_every_version_of_the_changelog_is_in_the_form_of_keep_a_changelog():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert len(versions) >= 3
+    for version in versions:
+        head, _, body = version.partition("\n")
+        assert re.fullmatch(r"\d+\.\d+\.\d+ (- \d{4}-\d\d-\d\d|\(never published\))", head), head
+        kinds = re.findall(r"^### (.+)$", body, re.MULTILINE)
+        assert kinds and kinds == [
+            each for each in ("Added", "Changed", "Removed", "Fixed", "Security") if each in kinds
+        ]
+        before = body.partition("### ")[0]
+        assert not before.strip(), f"{head}: what is neither added, changed, removed nor fixed"
+
+
+def test_every_source_that_the_article_cites_is_listed_and_no_other():
+    article = (ROOT / "joss/paper.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "joss/paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"@(\w+)", article)) == set(listed) and len(listed) == len(set(listed))
+
+
 def test_every_action_is_pinned_to_a_commit_and_no_system_is_claimed_that_is_not_built():
     workflows = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob(".github/workflows/*.yml")}
     if not workflows:
@@ -52,6 +74,17 @@ def test_every_python_that_is_promised_is_tested():
     promised = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}
     tested = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert promised == set(tested) == {"3.11", "3.12", "3.13", "3.14"}
+
+
+def test_planted_faults_meet_tests_that_are_there_and_every_room_has_modules(monkeypatch):
+    """A ring of tests that was moved away would notice nothing, and say nothing."""
+    monkeypatch.syspath_prepend(ROOT / "tests" / "mutants")
+    where = importlib.import_module("where")
+    named = {place for table in (where._MIRRORS, where._ROOMS) for places in table.values() for place in places}
+    named |= {f"tests/claims/test_{each}.py" for claims in where._CLAIMS.values() for each in claims}
+    assert [place for place in sorted({*named, *where._WIDER}) if not (ROOT / place).exists()] == []
+    for patterns in where.ROOMS.values():
+        assert all(list((ROOT / "src/dpselect").glob(f"{pattern}.py")) for pattern in patterns), patterns
 
 
 FAKE_PYTHON = """#!/bin/sh

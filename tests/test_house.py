@@ -109,3 +109,40 @@ def test_the_gate_lets_no_new_clash_in(modules, monkeypatch, capsys):
     monkeypatch.setattr(house, "CLASHES", 3)
     assert not house.main()
     assert "lower CLASHES" in capsys.readouterr().out
+
+
+def test_the_tree_is_the_docstrings(tmp_path):
+    package = tmp_path / "dpselect"
+    for name, text in {
+        "__init__.py": '"""All."""',
+        "top.py": '"""Private. Top: one line.\n\nAnd more."""',
+        "room/__init__.py": '"""A room."""',
+        "room/mute.py": "",
+        "room/data/notes.txt": "no module",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    assert [line.split(maxsplit=1) for line in house.tree(package).splitlines()[2:-1]] == [
+        ["__init__.py", "All."],
+        ["top.py", "Top: one line."],
+        [],
+        ["room/", "A room."],
+        ["mute.py"],
+    ]
+
+
+def test_the_tree_in_the_docs_is_current():
+    assert house.tree_told() == house.tree(house.PACKAGE), "write it anew: python tools/house.py --tree"
+
+
+def test_a_tree_that_is_not_current_does_not_pass_the_gate(tmp_path, monkeypatch, capsys):
+    stale = tmp_path / "ARCHITECTURE.md"
+    stale.write_text(house.PAGE.read_text(encoding="utf-8").replace("spend.py  ", "spent.py  "), encoding="utf-8")
+    monkeypatch.setattr(house, "PAGE", stale)
+    monkeypatch.setattr(sys, "argv", ["house.py", "--check"])
+    assert house.main()
+    assert "--tree" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["house.py", "--tree"])
+    assert not house.main()
+    monkeypatch.setattr(sys, "argv", ["house.py", "--check"])
+    assert not house.main()

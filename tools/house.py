@@ -1,7 +1,8 @@
 """What hurts who lives here, counted: how much one release runs, what is cut too small, what shares a name, what is not explained.
 
-python tools/house.py            prints all with names, and writes the counts into docs/ARCHITECTURE.md
-python tools/house.py --check    fails if constants of different values share a name; writes nothing
+python tools/house.py            prints all with names, and writes the counts and the tree into docs/ARCHITECTURE.md
+python tools/house.py --tree     writes the tree alone: each file with the first line of its docstring
+python tools/house.py --check    fails if constants of different values share a name, or the tree is not current; writes nothing
 
 Nothing else is a gate. 0.2.0 had maxima for files, functions and folders, and they bred fragments: 271 modules, of which one
 analysis ran 116. A number here is a question, and the reader of the code answers it.
@@ -28,8 +29,10 @@ SHOWN = 12
 """Names told of each kind."""
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "dpselect"
 PAGE = ROOT / "docs" / "ARCHITECTURE.md"
-OPEN, CLOSE = "<!-- house: written by `make house` -->", "<!-- end of house -->"
+COUNTS = "<!-- house: written by `make house` -->", "<!-- end of house -->"
+TREE = "<!-- tree: written by `python tools/house.py --tree` -->", "<!-- end of tree -->"
 CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 ARITHMETIC = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
 """What may be in a number that is written as a sum: 4 << 20 and 4 * 2**20 are one value."""
@@ -233,20 +236,50 @@ def of_one_release() -> list[tuple[str, str, list[str]]]:
     ]
 
 
-def write(found: list[tuple[str, str, list[str]]]) -> None:
-    """Put the counts between the markers, without the names, which change with every commit."""
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(OPEN)
-    if CLOSE not in rest:
-        raise SystemExit(f"{PAGE.name} has no {OPEN} with a {CLOSE} after it, so the counts were not written there.")
-    table = "\n".join(["| what | how many |", "|---|---:|", *(f"| {what} | {count} |" for what, count, _ in found)])
-    PAGE.write_text(f"{head}{OPEN}\n{table}\n{CLOSE}{rest.partition(CLOSE)[2]}", encoding="utf-8")
+def counts_table(found: list[tuple[str, str, list[str]]]) -> str:
+    """The counts, without the names behind them, which change with every commit."""
+    return "\n".join(["| what | how many |", "|---|---:|", *(f"| {what} | {count} |" for what, count, _ in found)])
+
+
+def tree(package: Path) -> str:
+    """Every file with the first line of its docstring; what a folder holds is said by its __init__."""
+    lines = ["```text", f"src/{package.name}/"]
+    for folder in sorted(path for path in (package, *package.rglob("*/")) if (path / "__init__.py").exists()):
+        depth = len(folder.relative_to(package).parts)
+        if depth:
+            lines += ["", _line(depth, folder.name + "/", folder / "__init__.py")]
+        files = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py" or not depth)
+        lines += [_line(depth + 1, path.name, path) for path in files]
+    return "\n".join([*lines, "```"])
+
+
+def tree_told() -> str:
+    """The tree as the page has it."""
+    return PAGE.read_text(encoding="utf-8").partition(TREE[0])[2].partition(TREE[1])[0].strip()
+
+
+def _line(depth: int, name: str, file: Path) -> str:
+    told = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+    return f"{'  ' * depth + name:30}{re.sub(r'^(Public|Private|Confidential)[.] ', '', told)}"
+
+
+def write(content: str, markers: tuple[str, str]) -> None:
+    """Put it between its markers."""
+    opened, closed = markers
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(opened)
+    if closed not in rest:
+        raise SystemExit(f"{PAGE.name} has no {opened} with a {closed} after it, so nothing was written there.")
+    PAGE.write_text(f"{head}{opened}\n{content}\n{closed}{rest.partition(closed)[2]}", encoding="utf-8")
 
 
 def main() -> int:
-    """Count, print, write; or check the one gate."""
+    """Count, print, write; or the tree alone; or check the gates."""
     parser = argparse.ArgumentParser(prog="python tools/house.py", description="What hurts who lives here, counted.")
-    parser.add_argument("--check", action="store_true", help="the one gate: no more constants that share a name")
+    parser.add_argument(
+        "--check", action="store_true", help="the gates: constants that share a name, a tree that is stale"
+    )
     parser.add_argument("--all", action="store_true", help=f"print all names, not {SHOWN} of each kind")
+    parser.add_argument("--tree", action="store_true", help="write the tree alone")
     asked = parser.parse_args()
     if asked.check:
         clashing = clashes(read_package(ROOT / "src"))
@@ -257,7 +290,13 @@ def main() -> int:
             )
         elif len(clashing) < CLASHES:
             print(f"{len(clashing)} names of constants have several values: lower CLASHES in tools/house.py to that.")
-        return len(clashing) > CLASHES
+        stale = tree_told() != tree(PACKAGE)
+        if stale:
+            print(f"The tree in docs/{PAGE.name} is not current; write it anew: python tools/house.py --tree")
+        return len(clashing) > CLASHES or stale
+    write(tree(PACKAGE), TREE)
+    if asked.tree:
+        return 0
     found = [*of_one_release(), *survey(ROOT / "src")]
     for what, count, names in found:
         print(f"{what}: {count}")
@@ -265,7 +304,7 @@ def main() -> int:
         print("".join(f"    {name}\n" for name in shown), end="")
         if len(shown) < len(names):
             print(f"    and {len(names) - len(shown)} more: --all")
-    write(found)
+    write(counts_table(found), COUNTS)
     return 0
 
 

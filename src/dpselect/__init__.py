@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpselect.release.ledger.ledger import Ledger
     from dpselect.release.selection import Selection
     from dpselect.use.analysis import Analysis
-    from dpselect.use.analyze import analyze
+    from dpselect.use.analyze import analyze, analyze_several
     from dpselect.use.check import check
     from dpselect.use.estimate import estimate
     from dpselect.use.init import init
@@ -56,6 +56,7 @@ _HOMES = {
     "PrivateSelector": "use.selectors.selectors",
     "aggregate_query": "gather.sql",
     "analyze": "use.analyze",
+    "analyze_several": "use.analyze",
     "check": "use.check",
     "estimate": "use.estimate",
     "init": "use.init",
@@ -97,6 +98,7 @@ __all__ = [
     "Subsets",
     "aggregate_query",
     "analyze",
+    "analyze_several",
     "check",
     "estimate",
     "gather",

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dpselect import Categorical, Numeric, Study, StudyError
 from dpselect.assume.candidates import CandidateList, Subsets, all_subsets, vote_units
-from dpselect.assume.lemmas.gaussian_price import gaussian_delta
+from dpselect.assume.lemmas.rounds import gaussian_delta
 from dpselect.assume.recipe import Choice, make_recipe, visible_share
 from dpselect.assume.study import plain_study
 from dpselect.assume.study_file import MAX_STUDY_LENGTH, parse_tables

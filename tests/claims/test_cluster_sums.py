@@ -100,8 +100,18 @@ def hostile_pairs(count, seed, unit_rows):
         yield first, np.vstack([first, extra])
 
 
-@pytest.mark.parametrize("cluster_radius", [2.9, 29.0, 200.0])
-@pytest.mark.parametrize(("study", "unit_rows"), [(CLUSTERS, 1), (IN_CLUSTERS, 3)])
+@pytest.mark.parametrize(
+    ("study", "unit_rows", "cluster_radius"),
+    [
+        (CLUSTERS, 1, 29.0),
+        (IN_CLUSTERS, 3, 29.0),
+        *(
+            pytest.param(*each, radius, marks=pytest.mark.thorough)
+            for each in ((CLUSTERS, 1), (IN_CLUSTERS, 3))
+            for radius in (2.9, 200.0)
+        ),
+    ],
+)
 def test_no_row_of_a_cluster_moves_its_sums_farther(study, unit_rows, cluster_radius):
     sandwich, lengths = queries(cluster_radius)
     other = hostile_rows(20, 8)

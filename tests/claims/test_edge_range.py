@@ -109,8 +109,7 @@ def all_margins(leads, bars):
     [
         (True, "add"),
         (False, "replace"),
-        (False, "person"),
-        pytest.param(True, "person", marks=pytest.mark.thorough),
+        *(pytest.param(each, "person", marks=pytest.mark.thorough) for each in (False, True)),
         pytest.param(True, "replace", marks=pytest.mark.thorough),
         pytest.param(False, "add", marks=pytest.mark.thorough),
     ],
@@ -163,8 +162,18 @@ def program_margins(study, rule, numbers, levels, places, directions):
     return edge_margins(leads, rule, candidates, Fraction(7, 4), directions=directions)
 
 
-@pytest.mark.parametrize("bounded", [True, False])
-@pytest.mark.parametrize("relation", ["replace", "add", "person"])
+@pytest.mark.parametrize(
+    ("bounded", "relation"),
+    [
+        (True, "replace"),
+        (False, "add"),
+        (True, "person"),
+        *(
+            pytest.param(*each, marks=pytest.mark.thorough)
+            for each in ((False, "replace"), (True, "add"), (False, "person"))
+        ),
+    ],
+)
 def test_no_outcome_of_the_program_is_more_than_a_factor_likelier(bounded, relation):
     """Exact laws given the dealings, with and without directions: one row, or a person whose rows go together."""
     rng = np.random.default_rng([25, bounded])

@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.pld import common, privacy_loss_mechanism
 from scipy.stats import norm
 
-from dpselect.assume.lemmas.gaussian_price import composed_is_within, discrete_is_within, gaussian_delta, largest_mu
+from dpselect.assume.lemmas.rounds import composed_is_within, discrete_is_within, gaussian_delta, largest_mu
 
 PRICES = [(0.1, 1e-6), (0.5, 1e-5), (1.0, 1e-6), (1.0, 1e-9), (5.0, 1e-6), (20.0, 1e-3), (1e-3, 1e-10)]
 

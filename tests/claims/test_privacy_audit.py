@@ -141,6 +141,7 @@ def test_no_pair_that_was_searched_for_costs_more_than_epsilon(search):
         assert worst[*key, 1.0] <= 1 + SLACK, key
 
 
+@pytest.mark.thorough
 def test_the_same_search_catches_half_the_range(search):
     worst, _ = search
     for key in itertools.product(NEIGHBORS, MECHANISMS):

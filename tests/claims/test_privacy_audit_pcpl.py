@@ -165,6 +165,7 @@ def test_laplace_costs_no_more_on_random_pairs():
         assert ratio <= setting[0] + setting[1] + SLACK
 
 
+@pytest.mark.thorough
 def test_the_same_search_catches_half_the_range(search):
     assert search[2] > 1.1
 

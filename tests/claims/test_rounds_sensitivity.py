@@ -95,7 +95,7 @@ def queries(family, study, seed=2):
     own, center = standard(study), center_of(generator.normal(0, 0.3, 7))
     matrix = rows_of(generator.standard_normal((7, WIDTH)))
     about = {"family": family, "standard": own, "matrix": matrix}
-    halves = "response" if family == "binomial" else "residual"
+    halves = "response" if family == "binomial" else "none"
     edges = (0.5, 2.0, 8.0, 64.0)
     return {
         "rows": Rows(),

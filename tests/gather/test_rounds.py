@@ -113,7 +113,7 @@ def queries(study, families=("gaussian",)):
             Gram(**about, radius=2.1, center=center),
             Gradient(**about, radius=2.5, center=center),
             Sandwich(**about, radius=2.5, center=center),
-            Norms(**about, center=center, edges=(0.5, 1.0, 2.0, 4.0), halves="response" if answers else "residual"),
+            Norms(**about, center=center, edges=(0.5, 1.0, 2.0, 4.0), halves="response" if answers else "none"),
         ]
         if study.together is not None:
             asked += [
@@ -304,7 +304,7 @@ def test_they_are_what_exact_fractions_give(name):
                 residual = response - mean
                 norm = length * abs(residual)
                 if isinstance(query, Norms):
-                    second = line > 0 if query.halves == "response" else residual > 0
+                    second = query.halves == "response" and line > 0
                     totals[max(sum(edge <= norm for edge in query.edges) - 1, 0) + 4 * second] += 1
                     continue
                 factor = min(1.0, query.radius / norm) if norm else 1.0

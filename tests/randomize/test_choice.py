@@ -33,7 +33,10 @@ def in_groups(per_candidate):
     return np.array([per_candidate[best], *(part.sum() for part in np.array_split(np.delete(per_candidate, best), 4))])
 
 
-@pytest.fixture(scope="module", params=MECHANISMS)
+@pytest.fixture(
+    scope="module",
+    params=["permute-and-flip", "exponential", pytest.param("laplace", marks=pytest.mark.thorough)],  # of seconds
+)
 def sample(request):
     others, distance, draws = SETTINGS[request.param]
     values = np.full(others + 1, 17.0 + distance * RANGE / EPSILON)

@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpselect.assume.lemmas.gaussian_price import composed_is_within, largest_mu
-from dpselect.assume.lemmas.rounds import PRODUCT_SHIFT, query_sensitivity, release_bits
+from dpselect.assume.lemmas.rounds import PRODUCT_SHIFT, composed_is_within, largest_mu, query_sensitivity, release_bits
 from dpselect.assume.queries import Gradient, Gram, Histograms, Norms, Rows, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
@@ -20,7 +19,7 @@ OWN = Standard(columns=(1,), centers=(0.0,), factors=(4096.0,), response_center=
 ABOUT = {"family": "gaussian", "standard": OWN, "matrix": ((1.0, 0.0), (0.0, 1.0))}
 GRAM = Gram(**ABOUT, radius=3.0)
 GRADIENT = Gradient(**ABOUT, radius=3.0, center=(0.0, 0.0))
-NORMS = Norms(**ABOUT, center=(0.0, 0.0), edges=(1.0, 2.0, 4.0))
+NORMS = Norms(**ABOUT, center=(0.0, 0.0), edges=(1.0, 2.0, 4.0), halves="response")
 
 
 @pytest.fixture

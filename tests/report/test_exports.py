@@ -76,7 +76,7 @@ def test_latex_escapes_what_it_must(analysis, tmp_path):
         shutil.which("pdflatex")
         and not subprocess.run(["kpsewhich", "booktabs.sty"], capture_output=True, check=False).returncode
     ):
-        page = r"\documentclass{article}\usepackage{booktabs}\begin{document}" + text + r"\end{document}"
+        page = r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}" + text + r"\end{document}"
         (tmp_path / "page.tex").write_text(page, encoding="utf-8")
         subprocess.run(["pdflatex", "-halt-on-error", "page.tex"], cwd=tmp_path, check=True, capture_output=True)
 

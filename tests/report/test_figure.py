@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dpselect.report.facts import facts_of
-from dpselect.report.figure import Axis, axis_of, effects_figure, row_cell, runs_out
+from dpselect.report.figure import Axis, _side, axis_of, effects_figure, row_cell, runs_out
 from dpselect.report.table import Bar, Row, Table
 
 
@@ -94,3 +94,19 @@ def test_the_figure_by_itself_is_whole_and_says_its_numbers(crafted, document):
     assert "hidden by noise" in drawing
     directions = effects_figure(facts_of(document))
     assert "age" in directions and directions.startswith("<svg ")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "zero", "anchor"),
+    [
+        (0.2, 0.3, 0.9, "start"),  # there is room on the right
+        (0.6, 0.7, 0.8, "end"),  # to the right it would stand across zero
+        (0.85, 0.95, 0.1, "end"),  # to the right it would leave the figure
+        (0.05, 0.5, 0.55, "start"),  # across zero, rather than outside
+        (0.05, 0.95, 0.5, None),  # no room at all
+    ],
+)
+def test_the_number_of_a_bar_stands_where_it_can_be_read(left, right, zero, anchor):
+    found = _side(left, right, zero, 0.15)
+    assert (None if found is None else found[1]) == anchor
+    assert found is None or found[0] == (right if anchor == "start" else left)

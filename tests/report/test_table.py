@@ -216,3 +216,36 @@ def test_a_term_without_any_interval_leaves_the_others_comparable(analysis):
     scales = {"age": 9.0, "income": 40.0}
     assert estimate_table(replace(estimate, terms=drowned, scales=scales)).compared
     assert not estimate_table(replace(estimate, terms=terms, scales=scales)).compared
+
+
+def of_categories(categories, effects):
+    """The estimate of one variable with categories, each with the effect and half length given, and its analysis."""
+    rng = np.random.default_rng(4)
+    study = Study(Numeric("days", 0, 60), [Categorical("ward", categories)])
+    rows = {"ward": rng.choice(categories, 60), "days": rng.uniform(0, 60, 60)}
+    analysis = dpselect.analyze(rows, study, epsilon=1, delta="1e-6", candidates=[["ward"]])
+    terms = [term(f"ward[{name}]", *effect) for name, effect in zip(categories[1:], effects, strict=True)]
+    return made(analysis, (term("intercept", 5.0, 1.0), *terms), {"ward": None})
+
+
+def test_a_variable_of_two_categories_is_one_row_and_has_its_direction_in_the_headline():
+    found = of_categories(["no", "yes"], [(-2.0, 0.5)])
+    (row,) = table_of(found).rows
+    assert (row.label, row.note, row.effect) == ("ward", "yes compared with no", f"{MINUS}2.0")
+    assert plain(facts_of(found).headline) == "days is lower for ward."
+    named = of_categories(["day", "night"], [(2.0, 0.5)])
+    assert plain(facts_of(named).headline) == "days is higher for night (ward)."
+
+
+@pytest.mark.parametrize(("hidden", "folded"), [(5, False), (6, True)])
+def test_more_than_five_hidden_categories_share_a_row(hidden, folded):
+    names = [f"w{k}" for k in range(hidden + 2)]
+    found = of_categories(names, [(3.0, 0.5), *[(0.1, 1.0)] * hidden])
+    table = table_of(found)
+    assert len(table.effects) == hidden + 1
+    assert facts_of(found).hidden[0] == f"Hidden by noise: {hidden} of {hidden + 1} effects."
+    shared = [row for row in table.shown if row.names]
+    assert len(table.shown) == (3 if folded else hidden + 2)
+    assert [row.names for row in shared] == ([tuple(names[2:])] if folded else [])
+    for shown in (report_page(found), "\n".join(analysis_lines(found))):
+        assert (f"{hidden} other categories" in shown) is folded

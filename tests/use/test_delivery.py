@@ -48,7 +48,9 @@ def charges():
     return len(Ledger("rows.budget.db").entries())
 
 
-@pytest.mark.parametrize("rest", ["| sleep 0", "> /dev/full", ">&-"])
+@pytest.mark.parametrize(
+    "rest", ["| sleep 0", *(pytest.param(rest, marks=pytest.mark.thorough) for rest in ("> /dev/full", ">&-"))]
+)
 def test_an_analysis_is_on_the_disk_whatever_becomes_of_the_output(rest):
     if "full" in rest and not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
@@ -167,6 +169,7 @@ def test_a_paid_report_is_never_written_over(capsys):
     assert Path("report.2.html").exists()
 
 
+@pytest.mark.thorough
 def test_two_programs_that_write_the_same_report_lose_neither():
     from dpselect.use.shell.files import write_aside
 
@@ -267,7 +270,7 @@ def test_a_library_that_is_missing_names_its_extra(monkeypatch, capsys):
     assert "pip install 'dpselect[figures]'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("more", [[], pytest.param(["--json"], marks=pytest.mark.thorough)])
 def test_an_old_locale_shows_the_answer_all_the_same(more):
     """With letters that ASCII lacks, in the study and in the table."""
     text = Path("study.toml").read_text().replace('name = "x"', 'name = "x"\nlabel = "gr\\u00f6\\u00dfe"')

@@ -96,6 +96,7 @@ def everywhere(library, folder, door):
     return calls
 
 
+@pytest.mark.thorough
 def test_twenty_analyses_at_once_with_room_for_seven(tmp_path):
     """Whole runs by all three doors, all of which find room when they begin: seven complete, thirteen are refused."""
     paths = os.pathsep.join([str(Path(kills.__file__).parents[1]), *sys.path])

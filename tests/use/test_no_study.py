@@ -69,10 +69,10 @@ def test_a_person_confirms_what_a_text_file_looks_like_and_it_becomes_part_of_th
     refused = CliRunner().invoke(program, SELECT, input="n\n", standalone_mode=False)
     assert type(refused.exception).__name__ == "NotConfirmed"
     for words in (
-        "columns as their first rows look",
+        "types guessed from the first rows",
         "considered  age, school, member",
         "person_id (looks like an identifier",
-        "region (text: to include one, list all its categories, as in --categories region=",
+        "region (text: to include one, list all its categories, a common one first, as in --categories region=",
         "raise a 10% suspicion about a person to 23% at most",
         "of the variance or more would be found with probability 80%",
         "opens people.budget.db with a total of epsilon 1; 0 remains afterwards",
@@ -322,7 +322,7 @@ def test_no_cell_of_a_database_decides_a_study(place, capsys, monkeypatch, write
         code, out, err = run(capsys, *asked, "--yes")
         assert (code, out) == (2, "") and "does not say what its columns hold" in err
         shown = CliRunner().invoke(program, asked, input="n\n", standalone_mode=False)
-        assert type(shown.exception).__name__ == "NotConfirmed" and "columns as their first rows look" in shown.output
+        assert type(shown.exception).__name__ == "NotConfirmed" and "types guessed from the first rows" in shown.output
         for source in (address, parse_address(address)):
             with pytest.raises(StudyError, match="Name the predictors"):
                 study_for(source, "income ~ .")
@@ -413,3 +413,32 @@ def test_a_selection_is_kept_in_a_report_and_a_script_names_its_own(place, capsy
     assert run(capsys, *asked, "-o", "page.html")[0] == 0 and Path("page.json").exists()
     code, _, err = run(capsys, *asked, "-o", "page.txt")
     assert code == 2 and "End it in .html" in err and "Nothing was spent" in err
+
+
+def test_columns_that_are_not_wanted_or_have_no_name_are_said_to_be_left_out(place, monkeypatch):
+    monkeypatch.setattr("dpselect.use.shell.confirm.on_terminal", lambda: True)
+    text = Path("people.csv").read_text().splitlines()
+    Path("people.csv").write_text("\n".join(["," + text[0], *(f"{k},{line}" for k, line in enumerate(text[1:]))]))
+    shown = CliRunner().invoke(program, [*SELECT, "--without", "school, member"], input="n\n", standalone_mode=False)
+    assert "considered  age\n" in shown.output, shown.output
+    assert "school, member (as you asked)" in shown.output
+    assert "column 1 (no name: to include one, name it in the table)" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--without", "scool"], "Did you mean 'school'?"),
+        (["--without", "school", "--predictors", "age"], "not both"),
+        (["--without", "region", "--categories", "region=north,south"], "both stated and left out"),
+        (["--without", "income"], "both stated and left out"),
+        (["--without", " , "], "--without is ' , '"),
+    ],
+)
+def test_what_is_left_out_is_a_column_that_nothing_else_is_said_of(place, capsys, options, words):
+    code, _, err = run(capsys, *SELECT, "--yes", *options)
+    assert code == 2 and words in err, err
+
+
+def test_a_category_with_a_comma_in_it_is_quoted():
+    assert options.categories_in(['region=north,"south, far", west']) == {"region": ["north", "south, far", "west"]}

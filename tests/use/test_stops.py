@@ -135,7 +135,10 @@ def signalled(number, module, name, *asked):
     return process.returncode, err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.thorough) for each in (signal.SIGINT, signal.SIGHUP))],
+)
 def test_a_signal_after_the_commit_leaves_the_release_to_the_next_call(number):
     code, err = signalled(number, "dpselect.release.rounds.drawing", "terms_of", *ASKED)
     # The sentence before the last says what so few rows can show.
@@ -148,7 +151,7 @@ def test_a_signal_after_the_commit_leaves_the_release_to_the_next_call(number):
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_a_signal_before_the_commit_stops_at_once_and_leaves_nothing(number):
     code, err = signalled(number, "dpselect.use.methods", "penalize", *ASKED)
     assert (code, err.count("\n")) == (1, 2), err

@@ -29,11 +29,12 @@ def as_table(X, y, **more):
     return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])} | {"y": y} | more)
 
 
-def test_a_csv_file_of_1500_columns_is_charged_once(tmp_path):
-    X, y = a_table(1, 2500, 1500)
+@pytest.mark.parametrize("columns", [400, pytest.param(1500, marks=pytest.mark.thorough)])
+def test_a_csv_file_of_many_columns_is_charged_once(tmp_path, columns):
+    X, y = a_table(1, 2500, columns)
     csv.write_csv(as_table(X.round(3), y.round(3)), tmp_path / "wide.csv")
     ledger = Ledger(tmp_path / "ledger.db", epsilon=3)
-    selection = select(tmp_path / "wide.csv", a_study(1500), epsilon=2, ledger=ledger)
+    selection = select(tmp_path / "wide.csv", a_study(columns), epsilon=2, ledger=ledger)
     assert selection.variables == FOUND
     assert ledger.remaining().epsilon == 1
 
@@ -80,7 +81,7 @@ def test_a_long_table_is_thinned(monkeypatch):
         (50, 300, WideRule),
         (50, 3000, VoteRule),
         (199, 3000, WideRule),
-        (199, 5000, VoteRule),
+        pytest.param(199, 5000, VoteRule, marks=pytest.mark.thorough),
         (200, 300, WideRule),
         (200, 3000, WideRule),
     ],

@@ -164,10 +164,10 @@ class ClusterNorms(Public, frozen=True, kw_only=True, tag_field="kind", tag="clu
 
 
 class Norms(Public, frozen=True, kw_only=True, tag_field="kind", tag="norms"):
-    """How many rows have a gradient of which length: bins from each edge to the next, the last without an end, in two halves.
+    """How many rows have a gradient of which length: bins from each edge to the next, the last without an end.
 
-    What is shorter than the first edge counts in the first bin. The first half are rows with the answer no, or with a residual of
-    zero or below, the second the others; the answer has a line for each half.
+    What is shorter than the first edge counts in the first bin. With the halves of the `response` the answer has a line for the
+    rows with no and one for those with yes, else a single line for all.
     """
 
     family: FamilyName
@@ -175,7 +175,12 @@ class Norms(Public, frozen=True, kw_only=True, tag_field="kind", tag="norms"):
     matrix: tuple[Row, ...]
     center: Row
     edges: Row
-    halves: Literal["response", "residual"] = "residual"
+    halves: Literal["response", "none"] = "none"
+
+    @property
+    def lines(self) -> int:
+        """Of the answer."""
+        return 2 if self.halves == "response" else 1
 
 
 Query = Rows | Histograms | Gram | Gradient | Sandwich | Norms | ClusterNorms

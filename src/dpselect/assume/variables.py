@@ -411,13 +411,13 @@ def variable_from_dict(values: Any) -> Variable:
     return _KINDS[kind](**stated)
 
 
-LEAVE_OUT = 'missing = "zero-row" (as an option: --missing zero-row)'
+LEAVE_OUT = '`missing = "zero-row"` in the study file, or `--missing zero-row`'
 """How to say that rows with missing values count for nothing."""
 
 
 def unusable_cells(variable: Variable) -> str:
     """Why a run stops at a variable's cells: what is said names the variable and its public kind, and no cell."""
-    what = "missing or infinite values"
+    what, mend = "missing or infinite values", "Correct them"
     if not isinstance(variable, Numeric):
-        what = "missing values, or values that are not among its stated categories"
-    return f"{variable.name!r} has {what}: correct them (`dpselect check` shows more), or leave such rows out by {LEAVE_OUT}."
+        what, mend = "missing values, or values that are not among its stated categories", "List every category"
+    return f"{variable.name!r} has {what}. {mend} (`dpselect check` shows more), or leave such rows out: {LEAVE_OUT}."

@@ -476,8 +476,9 @@ class _Lengths(_Counts):
     def of(self, query: Norms, rows: Views) -> Integers:
         bins = len(query.edges)
         places = np.maximum(np.searchsorted(np.array(query.edges), rows.norms(query), side="right") - 1, 0)
-        second = rows.yes() if query.halves == "response" else rows.residual(query) > 0
-        return rows.count_places(places + bins * second, 2 * bins)
+        if query.halves == "response":
+            places = places + bins * rows.yes()
+        return rows.count_places(places, query.lines * bins)
 
 
 class _Vector(_Counts):
@@ -570,7 +571,7 @@ def _answer(query: Query, study: Study) -> _Counts:
     if isinstance(query, Histograms):
         return _Bins(query, study)
     if isinstance(query, Norms):
-        return _Lengths(2 * len(query.edges))
+        return _Lengths(query.lines * len(query.edges))
     if isinstance(query, Gradient):
         return _Vector(vector_width(query))
     return _Products(vector_width(query) ** 2)

@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from functools import reduce
 from itertools import chain, islice
-from os import PathLike, fspath
 from queue import SimpleQueue
 from threading import Event
 from typing import Any, Generic, Literal, TypeVar, overload
@@ -27,7 +26,7 @@ from dpselect.gather.saved import pool_files
 from dpselect.gather.sources.arrays import array_cells, pieces
 from dpselect.gather.sources.arrow import check_schema, checked_cells, kinds_of
 from dpselect.gather.sources.open import is_read_once, moments_files, open_stream
-from dpselect.gather.sources.source import Database, is_workbook, parse_address, tells_its_rows
+from dpselect.gather.sources.source import Database, parse_address
 from dpselect.gather.sources.stream import Progress, Reporter
 from dpselect.gather.spark import add_in_spark
 from dpselect.gather.summary import Count, Summary, add_all
@@ -76,7 +75,6 @@ def gather(source: Any, study: Study, summary: Any = None, progress: Telling | N
         if saved := moments_files(source):
             return pool_files(saved, study)
     _refuse_moments(source)
-    _require_public_count(source, study)
     return _added(source, study, summary.fresh(), progress).result()
 
 
@@ -108,7 +106,8 @@ def table_parts(source: Any, study: Study, names: Sequence[str]) -> Generator[It
         return
     with open_stream(source, kinds_of(study), study.source) as stream:
         check_schema(stream.schema, study)
-        for part in stream.in_parts(names):
+        parts = stream.in_parts(names)
+        for part in parts if stream.tells_rows else _filled_up(parts, stream.schema, study, names):
             yield checked_cells(part, study, names)
 
 
@@ -163,15 +162,38 @@ def require_repeatable(source: Any, what: str) -> None:
         )
 
 
-def _require_public_count(source: Any, study: Study) -> None:
-    """Refuse a workbook of which one record would decide how many rows it has, where that number is public and not stated."""
-    named = isinstance(source, str | PathLike) and fspath(source)
-    if study.neighbors == "replace-one" and study.rows is None and named and is_workbook(str(named)):
-        if not tells_its_rows(str(named)):
-            raise DataError(
-                "A workbook of this kind does not store empty rows at its end, so nobody can tell how many rows it has: state "
-                "rows in the study, such as rows = 300, or save the sheet as .xlsx or CSV."
-            )
+def _filled_up(
+    parts: Iterable[Iterable[Any]], schema: Any, study: Study, names: Sequence[str]
+) -> Iterator[Iterable[Any]]:
+    """A table that does not tell how many rows it has, with empty rows up to the number that the study states.
+
+    Else one record decided how many rows there are: whether the last holds anything, and so those above it that hold nothing. Of
+    persons, weighted rows and subgroups such rows are no part anyway; where they are left out and their number is private, neither.
+    """
+    import pyarrow as pa
+
+    apart = study.person is not None or study.weights is not None or study.only is not None
+    if apart or (study.neighbors != "replace-one" and study.missing != "midpoint"):
+        yield from parts
+        return
+    if study.rows is None:
+        raise DataError(
+            "This workbook does not store empty rows, so nobody can tell how many rows it has: state rows in the study, such as "
+            "rows = 300, exactly; or save the sheet as CSV."
+        )
+    left = study.rows
+    for part in parts:
+        for batch in part:
+            left -= batch.num_rows
+            if left < 0:
+                raise DataError(
+                    f"The workbook has more than the {study.rows} rows that the study states, and does not store empty rows: state "
+                    "rows exactly, or save the sheet as CSV."
+                )
+            yield [batch]
+    if left:
+        kinds = [schema.field(name).type for name in names]
+        yield [pa.record_batch([pa.nulls(left, kind) for kind in kinds], names=list(names))]
 
 
 def _refuse_moments(source: Any) -> None:

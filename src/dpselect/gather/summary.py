@@ -131,69 +131,6 @@ class Count(Summary[int]):
         return [study.response.name]
 
 
-class Both(Summary[tuple[First, Second]], Generic[First, Second]):
-    """Private. Two summaries in one pass over the rows, which are put on the grid once."""
-
-    def __init__(self, first: Summary[First], second: Summary[Second]) -> None:
-        self._first, self._second = first, second
-        self.rows_together = first.rows_together or second.rows_together
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._first!r}, {self._second!r})"
-
-    def empty(self) -> Self:
-        """Both of no rows."""
-        return type(self)(self._first.empty(), self._second.empty())
-
-    def fresh(self) -> Self:
-        """Both of no rows for another gathering."""
-        return type(self)(self._first.fresh(), self._second.fresh())
-
-    def for_threads(self, count: int) -> list[Self]:
-        """Some of both."""
-        pairs = zip(self._first.for_threads(count), self._second.for_threads(count), strict=True)
-        return [type(self)(first, second) for first, second in pairs]
-
-    def add(self, chunk: Chunk) -> None:
-        """Add some rows to both."""
-        self._first.add(chunk)
-        self._second.add(chunk)
-
-    def finish(self) -> None:
-        """Do what both put off."""
-        self._first.finish()
-        self._second.finish()
-
-    def merge(self, other: Self) -> Self:
-        """The summaries of the rows of both."""
-        return type(self)(self._first.merge(other._first), self._second.merge(other._second))
-
-    def to_bytes(self) -> Iterator[bytes]:
-        """The pieces of both; the first byte says whose."""
-        yield from (b"1" + piece for piece in self._first.to_bytes())
-        yield from (b"2" + piece for piece in self._second.to_bytes())
-
-    def from_bytes(self, pieces: Iterable[bytes]) -> Self:
-        """The summaries of all rows whose pieces are given."""
-        whole = list(pieces)
-        first, second = ([piece[1:] for piece in whole if piece[:1] == mark] for mark in (b"1", b"2"))
-        return type(self)(self._first.from_bytes(first), self._second.from_bytes(second))
-
-    @property
-    def max_bytes(self) -> int:
-        """As many as both."""
-        return self._first.max_bytes + self._second.max_bytes
-
-    def result(self) -> tuple[First, Second]:
-        """What both come to."""
-        return self._first.result(), self._second.result()
-
-    def needs(self, study: Study) -> list[str]:
-        """The columns that either needs."""
-        wanted = {*self._first.needs(study), *self._second.needs(study)}
-        return [name for name in needed_names(study) if name in wanted]
-
-
 class Several(Summary[tuple[First, ...]], Generic[First]):
     """Private. Any number of summaries of one kind in one pass over the rows, at most 256."""
 
@@ -202,19 +139,22 @@ class Several(Summary[tuple[First, ...]], Generic[First]):
         self.rows_together = any(each.rows_together for each in self._each)
 
     def __repr__(self) -> str:
-        return f"Several({', '.join(map(repr, self._each))})"
+        return f"{type(self).__name__}({', '.join(map(repr, self._each))})"
 
-    def empty(self) -> Several[First]:
+    def _of(self, summaries: Iterable[Summary[First]]) -> Self:
+        return type(self)(summaries)
+
+    def empty(self) -> Self:
         """All of no rows."""
-        return Several(each.empty() for each in self._each)
+        return self._of(each.empty() for each in self._each)
 
-    def fresh(self) -> Several[First]:
+    def fresh(self) -> Self:
         """All of no rows for another gathering."""
-        return Several(each.fresh() for each in self._each)
+        return self._of(each.fresh() for each in self._each)
 
-    def for_threads(self, count: int) -> list[Several[First]]:
+    def for_threads(self, count: int) -> list[Self]:
         """Some of all."""
-        return [Several(own) for own in zip(*(each.for_threads(count) for each in self._each), strict=True)]
+        return [self._of(own) for own in zip(*(each.for_threads(count) for each in self._each), strict=True)]
 
     def add(self, chunk: Chunk) -> None:
         """Add some rows to all."""
@@ -226,21 +166,21 @@ class Several(Summary[tuple[First, ...]], Generic[First]):
         for each in self._each:
             each.finish()
 
-    def merge(self, other: Several[First]) -> Several[First]:
+    def merge(self, other: Self) -> Self:
         """The summaries of the rows of both."""
-        return Several(mine.merge(others) for mine, others in zip(self._each, other._each, strict=True))
+        return self._of(mine.merge(others) for mine, others in zip(self._each, other._each, strict=True))
 
     def to_bytes(self) -> Iterator[bytes]:
         """The pieces of all; the first byte says whose."""
         for place, each in enumerate(self._each):
             yield from (bytes([place]) + piece for piece in each.to_bytes())
 
-    def from_bytes(self, pieces: Iterable[bytes]) -> Several[First]:
+    def from_bytes(self, pieces: Iterable[bytes]) -> Self:
         """The summaries of all rows whose pieces are given."""
         own: list[list[bytes]] = [[] for _ in self._each]
         for piece in pieces:
             own[piece[0]].append(piece[1:])
-        return Several(each.from_bytes(some) for each, some in zip(self._each, own, strict=True))
+        return self._of(each.from_bytes(some) for each, some in zip(self._each, own, strict=True))
 
     @property
     def max_bytes(self) -> int:
@@ -255,3 +195,18 @@ class Several(Summary[tuple[First, ...]], Generic[First]):
         """The columns that any of them needs."""
         wanted = {name for each in self._each for name in each.needs(study)}
         return [name for name in needed_names(study) if name in wanted]
+
+
+class Both(Several[Any], Generic[First, Second]):
+    """Private. Two summaries of any kinds in one pass over the rows, which are put on the grid once."""
+
+    def __init__(self, first: Summary[First], second: Summary[Second]) -> None:
+        super().__init__((first, second))
+        self._first, self._second = first, second
+
+    def _of(self, summaries: Iterable[Summary[Any]]) -> Self:
+        return type(self)(*summaries)
+
+    def result(self) -> tuple[First, Second]:
+        """What both come to."""
+        return self._first.result(), self._second.result()

@@ -7,8 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpselect.assume.lemmas.gaussian_price import ROUNDING_MARGIN, largest_mu
-from dpselect.assume.lemmas.rounds import COUNT_BITS, PRODUCT_SHIFT, query_sensitivity, release_bits
+from dpselect.assume.lemmas.rounds import (
+    COUNT_BITS,
+    PRODUCT_SHIFT,
+    ROUNDING_MARGIN,
+    largest_mu,
+    query_sensitivity,
+    release_bits,
+)
 from dpselect.assume.queries import ClusterNorms, Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
@@ -48,7 +54,7 @@ class Answered(Public, frozen=True, kw_only=False):
             beside = np.triu(whole, 1) * ROOT_HALF
             sums = np.diag(np.diag(whole)) + beside + beside.T
         elif isinstance(self.query, Norms):
-            sums = sums.reshape(2, -1)
+            sums = sums.reshape(self.query.lines, -1)
         return Noisy(self.query, sums, self.draw.spread * scale)
 
 

@@ -35,12 +35,14 @@ class AnalysisRecord(Public, frozen=True, kw_only=True, tag_field="format", tag=
     """A selection and the estimate of what was selected, if there is one; each carries its price and its receipt.
 
     This is what report.json holds and what every page is made of. `made` is the day of the release.
+    `beside` are the other responses that were released together with this one, from one budget.
     """
 
     title: str
     made: str
     selection: Selection
     coefficients: Estimate | None
+    beside: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         force_setattr(self, "title", check_title(self.title))

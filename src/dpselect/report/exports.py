@@ -21,6 +21,11 @@ from dpselect.report.table import plain_cells
 
 PIXELS_A_UNIT = 2.0
 """Of a PNG: sharp on paper and on fine screens."""
+HEAD_ALONE = "0620"
+"""Of a table in Word: its style marks the first row, and neither bands nor the first column."""
+FIGURE_CENTIMETERS = 16.5
+WORD_CENTIMETERS = (4.7, 2.7, 3.4, 3.4, 2.3)
+"""Widths in a Word file: of the figure, and of the columns of the table of effects."""
 
 
 def export_text(analysis: AnalysisRecord, kind: str) -> str:
@@ -130,15 +135,16 @@ def tex_text(text: str) -> str:
 
 
 def to_latex(analysis: AnalysisRecord) -> str:
-    """The table as a LaTeX float; it needs the package booktabs."""
+    """The table as a LaTeX float, no wider than the line; it needs the packages booktabs and graphicx."""
     facts = _public(analysis)
     head, rows = _cells(facts)
     columns = "l" + "r" * (len(head) - 2) + "l"
     said = [
-        "% needs \\usepackage{booktabs}",
+        "% needs \\usepackage{booktabs,graphicx}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{tex_text(facts.summary)}}}",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         rf"{' & '.join(map(tex_text, head))} \\",
@@ -155,7 +161,7 @@ def to_latex(analysis: AnalysisRecord) -> str:
     notes = "\n\n".join(map(tex_text, notes_of(facts)))
     said += [
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}}",
         r"",
         rf"\medskip\parbox{{\linewidth}}{{\footnotesize {notes}}}",
         r"\end{table}",
@@ -202,11 +208,12 @@ def to_png(analysis: AnalysisRecord) -> bytes:
 
 
 def to_docx(analysis: AnalysisRecord) -> bytes:
-    """The answer, the table and its notes as a Word document; it needs the extra `exports`."""
+    """The answer, the figure, the table and its notes as a Word document; it needs the extra `exports`."""
     try:
         from docx import Document
         from docx.enum.text import WD_ALIGN_PARAGRAPH
-        from docx.shared import Pt
+        from docx.oxml.ns import qn
+        from docx.shared import Cm, Pt
     except ImportError:
         raise StudyError("A Word file needs the package python-docx: pip install 'dpselect[exports]'.") from None
     facts = _public(analysis)
@@ -220,14 +227,28 @@ def to_docx(analysis: AnalysisRecord) -> bytes:
         run.bold = kind == "name"
         if kind == "code":
             run.font.name = "Consolas"
+    section = document.sections[0]
+    section.left_margin = section.right_margin = Cm(2)
+    if facts.table is not None and facts.table.effects:
+        document.add_picture(io.BytesIO(to_png(analysis)), width=Cm(FIGURE_CENTIMETERS))
     if rows:
-        table = document.add_table(rows=1, cols=len(head), style="Light List")
+        table = document.add_table(rows=1, cols=len(head), style="Light Shading")
+        table.autofit = False
+        look = table._tbl.tblPr.find(qn("w:tblLook"))
+        look.attrib.clear()
+        look.set(qn("w:val"), HEAD_ALONE)
+        wide = WORD_CENTIMETERS if len(head) == len(WORD_CENTIMETERS) else (FIGURE_CENTIMETERS / len(head),) * len(head)
         for place, row in enumerate([head, *rows]):
             cells = table.rows[0].cells if place == 0 else table.add_row().cells
-            for column, text in enumerate(row):
+            for cell, width in zip(cells, wide, strict=True):
+                cell.width = Cm(width)
+            if not any(row[1:]):  # the name of a variable with categories has the whole line
+                cells[0].merge(cells[-1])
+            for column, text in enumerate(row if any(row[1:]) else row[:1]):
                 written = cells[column].paragraphs[0]
                 run = written.add_run(text)
-                run.font.size = Pt(9.5)
+                run.font.size = Pt(9)
+                written.paragraph_format.space_after = Pt(1)
                 run.italic = text == HIDDEN_BY_NOISE
                 if 0 < column < len(head) - 1:
                     written.alignment = WD_ALIGN_PARAGRAPH.RIGHT

@@ -8,7 +8,7 @@ from datetime import date
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.candidates import variables_of
 from dpselect.assume.recipe import visible_share
-from dpselect.assume.records import Public
+from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Numeric, Variable
 from dpselect.assume.wide_rule import WideRule
@@ -18,12 +18,17 @@ from dpselect.release.estimate import Estimate
 from dpselect.release.selection import Selection
 from dpselect.release.tables import level_title, variable_title
 from dpselect.report import phrases
-from dpselect.report.answer import figure_words, fit_words, headline_of, hidden_words, missed_words, quote_of
-from dpselect.report.fine_print import (
+from dpselect.report.answer import (
     ChargeFact,
     charge_fact,
+    figure_words,
+    fit_words,
+    headline_of,
+    hidden_words,
     methodology,
+    missed_words,
     not_covered,
+    quote_of,
     remaining_words,
     uncertainty,
     weights_words,
@@ -70,6 +75,7 @@ class Facts(Public, frozen=True, kw_only=True):
     cards: tuple[tuple[str, str, str], ...]
     strength: str
     suspicion: str
+    association: str
     cost: str
     response: VariableFact
     predictors: tuple[VariableFact, ...]
@@ -154,7 +160,9 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
     quote = quote_of(estimate, table, clear) if estimate is not None and table is not None else ()
     made = _date(analysis.made)
     title = analysis.title or f"What explains {variable_title(study.response)}?"
-    fingerprint = analysis.hash
+    # The hash and the text inside the page are of the same plain values, so that a page cannot hold one without the other.
+    values = analysis.to_dict()
+    fingerprint = sha256_of(values)
     small = share is not None and share > phrases.SMALL_TABLE_SHARE and selected
     return Facts(
         title=title,
@@ -174,6 +182,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         ),
         strength=phrases.strength(cost.epsilon),
         suspicion=phrases.suspicion(cost.epsilon),
+        association=phrases.ASSOCIATION,
         cost=phrases.cost_symbols(cost.epsilon, cost.delta),
         response=_variable(study.response, selected=True),
         predictors=predictors,
@@ -202,7 +211,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         by_votes=recipe.votes is not None,
         study_hash=study.hash,
         fingerprint=fingerprint,
-        release=analysis.to_json(),
+        release=readable_json(values),
         version=selection.version,
     )
 

@@ -16,8 +16,16 @@ from dpselect.report.table import TIMES, Bar, Row, Table
 
 WILD = 12
 """How many times as far from zero as the middle one of all ends one must lie to be cut, so that the others stay readable."""
-ROOM_FOR_TEXT = 0.72
-"""Beyond this share of the width a bar's number stands to its left."""
+MAX_LOG_RATIO = math.log(1000)
+"""The axis of ratios ends here: an interval that goes on says nothing that can be read off a figure."""
+LETTER = 0.03
+"""The share of the width that a letter of a bar's number takes, so that it is put where it has room."""
+TICKS_APART = 0.16
+"""The share of the width that two names on the axis need between them."""
+SHORT = 0.03
+"""An interval shorter than this share of the width is drawn as a point in its color."""
+NEAR_END = 0.92
+"""Beyond this share of the width the name of a tick has no room to its right."""
 MAX_LABEL = 36
 """Letters of a label in the drawing; the table has it whole."""
 STYLE = """
@@ -47,23 +55,33 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Round values with their names; zero, or a ratio of 1, is among them."""
         if self.ratios:
-            found = ratio_ticks(math.exp(self.low), math.exp(self.high), 5)
-            return [(math.log(value), f"{TIMES} {number(value)}") for value in found]
+            found = sorted(
+                ratio_ticks(math.exp(self.low), math.exp(self.high), 5), key=lambda value: abs(math.log(value))
+            )
+            kept: list[float] = []  # from 1 outwards, where there is room
+            for value in map(math.log, found):
+                if all(abs(self.at(value) - self.at(other)) > TICKS_APART for other in kept):
+                    kept.append(value)
+            return [(value, f"{TIMES} {number(math.exp(value))}") for value in sorted(kept)]
         return [(value, _tick(value)) for value in ticks(self.low, self.high, 6)]
 
 
 def axis_of(table: Table) -> Axis:
     """An axis that holds zero and every interval, unless one interval is wild: then the others stay readable."""
-    bars = [row.bar for row in table.effects if row.bar is not None]
+    bars = _bars(table)
     ends = sorted(abs(end) for bar in bars for end in _ends(bar))
     limit = min(ends[-1], WILD * ends[len(ends) // 2]) if ends else 1.0
     values = [0.0, *(bar.value for bar in bars if bar.value is not None)]
     values += [min(max(end, -limit), limit) for bar in bars for end in _ends(bar)]
     low, high = min(values), max(values)
     if table.ratios:
-        low, high = max(min(low, -math.log(1.2)), -300.0), min(max(high, math.log(1.2)), 300.0)
+        low, high = max(min(low, -math.log(1.2)), -MAX_LOG_RATIO), min(max(high, math.log(1.2)), MAX_LOG_RATIO)
     room = 0.05 * (high - low) or 1.0
     return Axis(low - room, high + room, table.ratios)
+
+
+def _bars(table: Table) -> list[Bar]:
+    return [row.bar for row in table.shown if row.bar is not None]
 
 
 def _ends(bar: Bar) -> list[float]:
@@ -72,7 +90,7 @@ def _ends(bar: Bar) -> list[float]:
 
 def runs_out(table: Table, axis: Axis) -> bool:
     """Whether some interval goes on beyond the figure: it has an unbounded end, or one that was cut."""
-    bars = [row.bar for row in table.effects if row.bar is not None]
+    bars = _bars(table)
     ends = [end for bar in bars for end in (bar.lower, bar.upper)]
     ends += [end for bar in bars if table.adjusted for end in (bar.adjusted_lower, bar.adjusted_upper)]
     return any(end is None or not axis.low <= end <= axis.high for end in ends)
@@ -81,10 +99,15 @@ def runs_out(table: Table, axis: Axis) -> bool:
 def axis_cell(axis: Axis) -> str:
     """The names of the ticks, for the head of the table."""
     parts = [
-        element("text", name, x=_share(axis.at(value)), y=12, class_="tick", text_anchor="middle")
+        element("text", name, x=_share(axis.at(value)), y=12, class_="tick", text_anchor=_anchor(axis.at(value)))
         for value, name in axis.ticks
     ]
     return element("svg", "".join(parts), width="100%", height="16", aria_hidden="true")
+
+
+def _anchor(share: float) -> str:
+    """The name of a tick ends where it would stand out of the figure, in the next column of the table."""
+    return "end" if share > NEAR_END else "middle"
 
 
 def row_cell(row: Row, axis: Axis, *, adjusted: bool) -> str:
@@ -105,19 +128,34 @@ def _bar(row: Row, axis: Axis, adjusted: bool) -> str:
     if adjusted:
         parts.append(_whisker(axis, *outer, f"adj s-{kind}", kind))
     parts.append(_whisker(axis, bar.lower, bar.upper, f"ci s-{kind}", kind, heads=not adjusted))
-    parts.append(element("circle", cx=_share(axis.at(bar.value)), cy="50%", r=2.2))
+    ends = [
+        axis.at(axis.low if bar.lower is None else bar.lower),
+        axis.at(axis.high if bar.upper is None else bar.upper),
+    ]
+    short = ends[1] - ends[0] < SHORT  # a white point would cover all of such an interval
+    point = {"class_": f"t-{kind}", "r": 3.2} if short else {"r": 2.2}
+    parts.append(element("circle", cx=_share(axis.at(bar.value)), cy="50%", **point))
     if bar.text:
         ends = [axis.low if outer[0] is None else outer[0], axis.high if outer[1] is None else outer[1]]
-        left, right = axis.at(ends[0]), axis.at(ends[1])
-        to_right, to_left = right <= ROOM_FOR_TEXT, left >= 1 - ROOM_FOR_TEXT
-        x, anchor, dx = (right, "start", 7) if to_right else (left, "end", -7)
-        if to_right or to_left:  # else the bar fills the figure, and the number stands beside it in the table alone
+        side = _side(axis.at(ends[0]), axis.at(ends[1]), axis.at(0.0), LETTER * (len(bar.text) + 1))
+        if side is not None:  # else the bar fills the figure, and the number stands beside it in the table alone
+            x, anchor, dx = side
             parts.append(
                 element(
                     "text", bar.text, x=_share(x), y="50%", dx=dx, dy="0.36em", class_=f"t-{kind}", text_anchor=anchor
                 )
             )
     return "".join(parts)
+
+
+def _side(left: float, right: float, zero: float, width: float) -> tuple[float, str, int] | None:
+    """Where a bar's number stands: to the right or left of it, where there is room, rather not across the line of zero."""
+    places = {"start": (right, right + width), "end": (left - width, left)}
+    room = {anchor: ends for anchor, ends in places.items() if ends[0] >= 0 and ends[1] <= 1}
+    if not room:
+        return None
+    anchor = min(room, key=lambda each: room[each][0] < zero < room[each][1])
+    return (right, anchor, 7) if anchor == "start" else (left, anchor, -7)
 
 
 def _share(share: float) -> str:
@@ -160,9 +198,9 @@ def effects_figure(facts: Facts) -> str:
     parts.append(label(left, 44, _scale_words(facts), "soft"))
     for value, name in axis.ticks:
         parts.append(label(left + plot * axis.at(value), 66, name, "soft", "middle"))
-    for place, row in enumerate(table.rows):
+    for place, row in enumerate(table.shown):
         parts.append(_line(row, table, axis, top + height * place, (left, plot, *columns), height))
-    bottom = top + height * len(table.rows)
+    bottom = top + height * len(table.shown)
     parts.append(label(8, bottom + 24, _key(table, runs_out(table, axis)), "soft"))
     return picture(width, bottom + 38, figure_title(facts), parts, "effects")
 
@@ -171,6 +209,8 @@ def _line(row: Row, table: Table, axis: Axis, top: float, places: tuple[float, .
     left, plot, effect, interval = places
     middle = top + height / 2
     name = f"{row.arrow} {_cut(row.label)}" if row.arrow else _cut(row.label)
+    if row.names:
+        return label(22, middle + 5, name, "") + label(effect, middle + 5, row.effect, "soft")
     if row.bar is None:
         return label(8, middle + 5, f"{name}, {row.note}", "name")
     parts = [label(22 if row.level else 8, middle + (5 if not row.note else -2), name, "" if row.level else "name")]

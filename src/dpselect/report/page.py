@@ -19,10 +19,9 @@ from dpselect.release.estimate import Estimate
 from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
 from dpselect.release.tables import result_html, result_text
-from dpselect.report.answer import fit_words, hidden_words
+from dpselect.report.answer import fit_words, hidden_words, interval_limits
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.figure import axis_cell, axis_of, row_cell, runs_out
-from dpselect.report.fine_print import interval_limits
 from dpselect.report.numbers import listed, number
 from dpselect.report.phrases import Words, cost_text, names_with_more, strength
 from dpselect.report.table import Table, estimate_table, plain_cells
@@ -151,7 +150,8 @@ def closing_line(analysis: AnalysisRecord, facts: Facts) -> str:
     cards = {name: (value, note) for name, value, note in facts.cards}
     only = analysis.selection.study.only
     whom = "" if only is None else f" with {subgroup_words(only)}"
-    parts = [] if cards["Rows"][0] == "not public" else [f"{cards['Rows'][0]} rows{whom}."]
+    rows = f"{cards['Rows'][0]} rows{whom}{' expected to count' if analysis.selection.study.weights else ''}."
+    parts = [] if cards["Rows"][0] == "not public" else [rows[:1].upper() + rows[1:]]
     if "Variance explained" in cards:
         value, note = cards["Variance explained"]
         parts.append(

@@ -367,9 +367,11 @@ def range_text(limits: str, unit: str) -> str:
 
 
 def with_unit(amount: str, unit: str) -> str:
-    """4.6 weeks, $1,930, 12%."""
+    """4.6 weeks, $1,930, 12%; of a unit that is itself an amount, so many times it, as in 0.52 times $1,000."""
     if not unit:
         return amount
+    if _amount_in(unit) is not None:
+        return f"{amount} \N{MULTIPLICATION SIGN} {unit}"
     if unit[0].isalpha() or unit[0] == "°":
         return f"{amount} {unit}"
     return f"{amount}{unit}" if unit == "%" else f"{unit}{amount}"
@@ -506,12 +508,26 @@ MANY_TIMES = 8.0
 """Intervals that are longer than this many times those without privacy mostly hide effects."""
 
 
-def length_sentence(times: float | None) -> str:
-    """How long intervals are expected to be."""
+FAR_LONGER = 20.0
+"""A length that nobody would call an estimate any more."""
+
+
+def are_long(times: tuple[float, float, float] | None) -> bool:
+    """Whether intervals will be so long, many of them, that a run would show little."""
+    return times is None or times[1] > MANY_TIMES or times[2] > FAR_LONGER
+
+
+def length_sentence(times: tuple[float, float, float] | None) -> str:
+    """How long intervals are expected to be: the quartiles of their length over that without privacy."""
     if times is None:
         return "No effect would be estimated: noise would hide all of them."
-    end = ": noise would hide most effects" if times > MANY_TIMES else ""
-    return f"95% intervals should be about {times:.2g} times as long as without privacy{end}."
+    low, middle, high = times
+    many = f"about {middle:.2g}" if middle <= FAR_LONGER else f"more than {FAR_LONGER:g}"
+    about = f"95% intervals should be {many} times as long as without privacy"
+    if middle > MANY_TIMES:
+        return f"{about}: noise would hide most effects."
+    rest = f"half of them {low:.2g} to {high:.2g} times" if high <= FAR_LONGER else "a quarter of them far longer"
+    return f"{about} ({rest})."
 
 
 BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."

@@ -12,7 +12,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from dpselect.assume.records import Public
-from dpselect.assume.variables import Binary
+from dpselect.assume.variables import Binary, Categorical
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import MAX_LOGARITHM, Direction
 from dpselect.release.estimate import Estimate
@@ -45,6 +45,8 @@ ARROWS: dict[Direction | None, str] = {
 }
 
 
+MAX_HIDDEN = 5
+"""Categories of one variable that are hidden by noise up to which each has a row; more share one."""
 MAX_SPREAD = 1e150
 """Of a standard deviation that can be: an edited release may state any."""
 
@@ -63,7 +65,9 @@ class Bar(Public, frozen=True, kw_only=True):
 class Row(Public, frozen=True, kw_only=True):
     """One effect, or the variable that the categories below it belong to (then it has no bar).
 
-    `direction` is what the selection said, or else the sign of a clear estimate. `note` says what is compared, `per` which step the
+    A variable of two categories is one row, a "pair". `folded` says that the effect stands in no row of its own: `names` of such
+    effects share one. `direction` is what the selection said, or else the sign of a clear estimate.
+    `note` says what is compared, `per` which step the
     number is for, and `clash` that selection and estimate disagree. `size` orders effects that can be compared.
     """
 
@@ -82,6 +86,8 @@ class Row(Public, frozen=True, kw_only=True):
     bar: Bar | None
     power: int = 0
     size: float | None = None
+    folded: bool = False
+    names: tuple[str, ...] = ()
 
     @property
     def level(self) -> bool:
@@ -113,6 +119,11 @@ class Table(Public, frozen=True, kw_only=True):
     def effects(self) -> tuple[Row, ...]:
         """The rows that have a number, or none because noise hides it."""
         return tuple(row for row in self.rows if row.bar is not None)
+
+    @property
+    def shown(self) -> tuple[Row, ...]:
+        """The rows that are drawn and printed: all but those that share one."""
+        return tuple(row for row in self.rows if not row.folded)
 
 
 def table_of(analysis: AnalysisRecord) -> Table | None:
@@ -173,6 +184,7 @@ def _row(each: Effect, estimate: Estimate, scale: float, wide: float | None, *, 
     ratios = estimate.kind.ratios
     spread = wide if compared else None
     number_like = each.kind == "number"
+    kind = "pair" if each.kind == "category" and _is_pair(each, estimate) else each.kind
     ends = [each.estimate, each.conf_low, each.conf_high, each.adjusted_low, each.adjusted_high]
     sizes = [abs(end) * scale for end in ends[:3] if end is not None]
     size = sizes[0] if each.estimate is not None else max(sizes, default=0.0)
@@ -188,10 +200,10 @@ def _row(each: Effect, estimate: Estimate, scale: float, wide: float | None, *, 
     place = interval_place(value, low, high)
     return Row(
         term=each.term,
-        label=_shown_label(each),
-        stated=each.stated or each.kind == "category",
-        kind=each.kind,
-        note=_note(each, spread),
+        label=_shown_label(each, kind),
+        stated=each.stated or kind == "category",
+        kind=kind,
+        note=_note(each, kind, spread),
         direction=None if disagree else shown,
         effect=HIDDEN_BY_NOISE if each.hidden or value is None else _effect_text(value, low, high, ratios),
         per=f"per {unit_text(each.unit, power)}" if number_like else "",
@@ -212,10 +224,17 @@ def _row(each: Effect, estimate: Estimate, scale: float, wide: float | None, *, 
     )
 
 
-def _shown_label(each: Effect) -> str:
-    """What a row is called; a stated label begins with a capital letter."""
-    called = each.category if each.kind == "category" and each.category else each.label
-    return capitalized(called) if each.stated else called
+def _is_pair(each: Effect, estimate: Estimate) -> bool:
+    """Whether the variable of a category has one other, its reference."""
+    name = each.term.partition("[")[0]
+    named = [one for one in estimate.study.predictors if one.name == name and isinstance(one, Categorical)]
+    return any(len(one.categories) == 2 for one in named)
+
+
+def _shown_label(each: Effect, kind: str) -> str:
+    """What a row is called; a stated label begins with a capital letter, and without the article that sentences need."""
+    called = each.category if kind == "category" and each.category else each.label
+    return capitalized(called.removeprefix("the ")) if each.stated else called
 
 
 def _times(end: float | None, factor: float, ratios: bool) -> float | None:
@@ -229,9 +248,9 @@ def _effect_text(value: float, low: float | None, high: float | None, ratios: bo
     return f"{TIMES} {size}" if ratios else size
 
 
-def _note(each: Effect, spread: float | None) -> str:
-    if each.kind == "binary":
-        return compared_with(each.kind, each.category, each.reference)
+def _note(each: Effect, kind: str, spread: float | None) -> str:
+    if kind in ("binary", "pair"):
+        return compared_with("binary", each.category, each.reference)
     if spread is None:
         return ""
     return f"for {steps_text(2 * spread, each.unit)} (2 SD)"
@@ -257,34 +276,45 @@ def _labelled(rows: list[Row], ratios: bool) -> list[Row]:
 
 
 def _grouped(rows: list[Row], effects: tuple[Effect, ...]) -> list[Row]:
-    """Categories below a row for their variable, in the order in which they were stated."""
-    found: list[Row] = []
-    last = None
+    """Categories below a row for their variable, in the order in which they were stated; many hidden ones share the last row."""
+    groups: dict[str, list[tuple[Row, Effect]]] = {}
     for row, each in zip(rows, effects, strict=True):
-        if row.kind != "category":
-            continue
-        if each.label != last:
-            last = each.label
-            found.append(_heading(each))
-        found.append(row)
+        if row.kind == "category":
+            groups.setdefault(each.term.partition("[")[0], []).append((row, each))
+    found: list[Row] = []
+    for name, group in groups.items():
+        first = group[0][1]
+        hidden = tuple(row.label for row, _ in group if row.hidden)
+        fold = len(hidden) > MAX_HIDDEN
+        title = capitalized(first.label) if first.stated else first.label
+        found.append(
+            _line(name, title, compared_with("category", first.category, first.reference), stated=first.stated)
+        )
+        found += [replace(row, folded=True) if fold and row.hidden else row for row, _ in group]
+        if fold:
+            found.append(
+                _line(name, f"{len(hidden)} {'other ' if len(hidden) < len(group) else ''}categories", "", names=hidden)
+            )
     return found
 
 
-def _heading(each: Effect) -> Row:
+def _line(name: str, label: str, note: str, *, stated: bool = True, names: tuple[str, ...] = ()) -> Row:
+    """A row without an effect of its own: the head of a group, or the categories that noise hides."""
     return Row(
-        term=each.term.partition("[")[0],
-        label=capitalized(each.label) if each.stated else each.label,
-        stated=each.stated,
+        term=name,
+        label=label,
+        stated=stated,
         kind="category",
-        note=compared_with(each.kind, each.category, each.reference),
+        note=note,
         direction=None,
-        effect="",
+        effect=HIDDEN_BY_NOISE if names else "",
         per="",
         interval="",
         adjusted="",
-        hidden=False,
+        hidden=bool(names),
         clash="",
         bar=None,
+        names=names,
     )
 
 
@@ -294,13 +324,16 @@ def plain_cells(table: Table) -> tuple[list[str], list[list[str]]]:
     head += ["Adjusted for selection"] if table.adjusted else []
     head += ["Per"]
     cells = []
-    for row in table.rows:
-        indent = "  " if row.level else ""
+    for row in table.shown:
+        indent = "  " if row.level or row.names else ""
         arrow = f"{row.arrow} " if row.arrow else ""
+        if row.names:
+            cells.append([f"{indent}{row.label}", row.effect, *[""] * (len(head) - 2)])
+            continue
         if row.bar is None:
             cells.append([f"{row.label} ({row.note})", *[""] * (len(head) - 1)])
             continue
-        per = row.per.removeprefix("per ") or (row.note if row.kind == "binary" else "")
+        per = row.per.removeprefix("per ") or (row.note if row.kind in ("binary", "pair") else "")
         adjusted = [row.adjusted] if table.adjusted else []
         cells.append([f"{indent}{arrow}{row.label}", row.effect, row.interval, *adjusted, per])
     return head, cells

@@ -211,7 +211,11 @@ def _is_kept(release: Release, entry: Entry, ledger: Ledger) -> bool | None:
         values = plain_values(ledger.release(entry.release))
     except LedgerError:
         return None
-    kept, stated = values.get("selection" if isinstance(release, Selection) else "estimate"), release.to_dict()
+    which = "selection" if isinstance(release, Selection) else "estimate"
+    kept, stated = values.get(which), release.to_dict()
+    for other in values.get("beside", ()):  # of several responses the one that has this receipt
+        if (found := other.get(which)) is not None and found.get("receipt") == stated.get("receipt"):
+            kept = found
     names = set((Selection if isinstance(release, Selection) else Drawn).__struct_fields__) - {"receipt"}
     if isinstance(release, Estimate):
         # Other intervals and, of some families, smaller models follow from the same draws, and cost nothing.

@@ -76,6 +76,8 @@ class Analysis(AnalysisRecord, frozen=True, kw_only=True):
         What was selected.
     coefficients : Estimate or None
         Its effects; None if none were asked for.
+    beside : tuple of str
+        The other responses that were released together with this one.
     """
 
     def to_html(self, path: Place, title: str | None = None, board: Place | None = None) -> Path:

@@ -1,4 +1,4 @@
-"""`dpselect.analyze`: select variables, then estimate their effects, each privately, from one budget."""
+"""`dpselect.analyze`: select variables, then estimate their effects, each privately, from one budget; of several responses too."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice, Mechanism, Method
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Category
+from dpselect.errors import StudyError
 from dpselect.gather.rows import has_rows_again
 from dpselect.release.account import LedgerPlace, account_of
 from dpselect.use.analysis import Analysis
 from dpselect.use.order import Competing, order_analysis
 from dpselect.use.proposal import study_for
-from dpselect.use.spend import spend
+from dpselect.use.spend import spend, spend_together
 
 
 def analyze(
@@ -104,3 +105,72 @@ def analyze(
         rows_again=has_rows_again(source),
     )
     return spend(order, source, account).analysis
+
+
+def analyze_several(
+    source: Any,
+    studies: Iterable[Study | str],
+    *,
+    epsilon: Price,
+    delta: Price = DEFAULT_DELTA,
+    shares: Sequence[Price] | None = None,
+    candidates: Competing = None,
+    level: float = 0.95,
+    ledger: LedgerPlace | None = None,
+    data: str = "",
+    analyst: str = "",
+) -> tuple[Analysis, ...]:
+    """Analyze several responses of the same rows, from one privacy budget.
+
+    Epsilon and delta are divided among the responses, and what each costs adds up to them (basic composition). All charges and all
+    releases are one transaction of the ledger: all responses are released, or none is.
+
+    Parameters
+    ----------
+    source : table, path or address
+        Anything that `gather` reads.
+    studies : list of Study or str
+        One for each response, about the same unit and neighbors; or formulas, such as "income ~ age + school".
+    epsilon : number or str
+        The privacy cost of this call, all responses together.
+    delta : number or str, optional
+        The chance that the promise fails, all responses together.
+    shares : sequence of numbers, optional
+        What each response gets of epsilon and delta, in proportion; equal parts by default.
+    candidates : Subsets, optional
+        The models to consider, of each response; by default all.
+    level : float, optional
+        The level of the intervals.
+    ledger : Ledger or path, optional
+        The ledger to charge.
+    data, analyst : str, optional
+        What the ledger entries say about the data and about who ran this.
+
+    Returns
+    -------
+    tuple of Analysis
+        One for each study, in their order, each with a report of its own.
+
+    Examples
+    --------
+    >>> income, hours = dpselect.analyze_several(frame, ["income ~ age", "hours ~ age"], epsilon=2)  # doctest: +SKIP
+    """
+    stated = [study_for(source, study) for study in studies]
+    names = [study.response.name for study in stated]
+    if not stated or len(set(names)) < len(names):
+        raise StudyError("Name at least one study, and each response once.")
+    weights = tuple(shares) if shares is not None else (1,) * len(stated)
+    if len(weights) != len(stated):
+        raise StudyError(f"There are {len(weights)} shares and {len(stated)} studies; give one share for each.")
+    orders = [
+        order_analysis(
+            study,
+            Choice("votes", candidates=candidates),
+            budget,
+            source=source,
+            level=level,
+            rows_again=has_rows_again(source),
+        )
+        for study, budget in zip(stated, Budget(epsilon, delta).split(*weights), strict=True)
+    ]
+    return tuple(each.analysis for each in spend_together(orders, source, account_of(ledger, data, analyst)))

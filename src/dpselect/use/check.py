@@ -202,7 +202,8 @@ def hold(source: Any, study: Study, *, keep: bool, progress: Telling | None = No
         found, kept = gather(source, study, FitAnd(fit, KeptRows(study)), progress)
         return Held(found, None, kept)
     if not keep:
-        return Held(*gather(source, study, FitAnd(fit, MomentSummary(study)), progress), None)
+        found, moments = gather(source, study, FitAnd(fit, MomentSummary(study)), progress)
+        return Held(found, moments, None)
     found, both = gather(source, study, FitAnd(fit, Both(MomentSummary(study), KeptRows(study))), progress)
     return Held(found, *(both or (None, None)))
 

@@ -312,14 +312,20 @@ def _entry(name: str, line: dict[str, str]) -> dict[str, Any]:
         if side in line:
             entry[side] = _number(name, side, line[side])
     if "categories" in line:
-        parts = [part.partition("=") for part in line["categories"].replace("|", ";").split(";") if part.strip()]
-        categories = [code.strip() for code, _, _ in parts]
+        parts = [code_and_label(part) for part in line["categories"].replace("|", ";").split(";") if part.strip()]
+        categories = [code for code, _ in parts]
         whole = all(level.lstrip("-").isdecimal() for level in categories)
         entry["categories"] = [int(level) for level in categories] if whole else categories
-        labels = [label.strip() for _, _, label in parts]
+        labels = [label for _, label in parts]
         if any(labels):
             entry["category_labels"] = [label or str(level) for label, level in zip(labels, categories, strict=True)]
     return entry
+
+
+def code_and_label(text: str) -> tuple[str, str]:
+    """A category and its label, as in 1=male; the sign in "<=12 years" is part of the category."""
+    code, *label = re.split(r"(?<![<>!=])=(?!=)", text, maxsplit=1)
+    return code.strip(), label[0].strip() if label else ""
 
 
 def _number(name: str, side: str, text: str) -> float:

@@ -34,9 +34,9 @@ from dpselect.release.equations.findings import Finding, findings, fit
 from dpselect.release.equations.problem import problem
 from dpselect.release.families import family_for
 from dpselect.release.linear import MomentPlan, plan_moments
-from dpselect.release.rounds.facts import MIN_NU, expected_length, facts_of
+from dpselect.release.rounds.facts import MIN_NU, ExpectedLength, expected_length, facts_of
 from dpselect.release.units import beyond_range, user_scale
-from dpselect.report.phrases import MANY_TIMES, false_findings, length_sentence
+from dpselect.report.phrases import are_long, false_findings, length_sentence
 from dpselect.use.methods import METHODS, Supposing
 from dpselect.use.order import require_study
 
@@ -171,24 +171,24 @@ def little_is_seen(planned: Planned) -> bool:
     lengths = planned.intervals
     if not isinstance(planned.found, Outlook) or lengths is None or lengths.noise != "gaussian":
         return False
-    return not planned.found.works or lengths.times is None or lengths.times > MANY_TIMES
+    return not planned.found.works or are_long(lengths.times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedIntervals:
     """Public. The lengths of 95% intervals to expect, in a model of so many `coefficients`.
 
-    `times` is how many times as long as without privacy they would be; None where nothing would be estimated, or where moments
-    answer. `terms` has each slope's name and its length in the user's units; None where the price could not show it, and then the
-    size that could have been seen, or None where none could. `by_rows` and `by_epsilon` have the length of the slope `shown` at
-    other numbers of rows and prices. Without stated ranges there is no unit, and no term.
+    `times` is how many times as long as without privacy they would be, in quartiles; None where nothing would be estimated, or
+    where moments answer. `terms` has each slope's name and its length in the user's units; None where the price could not show it,
+    and then the size that could have been seen, or None where none could. `by_rows` and `by_epsilon` have the length of the slope
+    `shown` at other numbers of rows and prices. Without stated ranges there is no unit, and no term.
     """
 
     epsilon: float
     delta: float
     noise: str
     supposed: str
-    times: float | None
+    times: ExpectedLength | None
     coefficients: int
     terms: tuple[tuple[str, float | None, float | None], ...]
     shown: str
@@ -226,7 +226,8 @@ class ExpectedIntervals:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         terms = [{"term": name, "length": length, "visible": visible} for name, length, visible in self.terms]
-        return asdict(self) | {"terms": terms, "seen": self.seen}
+        times = self.times and {"times": self.times.middle, "times_low": self.times.low, "times_high": self.times.high}
+        return asdict(self) | {"terms": terms, "seen": self.seen} | (times or {})
 
 
 def two_digits(value: float) -> str:
@@ -282,14 +283,14 @@ def _by_rounds(
         if (own := length_without_privacy(study, column, scenario.r2, family)) is not None
     }
 
-    def times(count: float, price: float) -> float | None:
+    def times(count: float, price: float) -> ExpectedLength | None:
         part = price_of_estimate(study, price, split)
         plan = RoundsPlan(study=study, columns=columns, family=family, rows=round(count), mu=whole_mu(part, delta))
         return None if facts_of(plan).nu < MIN_NU else expected_length(plan)
 
     def length(name: str, count: float, price: float) -> float | None:
         factor = times(count, price)
-        return None if factor is None else factor * plain[name] / math.sqrt(count)
+        return None if factor is None else factor.middle * plain[name] / math.sqrt(count)
 
     shown = next(iter(plain), "")
     return ExpectedIntervals(

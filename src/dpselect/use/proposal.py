@@ -20,7 +20,9 @@ from dpselect.errors import LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType
 from dpselect.use.init import IDENTIFIER, named_columns, require_column
 
-IS_TEXT, IS_DATE, UNUSABLE, LIKE_IDENTIFIER = (
+NO_NAME, NOT_WANTED, IS_TEXT, IS_DATE, UNUSABLE, LIKE_IDENTIFIER = (
+    "no name",
+    "as you asked",
     "text",
     "date",
     "of a type that cannot be used",
@@ -44,6 +46,7 @@ def propose(
     *,
     predictors: Iterable[str] | None = None,
     categories: Mapping[str, Sequence[Category]] | None = None,
+    without: Iterable[str] | None = None,
     form: SourceForm | None = None,
     where: str = "The table",
     count: bool = False,
@@ -52,8 +55,9 @@ def propose(
     """The study of a response and of some predictors, or of all usable columns.
 
     A column in `categories` is considered and has these. One that is named in `predictors` is a number unless the source itself
-    says something else. `count` says that the response counts something. `settings` are further ones of `Study`. Where nothing is
-    named, a column whose first rows hold 0 and 1 alone is proposed as a yes or no.
+    says something else. Those in `without` are left out where no predictors are named. `count` says that the response counts
+    something. `settings` are further ones of `Study`. Where nothing is named, a column whose first rows hold 0 and 1 alone is
+    proposed as a yes or no.
     """
     by_look = not any(column.stated for column in columns)
     # What a frame holds beside numbers is text unless categories are stated, whatever its cells look like. One cell makes text or
@@ -65,9 +69,10 @@ def propose(
     apart = [settings[role] for role in ("person", "cluster", "weights") if settings.get(role) is not None]
     # A column that decides who is in the subgroup is a predictor only where it is named as one.
     apart += [each.name for each in settings.get("only") or () if each.name not in (predictors or ())]
-    named = None if predictors is None else [*predictors]
-    for name in (response, *(named or ()), *stated, *apart):
+    named, unwanted = None if predictors is None else [*predictors], [*(without or ())]
+    for name in (response, *(named or ()), *stated, *apart, *unwanted):
         require_column(name, known, where)
+    _refuse_wanted(unwanted, named, (response, *stated))
     if named is not None:
         named += [name for name in stated if name not in (*named, response)]
     for name in named or ():
@@ -78,6 +83,7 @@ def propose(
     for name in named if named is not None else [name for name in known if name not in (response, *apart)]:
         column = known[name]
         why = None if name in stated else _why_not(column, named=named is not None)
+        why = NOT_WANTED if name in unwanted else why
         if why is not None and named is not None:
             raise StudyError(_refusal(name, why, where))
         if why == IS_TEXT and name in untyped:
@@ -98,6 +104,14 @@ def propose(
     outcome = Count(response) if count else _response(explained, stated.get(response), where)
     study = Study(outcome, tuple(considered), source=form, **settings)
     return Proposal(study, tuple(left_out), by_look and named is None)
+
+
+def _refuse_wanted(unwanted: Sequence[str], named: Sequence[str] | None, stated: Iterable[str]) -> None:
+    """Refuse to leave out what is also asked for."""
+    if named is not None and unwanted:
+        raise StudyError("Name the predictors, or the columns to leave out: not both.")
+    if twice := next((name for name in stated if name in unwanted), None):
+        raise StudyError(f"{twice!r} is both stated and left out. Say one of them.")
 
 
 def _typed(column: ColumnType, *, by_look: bool, named: bool) -> ColumnType:

@@ -15,7 +15,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from dpselect.assume.recipe import Recipe, too_short
-from dpselect.assume.records import Public
+from dpselect.assume.records import Public, sha256_of
 from dpselect.errors import DataError, LedgerError, ShortTableWarning
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
@@ -25,7 +25,7 @@ from dpselect.release.account import Account, Committed
 from dpselect.release.analysis import charge_of, today
 from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import Estimate, draw_estimate, estimate_plan, finish_drawing, solved
-from dpselect.release.ledger.entries import Receipt
+from dpselect.release.ledger.entries import Charge, Receipt
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.selection import Selection, draw_selection, selection_charge
 from dpselect.use.analysis import Analysis
@@ -53,17 +53,36 @@ def spend(
     `confirm` raises if nobody agrees, and `reading` tells how far the reading is, and stays until all is computed. `request` tells
     this order from others; by default it is a hash of all that is asked for.
     """
+    looks = None if look is None else (look,)
+    said: dict[str, Any] = {"request": request, "confirm": confirm, "deliver": deliver, "reading": reading}
+    return spend_together((order,), source, account, looks=looks, **said)[0]
+
+
+def spend_together(
+    orders: Sequence[Order],
+    source: Any,
+    account: Account,
+    *,
+    request: str | None = None,
+    looks: Sequence[Callable[[], int | None]] | None = None,
+    confirm: Callable[[], None] = lambda: None,
+    deliver: Deliver = lambda released: None,
+    reading: Callable[[], AbstractContextManager[Telling | None]] = nullcontext,
+) -> list[Released]:
+    """Run several orders of one kind about the same rows, as `spend` does one: all charges and releases are one transaction."""
     account = dataclasses.replace(account, place=data_place(source))
     with account.session():
-        account.check(*order.charges)
-        rows = rows_beforehand(source, order) if look is None else look()
-        recipe = order.recipe(rows) if order.method and order.method.rule.counts_rows else None
-        if recipe is not None and (short := too_short(recipe)):
-            warnings.warn(short, ShortTableWarning, stacklevel=2)
+        account.check(*(charge for order in orders for charge in order.charges))
+        recipes = []
+        for place, order in enumerate(orders):
+            rows = rows_beforehand(source, order) if looks is None else looks[place]()
+            recipes.append(order.recipe(rows) if order.method and order.method.rule.counts_rows else None)
+            if (recipe := recipes[-1]) is not None and (short := too_short(recipe)):
+                warnings.warn(short, ShortTableWarning, stacklevel=3)
         confirm()
         problems: list[Exception] = []
 
-        def draw(gathered: _Gathered) -> Sealed:
+        def draw(order: Order, gathered: _Gathered) -> Sealed:
             recipe = gathered.recipe
             selection = None if recipe is None else draw_selection(gathered.scores, recipe)
             estimate = None
@@ -73,40 +92,54 @@ def spend(
                 problems.append(problem)
             return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
 
-        request = order.request(account.data) if request is None else request
+        if request is None:
+            requests = [order.request(account.data) for order in orders]
+            request = requests[0] if len(requests) == 1 else sha256_of(requests)
         with reading() as progress:
-            gathered = _gathered(order, recipe, source, progress)
-            charges = order.charges
-            if gathered.recipe is not None:
-                charges = (selection_charge(gathered.recipe), *charges[1:])
-            committed = account.commit(charges, lambda: draw(gathered), request=request)
+            found = [_gathered(order, recipe, source, progress) for order, recipe in zip(orders, recipes, strict=True)]
+            charges: list[Charge] = []
+            for order, gathered in zip(orders, found, strict=True):
+                first = order.charges[:1] if gathered.recipe is None else (selection_charge(gathered.recipe),)
+                charges += (*first, *order.charges[1:])
+            committed = account.commit(charges, lambda: joined(list(map(draw, orders, found))), request=request)
             if problems:
-                if committed.release.selection is None:
+                drawn = [part.selection for part in committed.release.parts if part.selection is not None]
+                if not drawn:
                     committed.delivered()  # nothing was drawn that could be handed over
                 else:
-                    problems[0].add_note(f"The choice was drawn and is paid for: {committed.release.selection}.")
+                    problems[0].add_note(f"The choice was drawn and is paid for: {'; '.join(map(str, drawn))}.")
                 raise problems[0]
-            released = _finished(committed, gathered.again)
+            released = _finished(committed, [gathered.again for gathered in found])
         return hand_over(committed, released, deliver)
 
 
-def hand_over(committed: Committed[Sealed], released: Released, deliver: Deliver) -> Released:
+def hand_over(committed: Committed[Sealed], released: list[Released], deliver: Deliver) -> list[Released]:
     """Deliver what is committed and finished; only then does the ledger say that it was handed over."""
-    deliver(released)
+    for each in released:
+        deliver(each)
     committed.delivered()
     return released
 
 
-def _finished(committed: Committed[Sealed], source: Any) -> Released:
+def _finished(committed: Committed[Sealed], sources: Sequence[Any]) -> list[Released]:
     """What is committed, with all of its rounds and its equations solved.
 
     Where rows are too many to be held in memory, each round reads them anew, and is kept before the next one uses it.
     """
-    sealed = committed.release
-    if sealed.estimate is not None:
-        done = finish_drawing(source, sealed.estimate, lambda rounds: committed.keep(replace(sealed, estimate=rounds)))
-        sealed = replace(sealed, estimate=done)
-    return sealed.solved()
+    parts = list(committed.release.parts)
+    for place, source in enumerate(sources):
+
+        def keep(rounds: Drawn, place: int = place) -> None:
+            parts[place] = replace(parts[place], estimate=rounds)
+            committed.keep(joined(parts))
+
+        if (estimate := parts[place].estimate) is not None:
+            parts[place] = replace(parts[place], estimate=finish_drawing(source, estimate, keep))
+    names = [part.response for part in parts]
+    return [
+        dataclasses.replace(part.solved(), beside=(*names[:place], *names[place + 1 :]))
+        for place, part in enumerate(parts)
+    ]
 
 
 def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None = None) -> int:
@@ -120,14 +153,14 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
             sealed = Sealed.from_json(each.text)
             _require_paid(sealed, each.id, ledger)
             committed = Committed(sealed, each.id, ledger)
-            hand_over(committed, _finished(committed, source), deliver)
+            hand_over(committed, _finished(committed, [source] * len(sealed.parts)), deliver)
     return len(waiting)
 
 
 def _require_paid(sealed: Sealed, id: str, ledger: Ledger) -> None:
     """Refuse a text that was edited while it waited, before anything is drawn: its price is the one that its own entry states."""
     entries = {entry.index: entry for entry in ledger.entries() if entry.release == id}
-    for part in (sealed.selection, sealed.estimate):
+    for part in (part for each in sealed.parts for part in (each.selection, each.estimate)):
         if part is None:
             continue
         entry = None if part.receipt is None else entries.get(part.receipt.index)
@@ -194,12 +227,13 @@ def _drawn_estimate(order: Order, selection: Selection | None, gathered: _Gather
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """Public. What a run gives: a choice, an estimate, or both."""
+    """Public. What a run gives: a choice, an estimate, or both. `beside` are the other responses that it was about."""
 
     title: str
     made: str
     selection: Selection | None
     coefficients: Estimate | None
+    beside: tuple[str, ...] = ()
 
     @property
     def analysis(self) -> Analysis:
@@ -208,26 +242,60 @@ class Released:
             raise DataError(
                 "This release is an estimate alone, which has no report: take it up in Python, by undelivered()."
             )
-        return Analysis(title=self.title, made=self.made, selection=self.selection, coefficients=self.coefficients)
+        return Analysis(
+            title=self.title,
+            made=self.made,
+            selection=self.selection,
+            coefficients=self.coefficients,
+            beside=self.beside,
+        )
+
+
+def joined(parts: Sequence[Sealed]) -> Sealed:
+    """What was drawn together, as one record: the inverse of `Sealed.parts`."""
+    return replace(parts[0], beside=tuple(parts[1:]))
 
 
 class Sealed(Public, frozen=True, kw_only=True, tag_field="format", tag="dpselect sealed 1"):
     """What was drawn so far, before the equations are solved, which takes longer than the draw.
 
-    `estimate` is None if none was asked for, or if nothing could be drawn for the model that was chosen.
+    `estimate` is None if none was asked for, or if nothing could be drawn for the model that was chosen. `beside` is what was drawn
+    together with it, about other responses.
     """
 
     title: str
     made: str
     selection: Selection | None
     estimate: Drawn | None
+    beside: tuple[Sealed, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Sealed, ...]:
+        """Each response by itself."""
+        return (replace(self, beside=()), *self.beside)
+
+    @property
+    def response(self) -> str:
+        """What it is about."""
+        release = self.estimate if self.selection is None else self.selection
+        return "" if release is None else release.study.response.name
 
     def with_receipts(self, receipts: Sequence[Receipt]) -> Self:
-        """The same with the receipts of its charges: that of the choice first, then that of the estimate."""
-        selection, estimate, rest = self.selection, self.estimate, receipts
+        """The same with the receipts of its charges: of each response that of the choice first, then that of the estimate.
+
+        All responses have as many charges, also where an estimate could not be drawn.
+        """
+        own = len(receipts) // (1 + len(self.beside))
+        selection, estimate, rest = self.selection, self.estimate, receipts[:own]
         if selection is not None:
             selection, rest = selection.with_receipts(rest[:1]), rest[1:]
-        return replace(self, selection=selection, estimate=estimate and estimate.with_receipts(rest[:1]))
+        others = [each.with_receipts(receipts[own * k : own * (k + 1)]) for k, each in enumerate(self.beside, start=1)]
+        return replace(
+            self,
+            selection=selection,
+            estimate=estimate and estimate.with_receipts(rest[:1]),
+            beside=tuple(others),
+        )
 
     def solved(self) -> Released:
         """What is handed over; the same each time."""

@@ -8,6 +8,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.sources.arrow import check_schema, checked_cells
+from dpselect.gather.sources.stream import as_large_binary, as_numpy
 
 NUMBER = Study(Numeric("y", -1, 1), [])
 TEXT = Study(Numeric("y", -1, 1), [Categorical("c", ["a", "b"])])
@@ -110,3 +111,19 @@ def test_a_column_that_is_absent_or_there_twice_is_refused():
         check_schema(pa.schema([("y", pa.float64())]), TEXT)
     with pytest.raises(DataError, match="'y' is in the table more than once"):
         check_schema(pa.schema([("y", pa.float64()), ("y", pa.float64())]), NUMBER)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int64()])
+@pytest.mark.parametrize("cells", [[], [1, 2, 3], [None, 1, None, 3], [None] * 9, [5, None] * 30])
+def test_numbers_in_numpy_are_those_of_arrow_wherever_a_slice_begins(kind, cells):
+    whole = pa.array(cells, kind)
+    for start in range(0, len(cells) + 1, 3):
+        for array in (whole[start:], whole[start : start + 10]):
+            expected = [-7 if cell is None else cell for cell in array.to_pylist()]
+            found = as_numpy(array, -7)
+            assert found.dtype == kind.to_pandas_dtype() and found.tolist() == expected
+
+
+@pytest.mark.parametrize("texts", [[], ["a"], ["", "zwei", "drei \u00e9", ""]])
+def test_texts_in_arrow_are_their_bytes(texts):
+    assert as_large_binary(texts).equals(pa.array([text.encode() for text in texts], pa.large_binary()))

@@ -4,14 +4,16 @@ import io
 import sys
 import zipfile
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
 
+import dpselect
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
-from dpselect.gather.rows import gather
+from dpselect.gather.rows import count_rows, gather
 from dpselect.gather.sources.excel import MAX_SPARSE_CELLS as MOST_CELLS
 from dpselect.gather.sources.excel import require_readable
 from dpselect.gather.sources.open import read_schema
@@ -164,6 +166,16 @@ def _packed(parts):
     return buffer.getvalue()
 
 
+ODS_KIND = "application/vnd.oasis.opendocument.spreadsheet"
+ODS_PARTS = {
+    "mimetype": ODS_KIND.encode(),
+    "META-INF/manifest.xml": (
+        "<manifest:manifest xmlns:manifest='urn:oasis:names:tc:opendocument:xmlns:manifest:1.0'><manifest:file-entry "
+        f"manifest:full-path='/' manifest:media-type='{ODS_KIND}'/></manifest:manifest>"
+    ).encode(),
+}
+
+
 def test_an_opendocument_table_without_an_end_is_one_sentence(tmp_path):
     """The reader waits for that end for ever."""
     spaces = " ".join(
@@ -174,16 +186,79 @@ def test_an_opendocument_table_without_an_end_is_one_sentence(tmp_path):
         "<table:table-cell office:value-type='float' office:value='1'/></table:table-row></table:table></office:spreadsheet>"
         "</office:body></office:document-content>"
     )
-    kind = "application/vnd.oasis.opendocument.spreadsheet"
-    manifest = (
-        f"<manifest:manifest {spaces.replace('office', 'manifest')}><manifest:file-entry manifest:full-path='/' "
-        f"manifest:media-type='{kind}'/></manifest:manifest>"
-    )
-    parts = {"mimetype": kind.encode(), "META-INF/manifest.xml": manifest.encode()}
     for content, is_read in ((whole, True), (whole.replace("</table:table>", "</table:tab>"), False)):
-        (tmp_path / "t.ods").write_bytes(_packed({**parts, "content.xml": content.encode()}))
+        (tmp_path / "t.ods").write_bytes(_packed({**ODS_PARTS, "content.xml": content.encode()}))
         if is_read:
             assert len(read_schema(tmp_path / "t.ods")) == 1
         else:
             with pytest.raises(DataError, match="cannot be read as a workbook"):
                 read_schema(tmp_path / "t.ods")
+
+
+EMPTY_LAST = Study(Numeric("y", -5, 5), [Numeric("a", -5, 5)], missing="zero-row")
+
+
+@pytest.mark.parametrize("corner", [(1, 1), (3, 1), (4, 3)])
+def test_empty_rows_above_the_names_are_no_records(tmp_path, corner):
+    """The reader leaves them out, and a sheet numbers them: two more records were counted than there are."""
+    for last in ((4.0, 4.0), (None, None)):
+        book = openpyxl.Workbook()
+        for down, row in enumerate((("y", "a"), (1.0, 2.0), (2.0, 3.0), last)):
+            for right, cell in enumerate(row):
+                book.active.cell(row=corner[0] + down, column=corner[1] + right, value=cell)
+        book.save(tmp_path / "t.xlsx")
+        assert count_rows(tmp_path / "t.xlsx", EMPTY_LAST) == 3
+
+
+def opendocument(path, rows):
+    """A table as OpenDocument, written by hand."""
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+
+    def cell(value):
+        if value is None:
+            return "<table:table-cell/>"
+        if isinstance(value, str):
+            return f"<table:table-cell office:value-type='string'><text:p>{value}</text:p></table:table-cell>"
+        return f"<table:table-cell office:value-type='float' office:value='{value!r}'/>"
+
+    lines = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    content = (
+        f"<office:document-content {spaces}><office:body><office:spreadsheet><table:table table:name='one'>{lines}</table:table>"
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    path.write_bytes(_packed({**ODS_PARTS, "content.xml": content.encode()}))
+    return path
+
+
+@pytest.mark.parametrize("last", [(0.5, 0.5), (None, None)])
+def test_a_workbook_that_stores_no_empty_rows_has_as_many_as_are_stated(tmp_path, last):
+    """Whether the last record holds anything once decided n, and how many above it count that hold nothing."""
+    path = opendocument(tmp_path / "t.ods", [("y", "a"), (1.0, 2.0), (2.0, 1.0), (None, None), last])
+    stated = msgspec.structs.replace(EMPTY_LAST, rows=4)
+    for named in (path, [path], tmp_path, str(tmp_path / "*.ods")):
+        with pytest.raises(DataError, match="does not store empty rows"):
+            count_rows(named, EMPTY_LAST)
+        assert count_rows(named, stated) == 4
+    assert dpselect.select(path, stated, method="pcls", epsilon=1, ledger=None).recipe.rows == 4
+    table = {"y": [1.0, 2.0, None, last[0]], "a": [2.0, 1.0, None, last[1]]}
+    for policy in ("zero-row", "midpoint"):
+        study = msgspec.structs.replace(stated, missing=policy)
+        assert gather(path, study).integers() == gather(pd.DataFrame(table), study).integers()
+
+
+def test_more_rows_than_are_stated_of_such_a_workbook_are_refused(tmp_path):
+    path = opendocument(tmp_path / "t.ods", [("y", "a"), (1.0, 2.0), (2.0, 1.0)])
+    assert count_rows(path, msgspec.structs.replace(EMPTY_LAST, rows=2)) == 2
+    with pytest.raises(DataError, match="more than the 1 rows"):
+        count_rows(path, msgspec.structs.replace(EMPTY_LAST, rows=1))
+
+
+def test_rows_that_excel_itself_left_out_are_noticed(tmp_path):
+    path = changed(written(tmp_path / "t.xlsx"), SHEET, b'<row r="3"', b'<row r="4"')
+    changed(path, SHEET, b'r="A3"', b'r="A4"')
+    changed(path, SHEET, b'r="B3"', b'r="B4"')
+    with pytest.raises(DataError, match="does not store empty rows"):
+        count_rows(path, EMPTY_LAST)
+    assert count_rows(path, msgspec.structs.replace(EMPTY_LAST, rows=5)) == 5

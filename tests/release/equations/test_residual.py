@@ -31,7 +31,7 @@ def test_noise_that_leaves_no_possible_share_leaves_none_said(values):
     assert unexplained(fit(problem(noisy(values), (0, 1))), 0.95) == (HIDDEN, HIDDEN)
 
 
-@pytest.mark.parametrize("rows", [1500, 3000])
+@pytest.mark.parametrize("rows", [1500, pytest.param(3000, marks=pytest.mark.thorough)])
 def test_whatever_the_noise_is_an_amount_lies_in_its_interval_and_that_where_it_can_be(tables, rows):
     said = 0
     for seed in range(60):

@@ -16,7 +16,7 @@ from dpselect.release.equations.findings import HIDDEN
 from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.families import BOX, FAMILIES, family_for
 from dpselect.release.rounds import checking, drawing
-from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.intervals import Found
 from dpselect.use.spend import resume
 
 PREDICTORS = [Numeric("a"), Numeric("b", -4, 4), Categorical("k", ["u", "v", "w"]), Binary("s", [0, 1])]

@@ -12,7 +12,15 @@ from scipy.optimize import minimize
 from dpselect.assume.queries import RoundsPlan, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
-from dpselect.release.rounds.clips import LENGTH_EDGES, Half, choose_radius, falling, tail_counts
+from dpselect.release.rounds.clips import (
+    LENGTH_EDGES,
+    Half,
+    answer_counts,
+    choose_radius,
+    choose_radius_of_answers,
+    falling,
+    farthest_row,
+)
 from dpselect.release.rounds.facts import LEAST_LAST_SHARE, MAX_LOOKS, expected_length, facts_of
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
@@ -42,7 +50,7 @@ def binned(values: np.ndarray, edges: np.ndarray, noise: float) -> np.ndarray:
 def test_falling_numbers_are_the_nearest_that_fall(ratio):
     for _ in range(5):
         values = RNG.normal(0, 3, 5)
-        found = falling(values, ratio)
+        found = falling(values, ratio ** np.arange(len(values)))
         assert (found >= 0).all()
         assert (found[1:] <= ratio * found[:-1] + 1e-9).all()
         limits = [{"type": "ineq", "fun": lambda x, k=k: ratio * x[k] - x[k + 1]} for k in range(4)]
@@ -153,22 +161,59 @@ def test_a_radius_weighs_noise_against_what_it_cuts_off():
     tail = np.zeros(len(LENGTH_EDGES))
     tail[:5] = [3000, 3000, 2000, 500, 100]
     none = np.zeros(len(LENGTH_EDGES))
+    halves = [Half(tail, 2, 8600.0), Half(none, 5, 0.0)]
     quiet, loud = (
-        choose_radius([Half(tail), Half(none)], 1.0, 9000.0, tail=2.0, noise_a_radius=noise) for noise in (1.0, 100.0)
+        choose_radius_of_answers(halves, 1.0, 9000.0, tail=2.0, noise_a_radius=noise) for noise in (1.0, 100.0)
     )
     assert loud.radius < quiet.radius
     assert quiet.excess < loud.excess
 
 
+def clip_of(counts, *, noise=40.0, farthest=6.0, noise_a_radius=16.0, rows=9000.0):
+    noisy = np.append(rows - sum(counts), np.array(counts, dtype=float))
+    return choose_radius(noisy, noise, rows, width=6, tail=2.0, farthest=farthest, noise_a_radius=noise_a_radius)
+
+
+def test_a_radius_of_numbers_weighs_noise_against_what_it_cuts_off():
+    counts = (600, 200, 60, 20, 0, 0, 0)
+    quiet, loud = (clip_of(counts, noise=1.0, noise_a_radius=noise) for noise in (1.0, 100.0))
+    assert loud.radius < quiet.radius
+    assert quiet.excess < loud.excess
+
+
+def test_rows_that_noise_hides_are_counted_as_far_as_limits_reach():
+    near, far, farther = (clip_of((100, 30, 0, 0, 0, 0, 0), farthest=limit) for limit in (3.5, 12.0, 40.0))
+    assert near.excess < far.excess < farther.excess
+    assert near.radius <= far.radius <= farther.radius
+
+
+def test_rows_beyond_the_limits_count_only_where_they_are_seen():
+    none, noise, seen = (clip_of((100, 30, 0, 0, many, 0, 0), farthest=3.0) for many in (0, 90, 160))
+    assert none == noise
+    assert seen.excess > none.excess
+
+
+def test_a_tail_falls_as_steeply_as_its_counts_allow():
+    light = clip_of((900, 250, 60, 10, 0, 0, 0), noise=10.0, farthest=40.0)
+    heavy = clip_of((900, 600, 400, 250, 300, 100, 30), noise=10.0, farthest=40.0)
+    assert heavy.excess > 5 * light.excess
+    assert heavy.radius > light.radius
+
+
+def test_how_far_a_row_can_lie_is_by_the_farthest_limit():
+    assert farthest_row(4.0, 3.0, 0.8, 9) == pytest.approx(5.0)
+    assert farthest_row(4.0, 30.0, 0.8, 9) == pytest.approx(15.0)
+
+
 def test_yes_that_are_not_seen_lie_where_nature_puts_them():
     noisy = np.zeros(len(LENGTH_EDGES))
-    counts = tail_counts(Half(noisy, start=7, rows=40.0), 50.0, 1000.0)
+    counts = answer_counts(Half(noisy, start=7, rows=40.0), 50.0, 1000.0)
     assert counts[7] == 20.0
-    assert tail_counts(Half(noisy), 50.0, 1000.0).sum() == 0
     far = noisy.copy()
     far[2], far[4], far[13] = 300.0, 180.0, 300.0  # the last is more than squares can add up to
-    assert tail_counts(Half(far), 50.0, 1000.0)[4] == 180.0
-    assert tail_counts(Half(far), 50.0, 1000.0)[13] < 1
+    counts = answer_counts(Half(far, start=7, rows=40.0), 50.0, 1000.0)
+    assert counts[4] == 180.0
+    assert counts[13] < 1
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
@@ -201,9 +246,11 @@ def test_links_and_weights():
 
 def test_intervals_are_expected_to_be_longer_where_less_is_seen():
     lengths = [expected_length(plan_of(rows=rows)) for rows in (10, 1000, 3000, 10_000, 100_000, 10**7)]
-    assert lengths == sorted(lengths, reverse=True)
-    assert lengths[0] == 60.0
-    assert lengths[-1] == 1.5
+    for quartile in zip(*lengths, strict=True):
+        assert list(quartile) == sorted(quartile, reverse=True)
+    assert all(each.low < each.middle < each.high for each in lengths)
+    assert lengths[0] == pytest.approx((20.0, 60.0, 500.0))
+    assert lengths[-1] == pytest.approx((1.4, 1.55, 2.3))
 
 
 def test_lines_of_products_have_the_units_that_gathering_gives_them():

@@ -11,7 +11,7 @@ import pytest
 from dpselect.assume.queries import Answer, Ask, Gradient, Gram, Histograms, Noisy, Norms, Query, RoundsPlan, Sandwich
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
-from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.intervals import Found
 from dpselect.release.rounds.path import path, replay
 
 PREDICTORS = [
@@ -39,7 +39,7 @@ def shape_of(query: Query) -> tuple[int, ...]:
         return (bins + (len(query.response_edges) + 1 if query.response_edges else 1),)
     width = len(query.matrix[0])
     if isinstance(query, Norms):
-        return 2, len(query.edges)
+        return query.lines, len(query.edges)
     if isinstance(query, Gradient):
         return (width,)
     extra = isinstance(query, Gram) and query.response_top is not None

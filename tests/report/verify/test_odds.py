@@ -108,7 +108,8 @@ def test_an_unknown_part_is_no_report(document):
 
 def test_the_page_speaks_of_odds(document):
     page = report_page(document)
-    assert "The odds of <strong>death within a year</strong> rise with <code>age</code>." in page
+    odds = "The odds of <strong>death within a year</strong>"
+    assert f"{odds} rise with <code>age</code> and are higher for <strong>b</strong> (<code>town</code>)." in page
     assert "Estimated odds ratios" in page and "Odds ratios and intervals" in page and "Coefficients" not in page
     assert "An odds ratio of \N{MULTIPLICATION SIGN} 2 means that the odds are twice as high" in page
     assert "odds ratios with their intervals" in board_page(document)

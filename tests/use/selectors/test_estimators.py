@@ -125,7 +125,7 @@ CLASSIFIERS = [
 ]
 
 
-@pytest.mark.parametrize("width", [1, 3, 40])
+@pytest.mark.parametrize("width", [1, 3, pytest.param(40, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("estimator", [*REGRESSORS, *CLASSIFIERS], ids=lambda each: type(each).__name__)
 def test_what_can_fit_a_block_is_let_in(estimator, width, capfd):
     check_fresh(estimator)

@@ -20,11 +20,16 @@ def analysis(epsilon):
 def test_a_long_table_is_told_what_it_would_show_and_nothing_else():
     words = expected(analysis(1), 30_000)
     assert "would be found with probability 80%" in words
-    assert "times as long as without privacy." in words and BETTER not in words
+    assert "times as long as without privacy (half of them " in words and BETTER not in words
 
 
 @pytest.mark.parametrize(
-    ("rows", "epsilon", "lengths"), [(900, "0.35", "No effect would be estimated"), (1200, 1, "hide most effects")]
+    ("rows", "epsilon", "lengths"),
+    [
+        (900, "0.35", "No effect would be estimated"),
+        (1200, 1, "a quarter of them far longer"),
+        (700, 1, "hide most effects"),
+    ],
 )
 def test_a_short_table_is_told_what_is_better(rows, epsilon, lengths):
     words = expected(analysis(epsilon), rows)

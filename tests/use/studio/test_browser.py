@@ -293,6 +293,7 @@ def test_an_exhausted_budget_is_refused_before_anything_is_read(visit):
     assert records(visitor) == 2
 
 
+@pytest.mark.thorough
 def test_reload_while_releasing_joins_the_same_release(visit, start):
     slow = (
         "import time\nfrom pathlib import Path\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"

@@ -7,6 +7,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from dpselect.release.ledger.ledger import Ledger
 
 from .conftest import START, variables
@@ -89,6 +91,7 @@ def test_the_command_and_the_python_do_the_same(studio):
             assert getattr(one, fact) == getattr(other, fact) == getattr(last, fact)
 
 
+@pytest.mark.thorough
 def test_an_old_report_still_tells_how(start):
     old = start()
     old.state()
@@ -126,6 +129,7 @@ def test_a_length_that_is_secret_is_shown_nowhere(studio):
         assert not re.search(r"\b3000\b", text)
 
 
+@pytest.mark.thorough
 def test_bounds_may_stay_open_where_the_choice_is_all(studio):
     studio.post("study", {"address": "people.csv"})
     form = variables({"age": {"lower": "", "upper": ""}, "hours": {"lower": "", "upper": ""}})

@@ -4,16 +4,20 @@ import pytest
 
 from dpselect.assume.study import Study
 from dpselect.gather.sources.open import ColumnType
+from dpselect.use.init import code_and_label
 from dpselect.use.studio.forms import (
     EMPTY,
+    STRUCTURE,
     Entry,
     entries_of_form,
     entries_of_study,
     holds_already,
     save_study,
+    structure_texts,
     study_values,
     values_of_entries,
     values_of_settings,
+    with_code_book,
 )
 
 COLUMNS = [
@@ -208,3 +212,76 @@ def test_settings_that_cannot_be(change, where):
     before = values_of_entries([AGE, INCOME], {})[0]
     form = {"neighbors": "replace-one", "missing": "error", "person": "", "max_rows_per_person": "", **change}
     assert list(values_of_settings(form, before)[1]) == [where]
+
+
+def test_clusters_subgroups_and_stated_terms_are_settings_too():
+    before = values_of_entries([AGE, INCOME], {})[0]
+    form = {
+        "neighbors": "add-remove-one",
+        "missing": "error",
+        "rows": "900",
+        "cluster": "village",
+        "only": "sex=f\nyear=2019|2020\nage=18..65",
+        "always": "age",
+        "one_of": "",
+        "hierarchy": "yes",
+    }
+    values, problems = values_of_settings(form, before)
+    assert problems == {}
+    stated = Study.from_dict(values)
+    assert (stated.cluster, stated.always, stated.hierarchy) == ("village", ("age",), True)
+    assert structure_texts(values) == {name: form[name] for name in STRUCTURE}
+    assert values_of_settings({**form, "only": "sex"}, before)[1].keys() == {"only"}
+    del form["cluster"], form["only"], form["always"], form["one_of"], form["hierarchy"]
+    assert Study.from_dict(values_of_settings(form, values)[0]) == stated  # a form without them changes nothing
+
+
+def test_weights_are_settings_of_the_study_and_no_variable():
+    before = values_of_entries([AGE, INCOME], {})[0]
+    form = {
+        "neighbors": "replace-one",
+        "missing": "error",
+        "weights": "wt",
+        "weight_limit": "1,250.5",
+        "population": "9e6",
+    }
+    values, problems = values_of_settings(form, before)
+    assert problems == {}
+    stated = Study.from_dict(values)
+    assert (stated.weights, stated.weight_limit, stated.population) == ("wt", 1250.5, 9e6)
+    listed = [*COLUMNS, ColumnType("wt", "number", "double")]
+    assert "wt" not in [each.name for each in entries_of_study(values, listed)]
+    assert list(values_of_settings({**form, "population": "many"}, before)[1]) == ["population"]
+    assert list(values_of_settings({**form, "weight_limit": ""}, before)[1]) == ["weights"]
+    assert "weights" not in values_of_settings({**form, "weights": "", "weight_limit": "", "population": ""}, values)[0]
+
+
+def test_a_code_book_fills_the_form_and_leaves_what_it_does_not_say():
+    form = {
+        **{"name.0": "age", "kind.0": "number", "use.0": "predictor", "lower.0": "1", "unit.0": "years"},
+        **{"name.1": "region", "kind.1": "text", "use.1": "none", "categories.1": ""},
+        **{"name.2": "sex", "kind.2": "number", "use.2": "none", "categories.2": ""},
+    }
+    book = {
+        "age": {"lower": 18, "upper": 90, "label": "Age"},
+        "region": {"categories": ["north", "south"]},
+        "sex": {"categories": [1, 2], "category_labels": ["men", "women"]},
+        "other": {"lower": 0},
+    }
+    age, region, sex = entries_of_form(with_code_book(form, book))
+    assert (age.lower, age.upper, age.label, age.unit) == ("18", "90", "Age", "years")
+    assert (region.use, region.categories) == ("predictor", "north\nsouth")
+    assert (sex.use, sex.categories) == ("none", "1 = men\n2 = women")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1=men", ("1", "men")),
+        ("a = b = c", ("a", "b = c")),
+        ("1. <=Good", ("1. <=Good", "")),
+        (">=2 = two", (">=2", "two")),
+    ],
+)
+def test_a_code_and_its_label(text, found):
+    assert code_and_label(text) == found

@@ -14,7 +14,7 @@ from dpselect.assume.subgroup import Only
 from dpselect.assume.variables import Binary, Categorical, Numeric, Variable, shown
 from dpselect.errors import DataError
 from dpselect.gather.grid import OUTSIDE, Cells, needed_names
-from dpselect.gather.sources.stream import NUMBER_CELLS, TEXTS, Kinds, as_bytes, is_utf8
+from dpselect.gather.sources.stream import NUMBER_CELLS, TEXTS, Kinds, as_bytes, as_large_binary, as_numpy, is_utf8
 
 EXACT_DIGITS = 15
 """A decimal of so many digits is a whole double over a power of ten, so that one division rounds it correctly."""
@@ -242,10 +242,7 @@ def _doubles(array: Any) -> NDArray[np.float64]:
         array = pc.cast(array, pa.uint8())
     if not pa.types.is_float64(array.type):
         array = pc.cast(array, pa.float64(), safe=False)
-    if array.null_count:
-        array = pc.fill_null(array, float("nan"))
-    values: NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
-    return values
+    return as_numpy(array, np.nan)
 
 
 def _decimal_doubles(array: Any) -> NDArray[np.float64]:
@@ -272,16 +269,15 @@ def _text_places(array: Any, variable: Categorical | Binary | Only) -> NDArray[n
     if pa.types.is_dictionary(array.type):
         # The categories once, then the cells by their index.
         known = _text_places(array.dictionary, variable)
-        indices = pc.fill_null(pc.cast(array.indices, pa.int64()), len(known)).to_numpy(zero_copy_only=False)
+        indices = as_numpy(pc.cast(array.indices, pa.int64()), len(known))
         places: NDArray[np.int64] = np.append(known, -1)[indices]
         return places
     if pa.types.is_null(array.type):
         return np.full(len(array), -1)
     # Bytes against bytes: a cell that is not UTF-8 is no level, and refuses nothing.
-    levels = pa.array([str(level).encode() for level in variable.categories or ()], pa.large_binary())
+    levels = as_large_binary([str(level) for level in variable.categories or ()])
     found = pc.index_in(as_bytes(pc.cast(array, pa.large_string())), value_set=levels)
-    places = pc.cast(pc.fill_null(found, -1), pa.int64()).to_numpy(zero_copy_only=False)
-    return places
+    return as_numpy(pc.cast(found, pa.int64()), -1)
 
 
 def zeros_and_ones(places: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -49,10 +49,11 @@ def require_readable(file: str) -> None:
 
 
 def stored_rows(file: str, sheet: str | None) -> int | None:
-    """The number of the last row that a sheet stores, with or without cells; None where the format does not say.
+    """The number of the last row that a sheet stores, with or without cells; None where nobody can tell.
 
     A workbook's reader ends a sheet at its last cell, so that a last record with nothing in it would be no row, and the number of
-    rows, which is public, would say so. Files of Excel since 2007 store rows one by one, empty ones too.
+    rows, which is public, would say so. Files of Excel since 2007 can store rows one by one, empty ones too; if some row between
+    others is not there, the program that wrote it left empty ones out.
     """
     try:
         with zipfile.ZipFile(file) as packed:
@@ -86,13 +87,15 @@ def _sheet_part(packed: zipfile.ZipFile, sheet: str | None) -> str | None:
     return None
 
 
-def _last_row(chunks: Iterator[bytes]) -> int:
+def _last_row(chunks: Iterator[bytes]) -> int | None:
     last, rest = 0, b""
     for chunk in chunks:
         whole, mark, rest = (rest[-CHUNK_BYTES:] + chunk).rpartition(b">")
         for found in _ROW.finditer(whole + mark):
             place = _PLACE.search(found[0])
-            last = int(place[2]) if place is not None else last + 1
+            before, last = last, int(place[2]) if place is not None else last + 1
+            if before and last != before + 1:
+                return None
     return last
 
 
@@ -137,7 +140,7 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
     """One sheet of a workbook. It is held whole: a sheet has at most 1,048,576 rows."""
     import pyarrow as pa
 
-    names, rows = _sheet(file, sheet)
+    names, rows, told = _sheet(file, sheet)
     asked = [place for place, name in enumerate(names) if name in kinds or not kinds]
     columns = {place: [row[place] for row in rows] for place in asked}
     types = {place: _type(cells, kinds.get(names[place])) for place, cells in columns.items()}
@@ -148,11 +151,12 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
         yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
     # A column that nobody asked for is not looked at, so its type is not known and need not be.
-    return Stream(pa.schema([(name, types.get(place, pa.null())) for place, name in enumerate(names)]), read)
+    schema = pa.schema([(name, types.get(place, pa.null())) for place, name in enumerate(names)])
+    return Stream(schema, read, tells_rows=told)
 
 
-def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
-    """The names and the rows of a sheet. A row without any cell is a row: no record decides how many there are."""
+def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]], bool]:
+    """The names and the rows of a sheet, and whether empty ones are stored: then each is a row, and no record decides how many."""
     try:
         import python_calamine
     except ImportError:
@@ -168,14 +172,16 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
                 raise DataError(
                     f"{file!r} has no sheet {sheet!r}: give one of its sheets, such as '?sheet={sheets[0]}'."
                 )
-            cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python()
+            cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
         stored = stored_rows(file, sheet)
         require_same([file], before)
-    if not cells:
+    above = next((place for place, row in enumerate(cells) if any(cell != "" for cell in row)), None)
+    if above is None:
         raise DataError(f"The sheet of {file!r} is empty: its first row must have the names of the columns.")
-    width = len(cells[0])
+    width = len(cells[above])
     cells += [[""] * width for _ in range((stored or 0) - len(cells))]
-    return [written(name) or "" for name in cells[0]], cells[1:]
+    del cells[:above]  # rows of a sheet are numbered from its top, whether or not anything stands there
+    return [written(name) or "" for name in cells[0]], cells[1:], stored is not None
 
 
 def _type(cells: Sequence[Any], wanted: str | None) -> Any:

@@ -70,10 +70,15 @@ def _arrow(convert: Callable[[], Any]) -> Any:
 
 
 def _is_a_guess(series: nw.Series[Any]) -> bool:
-    """Whether a column's type says no more than its cells: objects, pandas' strings, categories, complex numbers."""
-    if not nw.dependencies.is_pandas_like_series(series.to_native()):
-        # Arrow itself has no objects, and damaged types of which no more than that should be asked.
-        return nw.dependencies.is_polars_series(series.to_native()) and series.dtype == nw.Object()
+    """Whether a column's type says no more than its cells: objects, text, categories of text, complex numbers.
+
+    Whoever read a text file into memory made text of a column of numbers where one cell is none, and of all its other cells.
+    """
+    native = series.to_native()
+    if nw.dependencies.is_pyarrow_chunked_array(native):  # of a damaged type no more than this should be asked
+        return is_text(native.type)
+    if not nw.dependencies.is_pandas_like_series(native):
+        return nw.dependencies.is_polars_series(native) and series.dtype in (nw.Object(), nw.String())
     if getattr(series.to_native().dtype, "kind", "") == "c":  # one complex number makes pandas call all others so
         return True
     categories = getattr(series.to_native().dtype, "categories", None)

@@ -223,13 +223,3 @@ def split_sheet(path: str) -> tuple[str, str | None]:
     """A path and the sheet that it names: "people.xlsx?sheet=2020"; without one, the first sheet is meant."""
     found = _SHEET_ADDRESS.fullmatch(path)
     return (path, None) if found is None else (found[1], found[2])
-
-
-def is_workbook(path: str) -> bool:
-    """Whether a path names a workbook, with a sheet or without."""
-    return split_sheet(path)[0].lower().endswith(WORKBOOK_SUFFIXES)
-
-
-def tells_its_rows(path: str) -> bool:
-    """Whether a workbook stores rows that have no cells: of the others nobody can tell how many rows they were meant to have."""
-    return split_sheet(path)[0].lower().endswith((".xlsx", ".xlsm"))

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpselect.errors import DataError, DpselectError
 
 BATCH_ROWS = 65_536
@@ -37,7 +40,7 @@ class Stream:
     """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections.
 
     `parts`, where there are any, give the same batches in pieces that several threads may read at the same time.
-    `by_look` is whether cells may have decided the types of the columns.
+    `by_look` is whether cells may have decided the types of the columns, and `tells_rows` whether rows without a cell are stored.
     """
 
     schema: Any
@@ -45,6 +48,7 @@ class Stream:
     close: Callable[[], None] = lambda: None
     parts: Callable[[Sequence[str]], Iterator[Iterable[Any]]] | None = None
     by_look: bool = False
+    tells_rows: bool = True
 
     def __repr__(self) -> str:
         return "Stream(values=<private>)"
@@ -189,3 +193,27 @@ def is_utf8(column: Any) -> bool:
     except pa.ArrowException:
         return False
     return True
+
+
+def as_numpy(numbers: Any, null: float) -> NDArray[Any]:
+    """An Arrow array of numbers as NumPy's, of the same memory where no cell is NULL; `null` stands in the place of those that are.
+
+    Arrow's own `to_numpy`, `array` and `scalar` look whether pandas is there, and so import it: a fifth of a second a command.
+    """
+    here = slice(numbers.offset, numbers.offset + len(numbers))
+    known, memory = numbers.buffers()
+    values: NDArray[Any] = np.frombuffer(memory or b"", dtype=numbers.type.to_pandas_dtype())[here]
+    if not numbers.null_count:
+        return values
+    bits = np.unpackbits(np.frombuffer(known, dtype=np.uint8), bitorder="little")
+    return np.where(bits[here], values, values.dtype.type(null))
+
+
+def as_large_binary(texts: Sequence[str]) -> Any:
+    """The bytes of some texts as an Arrow array."""
+    import pyarrow as pa
+
+    written = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, written)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(written))]
+    return pa.Array.from_buffers(pa.large_binary(), len(written), buffers)

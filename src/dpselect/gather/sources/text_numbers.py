@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.gather.sources.stream import as_bytes
+from dpselect.gather.sources.stream import as_bytes, as_numpy
 
 _NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
@@ -62,7 +62,7 @@ def _plain_numbers(texts: Any) -> NDArray[np.float64] | None:
         array = pc.cast(texts, pa.float64())
     except pa.ArrowException:
         return None
-    values: NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
+    values: NDArray[np.float64] = as_numpy(array, math.nan)
     finite = np.isfinite(values)
     return values if finite.all() else np.where(finite, values, math.nan)
 

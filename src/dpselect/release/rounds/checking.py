@@ -19,7 +19,7 @@ from dpselect.randomize.rounds_noise import Answered, Rounds, least_spread
 from dpselect.release.checks import Check
 from dpselect.release.drawn import Drawn
 from dpselect.release.rounds.drawing import RoundsDraws, counts_are_public, plan_rounds, require_within, what_follows
-from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.intervals import Found
 
 QUERY_TOLERANCE = 1e-4
 """Two machines come to the same queries up to the steps of their grids, and a few of their last digits."""
@@ -114,7 +114,7 @@ def answer_size(query: Query, study: Study) -> int:
     if isinstance(query, ClusterNorms):
         return len(query.edges)
     if isinstance(query, Norms):
-        return 2 * len(query.edges)
+        return query.lines * len(query.edges)
     if isinstance(query, Histograms):
         kinds = column_kinds(study, query.columns)
         bins = sum(len(edges) + 1 if kind == "number" else 1 for edges, kind in zip(query.edges, kinds, strict=True))

@@ -16,33 +16,58 @@ from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.rounds.facts import Facts
 
 LENGTH_EDGES: Floats = 2.0 ** np.arange(-0.5, 6.01, 0.5)
-"""Of the histogram of gradient lengths."""
+"""Of the histogram of gradient lengths where the response is yes or no, in two halves."""
+TAIL_EDGES: Floats = np.array([0.0, 2.0, 2.0**1.5, 4.0, 2.0**2.5, 8.0, 16.0, 32.0])
+"""Of any other response: few bins far out, for each of them has noise of its own."""
 CLIP_RADII: Floats = 2.0 ** np.arange(1, 6.01, 0.1)
 """That a clip may have."""
+CLIP_SHARE, YES_CLIP_SHARE = 0.3, 0.5
+"""Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient.
+
+The rows of a rare yes lie on one side, and more of it does.
+"""
 SHORT_TAIL_RATIO, LONG_TAIL_RATIO = 0.25, 0.5
 """Beyond the last bin that is surely seen each has at most this share of the rows of the one before: tails have a variance."""
 UNSEEN_SHAPE = 1
 """Where no later bin than this is surely seen the tail may be long: nothing of how it falls was seen."""
 SURELY_SEEN, NEXT_SEEN = 4.0, 3.0
 """Deviations of the noise from which a bin is surely not empty; and one of the two after such a bin."""
+HALF_OCTAVE_RATIOS = (0.3, 0.5, 0.7)
+"""How a tail may fall over half an octave: the steepest of these that the counts allow."""
+MISFIT = 2.0
+"""Squared deviations by which a steeper tail may fit worse than the best of them."""
+HIDDEN_ROWS = 0.8
+"""Deviations of a bin's noise: so many rows may lie in one that the limits of the variables allow, whatever was counted."""
+HIDDEN_FROM = 4.0
+"""The length from which on there are fewer of them: half as many at twice the length."""
+SEEN_BEYOND = 2.5
+"""Deviations of the noise from which a bin counts that lies farther than limits suggest."""
+LONG_ROW = 1.5
+"""The residual of a row that lies as far as limits allow, in deviations."""
+USUAL_QUANTILE = 1.96
+"""Of the interval whose length a radius is chosen by."""
 
 _WITHIN = 2.0 ** (np.arange(5) / 10 + 0.05)
 EXCESS_BEYOND: Floats = np.array(
     [[np.maximum(edge * _WITHIN - radius, 0).mean() for edge in LENGTH_EDGES] for radius in CLIP_RADII]
 )
 """What one row in a bin (column) has beyond a radius (row), on average."""
+_TAIL_OCTAVES: Floats = np.diff(np.log2(np.append(TAIL_EDGES[1:], 2 * TAIL_EDGES[-1])))
+_TAIL_POINTS: Floats = TAIL_EDGES[1:, None] * 2.0 ** (_TAIL_OCTAVES[:, None] * (np.arange(8) + 0.5) / 8)
+TAIL_EXCESS: Floats = np.array([np.maximum(_TAIL_POINTS - radius, 0).mean(axis=1) for radius in CLIP_RADII])
+"""The same for the bins of a tail, without the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """Public. A noisy histogram of one half of the rows, and where its rows lie by nature, if that is known.
+    """Public. A noisy histogram of the rows of one answer, no or yes, and where they lie by nature.
 
-    Of a response of no and yes the residual has two values near public ones: `start` is the bin there, `rows` how many they are.
+    The residual has two values near public ones: `start` is the bin there, `rows` how many they are.
     """
 
     noisy: Floats
-    start: int | None = None
-    rows: float = 0.0
+    start: int
+    rows: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +78,52 @@ class Clip:
     excess: float
 
 
-def choose_radius(halves: list[Half], noise: float, rows: float, *, tail: float, noise_a_radius: float) -> Clip:
-    """The radius that makes noise^2 + bias^2 least, the whole excess counting as bias; it is not below half the tail."""
-    excess = sum((EXCESS_BEYOND @ tail_counts(half, noise, rows) for half in halves), np.zeros(len(CLIP_RADII)))
-    risk = (noise_a_radius * CLIP_RADII) ** 2 + excess**2
+def choose_radius_of_answers(
+    halves: list[Half], noise: float, rows: float, *, tail: float, noise_a_radius: float
+) -> Clip:
+    """Of a response of no and yes: the radius that makes noise^2 + bias^2 least, the whole excess counting as bias.
+
+    It is not below half the tail.
+    """
+    excess = sum((EXCESS_BEYOND @ answer_counts(half, noise, rows) for half in halves), np.zeros(len(CLIP_RADII)))
+    return _best(excess, (noise_a_radius * CLIP_RADII) ** 2 + excess**2, tail)
+
+
+def choose_radius(
+    noisy: Floats, noise: float, rows: float, *, width: int, tail: float, farthest: float, noise_a_radius: float
+) -> Clip:
+    """Of any other response: the radius that makes intervals shortest, with what they count of the excess; not below half the tail.
+
+    A few dozen rows far out can carry a slope, and noise hides as many. Whether there are any is known to the limits that were
+    stated: no row has a gradient longer than about `farthest`. Up to there rows are counted that noise may hide; beyond it only
+    those that are seen.
+    """
+    edges = TAIL_EDGES[1:]
+    possible = edges < farthest
+    counts = np.minimum(noisy[1:], 4 * rows / edges**2)  # squares add up to about the rows
+    counts = np.where(possible | (counts > SEEN_BEYOND * noise), counts, 0.0)
+    octaves = np.log2(edges / edges[0])
+    fits = [falling(counts, ratio ** (2 * octaves)) for ratio in HALF_OCTAVE_RATIOS]
+    misfits = np.array([float(((counts - fit) ** 2).sum()) / noise**2 for fit in fits])
+    fit = fits[int(np.flatnonzero(misfits <= misfits.min() + MISFIT)[0])]
+    hidden = HIDDEN_ROWS * noise * np.where(possible, np.minimum(HIDDEN_FROM / edges, 1.0), 0.0)
+    excess = TAIL_EXCESS @ np.maximum(fit, hidden)
+    error = np.sqrt((noise_a_radius * CLIP_RADII) ** 2 + rows / width)
+    return _best(excess, USUAL_QUANTILE * error + CLIP_SHARE * excess, tail)
+
+
+def farthest_row(response_extent: float, extent: float, deviation: float, width: int) -> float:
+    """About how long a gradient can be, in units, if limits lie so many deviations from the centers: far in one of them."""
+    return max(response_extent / deviation, LONG_ROW * extent / math.sqrt(width))
+
+
+def _best(excess: Floats, risk: Floats, tail: float) -> Clip:
     best = int(np.argmin(np.where(min(0.5 * tail, 32.0) <= CLIP_RADII, risk, np.inf)))
     return Clip(float(CLIP_RADII[best]), float(excess[best]))
 
 
-def tail_counts(half: Half, noise: float, rows: float) -> Floats:
-    """A noisy histogram made fit for tails: not negative, and falling from the last bin that is surely seen.
+def answer_counts(half: Half, noise: float, rows: float) -> Floats:
+    """A noisy histogram of one answer made fit for tails: not negative, and falling from the last bin that is surely seen.
 
     Bins that would make the squares add up to more than they can (their mean is near one) are noise, whatever they hold.
     """
@@ -71,35 +132,34 @@ def tail_counts(half: Half, noise: float, rows: float) -> Floats:
     sure = np.flatnonzero((counts > SURELY_SEEN * noise) & possible)
     if sure.size:
         last = int(sure[-1])
-    elif half.start is None:
-        last = int(np.argmax(np.where(possible, counts, 0.0)))
     else:
         last = half.start
         counts[last] = max(counts[last], half.rows / 2)
     seen = (half.noisy > NEXT_SEEN * noise) & possible
     while (following := np.flatnonzero(seen[last + 1 : last + 3])).size:
         last += 1 + int(following[0])
-    return np.append(
-        np.maximum(counts[:last], 0.0),
-        falling(counts[last:], SHORT_TAIL_RATIO if last > UNSEEN_SHAPE else LONG_TAIL_RATIO),
-    )
+    ratio = SHORT_TAIL_RATIO if last > UNSEEN_SHAPE else LONG_TAIL_RATIO
+    return np.append(np.maximum(counts[:last], 0.0), falling(counts[last:], _powers(ratio, len(counts) - last)))
 
 
-def falling(values: Floats, ratio: float) -> Floats:
-    """The nearest numbers that are not negative, each at most `ratio` of the one before.
+def _powers(ratio: float, count: int) -> Floats:
+    return np.asarray(ratio ** np.arange(count), dtype=np.float64)
 
-    Times ratio^-k they do not rise: an isotonic regression with weights ratio^2k, by pooling neighbours that do.
+
+def falling(values: Floats, parts: Floats) -> Floats:
+    """The nearest numbers that are not negative and fall at least as `parts` do, from each to the next.
+
+    Over their parts they do not rise: an isotonic regression with the parts' squares as weights, by pooling neighbours that do.
     """
     pools: list[tuple[float, float, int]] = []
-    for k, value in enumerate(values.tolist()):
-        weight = ratio ** (2 * k)
-        pools.append((value * ratio**-k, weight, 1))
+    for value, part in zip(values.tolist(), parts.tolist(), strict=True):
+        pools.append((value / part, part * part, 1))
         while len(pools) > 1 and pools[-1][0] > pools[-2][0]:
             (level, heavy, many), (before, weighty, number) = pools.pop(), pools.pop()
             total = heavy + weighty
             pools.append(((level * heavy + before * weighty) / total, total, many + number))
     levels = np.concatenate([np.full(number, max(level, 0.0)) for level, _, number in pools])
-    return np.asarray(levels * ratio ** np.arange(len(values)))
+    return np.asarray(levels * parts)
 
 
 # The sum over clusters of ss' is seen with noise, and clipped sums are shorter than they were; either could make an interval too
@@ -143,7 +203,9 @@ def choose_cluster_radius(facts: Facts, lengths: Noisy, clip_radius: float) -> C
     if not seen.size:
         return None
     last = int(seen[-1])
-    counts = np.append(np.maximum(counts[:last], 0.0), falling(counts[last:], CLUSTER_TAIL_RATIO))
+    counts = np.append(
+        np.maximum(counts[:last], 0.0), falling(counts[last:], _powers(CLUSTER_TAIL_RATIO, len(counts) - last))
+    )
     squares = (CLUSTER_EDGES[:, None] * _POINTS_OF_A_BIN) ** 2
     excess = np.array([counts @ np.maximum(squares - radius**2, 0.0).mean(axis=1) for radius in CLUSTER_RADII])
     squared = CLUSTER_RADII**2

@@ -15,8 +15,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below
-from dpselect.assume.lemmas.gaussian_price import composed_is_within
 from dpselect.assume.lemmas.moments import NoiseKind
+from dpselect.assume.lemmas.rounds import composed_is_within
 from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Count
@@ -28,7 +28,7 @@ from dpselect.randomize.rounds_noise import Answered, Rounds, add_noise, whole_m
 from dpselect.release.account import charge_about
 from dpselect.release.drawn import Solved, terms_of
 from dpselect.release.ledger.entries import Charge
-from dpselect.release.rounds.found import Found
+from dpselect.release.rounds.intervals import Found
 from dpselect.release.rounds.path import replay
 
 ROWS_SHARE = 0.01

@@ -1,4 +1,7 @@
-"""Public. Intervals around the last step: privacy noise, sampling, what was raised, and the clip's bound, which is added whole."""
+"""Public. Intervals around the last step: privacy noise, sampling, what was raised, and the clip's bound, which is added whole.
+
+And the residual deviation and R^2 of a linear model, with theirs.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +12,29 @@ from statistics import NormalDist
 import numpy as np
 
 from dpselect.assume.queries import Floats, Noisy
-from dpselect.release.equations.findings import HIDDEN, Finding, scheffe
+from dpselect.release.equations.findings import HIDDEN, MAX_DEVIATION_RATIO, MAX_SHARE_LENGTH, Amount, Finding, scheffe
 from dpselect.release.rounds.clips import (
+    CLIP_SHARE,
     MIN_CLUSTERS,
+    USUAL_QUANTILE,
+    YES_CLIP_SHARE,
     Clip,
     ClusterClip,
     clustered_covariance,
     few_clusters_factor,
 )
 from dpselect.release.rounds.facts import MIN_NU, Facts
-from dpselect.release.rounds.found import Found, unexplained
 from dpselect.release.rounds.scales import Scales
 from dpselect.release.rounds.steps import Standpoint
 
-CLIP_SHARE, YES_CLIP_SHARE = 0.18, 0.5
-"""Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient.
-
-The rows of a rare yes lie on one side, and more of it does.
-"""
+LEAST_CONSTANT = 1e-6
+"""Of the rows: a constant's sum of squares below it is not one."""
+TAIL_DOUBT = 0.05
+"""Of a sum of squares: what a clipped tail, or shortened rows, may have taken from it."""
 LONG_STEP = 1.5
 """What a last step adds to an interval's square, if it is longer than noise explains by half the interval: see `_stretch`."""
 MAX_STRETCH = 1e6
 """Of an interval by a step: a file may state any."""
-USUAL_QUANTILE = 1.96
-"""Of the interval that a step is compared with."""
 STEP_DOUBT = 0.10
 """Of the last step that may be wrong because the Hessian is that of shortened rows."""
 VARIANCE_DOUBT = 0.3
@@ -41,16 +43,97 @@ WEIGHTED_DOUBT = 1.0
 """The same where rows have weights, which may go along with anything."""
 MIN_WEIGHTED_VARIANCE = 0.02
 """Of the homoscedastic variance: what weights may leave of it at least, where most rows count little."""
-
-SEEN_INFORMATION = 3.0
+SEEN_INFORMATION = 3.5
 """Deviations of the Hessian's noise from which a coefficient's information is seen."""
 MAX_ALONG = 0.25
 """Correlation of a coefficient's error with that of one which cannot be shown, from which it cannot be shown either."""
 MAX_RAISED = 0.5
 """Of a coefficient's information: the share that may be what a drowned eigenvalue was raised by."""
-
 UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, None)
 """A coefficient that this price cannot show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Public. What the rounds have found, in the user's units: a finding for each name, of ratios for their logarithm.
+
+    `predictive` are the coefficients to predict with, `scales` the standard deviations of columns of numbers. `radius` is that of
+    the last clip in units of a usual gradient, and `clip_bound` what it may have cut off, in deviations of the noise: what the
+    report says about tails.
+    """
+
+    names: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    residual_deviation: Amount
+    r_squared: Amount
+    rows: float
+    nu: float
+    predictive: tuple[float, ...]
+    radius: float
+    clip_bound: float
+    scales: dict[str, float]
+
+
+def unexplained(
+    facts: Facts,
+    scales: Scales,
+    here: Standpoint,
+    squares: Noisy,
+    coefficients: Floats,
+    covariance: Floats,
+    independent: float,
+) -> tuple[Amount, Amount]:
+    """The deviation of a residual in the user's units, and R^2; nothing where noise hides them.
+
+    `squares` is the noisy sum of squared residuals at the last standpoint, which a last step makes smaller by step' H step. What
+    the model explains is b'Hb with the Hessian H of the slopes around their means; privacy noise in b, whose covariance is given,
+    makes it larger on average by tr(H cov), which is taken off. `independent` are the rows, or the clusters of alike ones.
+    """
+    rows = facts.rows
+    back = np.linalg.pinv(here.matrix)
+    hessian = back.T @ here.hessian @ back
+    if not hessian[0, 0] > LEAST_CONSTANT * rows:
+        return HIDDEN, HIDDEN
+    moved = coefficients - here.center
+    rest = float(squares.sums[0, 0]) - float(moved @ hessian @ moved)
+    centered = hessian - np.outer(hessian[0], hessian[0]) / hessian[0, 0]
+    # The slopes' direction with the constant that keeps the mean: centered @ slopes = hessian @ direction.
+    direction = coefficients.copy()
+    direction[0] = -float(hessian[0, 1:] @ direction[1:]) / hessian[0, 0]
+    noise = centered @ covariance
+    explained = float(direction @ hessian @ direction) - float(np.trace(noise))
+    error = squares.deviation**2 + 2 * max(rest, 0.0) ** 2 / independent
+    doubt = TAIL_DOUBT * max(rest, 0.0)
+    seen = back @ direction
+    uncertain = (
+        4 * float(coefficients @ centered @ covariance @ centered @ coefficients)
+        + 2 * float(np.trace(noise @ noise))
+        + float(seen @ here.hessian_noise(seen) @ seen)
+        + 4 * max(explained, 0.0) * max(rest, 0.0) / independent
+    )
+    z = NormalDist().inv_cdf((1 + facts.level) / 2)
+    half = z * math.sqrt(error) + doubt
+    deviation = _deviation(rest / rows, half / rows, scales.response_deviation * facts.response_unit)
+    return deviation, _share(rest, half, max(explained, 0.0), z * math.sqrt(max(uncertain, 0.0)))
+
+
+def _deviation(variance: float, half: float, unit: float) -> Amount:
+    low, high = variance - half, variance + half
+    if not (low > 0 and high <= MAX_DEVIATION_RATIO**2 * low):
+        return HIDDEN
+    return Amount(*(unit * math.sqrt(value) for value in (variance, low, high)))
+
+
+def _share(rest: float, rest_half: float, explained: float, explained_half: float) -> Amount:
+    """R^2 = explained/(explained + rest), to first order."""
+    total = explained + rest
+    if not (rest > rest_half and total > 0):
+        return HIDDEN
+    value = explained / total
+    half = math.hypot((1 - value) * explained_half, value * rest_half) / total
+    if not 2 * half <= MAX_SHARE_LENGTH:
+        return HIDDEN
+    return Amount(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +194,7 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
 
 def _user_deviations(facts: Facts, scales: Scales) -> dict[str, float]:
     """The standard deviations of the columns of numbers in the user's units, as the first look has them."""
-    kept = [facts.columns[place] for place in np.flatnonzero(scales.kept)]
-    pairs = zip(kept, scales.deviations, strict=True)
+    pairs = zip(facts.columns, scales.deviations, strict=True)
     return {each.name: float(abs(deviation / each.unit)) for each, deviation in pairs if each.kind == "number"}
 
 
@@ -225,22 +307,22 @@ def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> lis
 
     Not those of levels that were too rare to be seen, of numbers that nearly all rows share a value of or whose tail is long, of
     any number where the response is such, or of what goes along with those. Nor any whose information, 1/(a'H^-1 a), does not
-    stand three deviations above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because
+    stand 3.5 deviations above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because
     others are. Odds are not shown where yes are too rare for anything.
     """
     constants = len(facts.names) - len(facts.columns)
-    # A constant is that of all columns: it is another one where a level joined the reference, or a number was left out.
-    kept = [bool(scales.kept.all())] * constants + [bool(shown) for shown in scales.shown]
+    # A constant is as wrong as any slope: it goes through the means of all columns.
+    seen = [bool(scales.shown.all())] * constants + [bool(shown) for shown in scales.shown]
     rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU
     if (facts.family == "binomial" and rare) or not scales.located:
-        return [False] * len(kept)
+        return [False] * len(seen)
     known = []
-    for seen, direction in zip(kept, reach, strict=True):
+    for located, direction in zip(seen, reach, strict=True):
         information = float(direction @ here.hessian @ direction)
         noise = math.sqrt(max(float(direction @ here.hessian_noise(direction) @ direction), 0.0))
         raised = float(direction @ (here.hessian - here.exact) @ direction)
-        known.append(seen and information >= SEEN_INFORMATION * noise and raised <= MAX_RAISED * information)
-    unsure = [constants + int(place) for place in np.flatnonzero(scales.kept & ~scales.shown)]
+        known.append(located and information >= SEEN_INFORMATION * noise and raised <= MAX_RAISED * information)
+    unsure = [constants + int(place) for place in np.flatnonzero(~scales.shown)]
     return [shown and not spoiled for shown, spoiled in zip(known, _goes_along(here, reach, unsure), strict=True)]
 
 
@@ -262,10 +344,9 @@ def user_transform(facts: Facts, scales: Scales) -> tuple[Floats, Floats]:
         matrix[0, 0] = unit
     if constants:
         offsets[0] = facts.response_middle + facts.response_unit * (scales.response_center if gaussian else 0.0)
-    for place, listed in enumerate(np.flatnonzero(scales.kept)):
-        column = facts.columns[listed]
+    for place, column in enumerate(facts.columns):
         slope = unit / scales.scales[place]
-        matrix[constants + listed, place + facts.intercept] = slope * column.unit
+        matrix[constants + place, place + facts.intercept] = slope * column.unit
         if constants:
             matrix[0, place + facts.intercept] = slope * (column.zero - scales.centers[place])
     return matrix, offsets

@@ -27,15 +27,17 @@ from dpselect.assume.queries import (
 from dpselect.release.rounds.clips import (
     CLUSTER_EDGES,
     LENGTH_EDGES,
+    TAIL_EDGES,
     Clip,
     ClusterClip,
     Half,
     choose_cluster_radius,
     choose_radius,
+    choose_radius_of_answers,
+    farthest_row,
 )
 from dpselect.release.rounds.facts import MIN_NU, Facts, facts_of
-from dpselect.release.rounds.found import Found
-from dpselect.release.rounds.intervals import Last, found, nothing_found
+from dpselect.release.rounds.intervals import Found, Last, found, nothing_found
 from dpselect.release.rounds.scales import Scales, look
 from dpselect.release.rounds.steps import Standpoint, coarse_step, start
 
@@ -60,8 +62,6 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
     if facts.nu < MIN_NU:
         return nothing_found(facts)
     scales = yield from look(facts)
-    if not scales.kept.any() and not facts.intercept:
-        return nothing_found(facts)
     here = yield from start(facts, scales)
     # A curved link is looked at twice, at a point near the end: its Hessian depends on where it is taken.
     for part in (1.0,) if facts.gaussian else (0.35, 0.65):
@@ -111,8 +111,8 @@ def _look_at_lengths(
         standard=here.standard,
         matrix=rows_of(here.matrix),
         center=center_of(here.center),
-        edges=tuple((LENGTH_EDGES * _unit(here)).tolist()),
-        halves="response" if yes_or_no else "residual",
+        edges=tuple(((LENGTH_EDGES if yes_or_no else TAIL_EDGES) * _unit(here)).tolist()),
+        halves="response" if yes_or_no else "none",
     )
     ask: Ask = ((query, facts.mu * math.sqrt(facts.shares.radii)),)
     if facts.clustered:
@@ -127,18 +127,34 @@ def _look_at_lengths(
         )
         ask = (*ask, (lengths, facts.mu * math.sqrt(facts.shares.clusters)))
     reply, *clusters = yield ask
-    below, above = reply.sums
-    halves = [Half(below), Half(above)]
-    if yes_or_no:
-        yes, root = scales.mean, math.sqrt(scales.mean * (1 - scales.mean)) * here.deviation
-        bins = [
-            min(max(int(np.searchsorted(LENGTH_EDGES, part / root)), 0), len(LENGTH_EDGES) - 3)
-            for part in (yes, 1 - yes)
-        ]
-        halves = [Half(below, bins[0], facts.rows * (1 - yes)), Half(above, bins[1], facts.rows * yes)]
     noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(_last_share(facts, scales)))
-    clip = choose_radius(halves, reply.deviation, facts.rows, tail=scales.tail, noise_a_radius=noise_a_radius)
+    if yes_or_no:
+        halves = _halves_of_answers(facts, scales, here, reply)
+        clip = choose_radius_of_answers(
+            halves, reply.deviation, facts.rows, tail=scales.tail, noise_a_radius=noise_a_radius
+        )
+    else:
+        width = here.matrix.shape[1]
+        clip = choose_radius(
+            reply.sums[0],
+            reply.deviation,
+            facts.rows,
+            width=width,
+            tail=scales.tail,
+            farthest=farthest_row(scales.response_extent, scales.extent, here.deviation, width),
+            noise_a_radius=noise_a_radius,
+        )
     return clip, choose_cluster_radius(facts, clusters[0], clip.radius) if clusters else None
+
+
+def _halves_of_answers(facts: Facts, scales: Scales, here: Standpoint, lengths: Noisy) -> list[Half]:
+    """The rows with no and those with yes: a residual is near the chance of yes, or what is left of it to one."""
+    yes, root = scales.mean, math.sqrt(scales.mean * (1 - scales.mean)) * here.deviation
+    bins = [
+        min(max(int(np.searchsorted(LENGTH_EDGES, part / root)), 0), len(LENGTH_EDGES) - 3) for part in (yes, 1 - yes)
+    ]
+    shares = (1 - yes, yes)
+    return [Half(lengths.sums[k], bins[k], facts.rows * shares[k]) for k in range(2)]
 
 
 def _last_step(

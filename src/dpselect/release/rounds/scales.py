@@ -32,6 +32,8 @@ FEW_APART, FAR_APART = 0.06, 6.5
 """Where fewer rows than this share have another value than the rest, and reach more deviations out, clips take from the slope."""
 LONG_KURTOSIS, NARROW_KURTOSIS = 20.0, 8.0
 """Of what is seen of a number: from there on rows that are not seen may carry its slope. The latter where limits are far."""
+OPEN_EXTENT = 6.0
+"""Deviations from its center to which a number without limits reaches, as far as its rows are not seen."""
 MANY_LOOKS = 3
 """At a response with limits: so narrow in them, it has rows far away that no look has shown."""
 MANY_APART = 1 / 3
@@ -44,15 +46,14 @@ SAME_SCALE = 0.5
 class Scales:
     """Public. What the first look has shown.
 
-    `centers`, `deviations` and `scales` are of the columns that stay, in units of their lines. A rare dummy's scale is larger than
+    `centers`, `deviations` and `scales` are of the columns, in units of their lines. A rare dummy's scale is larger than
     its deviation, so that its few rows stay short; `count_noise` is the noise of its sum of squares. `tail` is how many deviations
     from its center the response's last rows lie, and `mean` the response's in its own units (of yes or counts). `looks` were
     needed.
     """
 
-    kept: NDArray[np.bool_]
     shown: NDArray[np.bool_]
-    """Of the kept, those that are located well enough for their slopes to be said."""
+    """The columns that are located well enough for their slopes to be said. The others stay, so that these are right."""
     located: bool
     """Whether the response is."""
     centers: Floats
@@ -61,6 +62,10 @@ class Scales:
     count_noise: Floats
     response_center: float
     response_deviation: float
+    response_extent: float
+    """How many deviations from its center the response's limits lie."""
+    extent: float
+    """The same of the number whose limits lie farthest."""
     tail: float
     mean: float
     dispersion: float
@@ -85,7 +90,7 @@ class Scales:
         """How rows are standardized from now on."""
         gaussian = facts.gaussian
         return Standard(
-            columns=tuple(c.place for c, kept in zip(facts.columns, self.kept, strict=True) if kept),
+            columns=tuple(column.place for column in facts.columns),
             centers=tuple(self.centers.tolist()),
             factors=tuple((2.0**STANDARD_BITS / self.scales).tolist()),
             response_center=self.response_center if gaussian else 0.0,
@@ -128,7 +133,9 @@ def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
         if not edges:
             break
     for place in counted:
-        column, chance = facts.columns[place], min(max(counts[place] / facts.rows, 0.0), 1.0)
+        # As many rows as noise may hide have a level that none seem to have.
+        column, least = facts.columns[place], min(noise / facts.rows, 0.5)
+        chance = min(max(counts[place] / facts.rows, least), 1 - least)
         deviation = math.sqrt(max(chance * (1 - chance), 1e-9)) * column.unit
         spreads[place] = Spread(column.zero + chance * column.unit, deviation, 0.0, True)
     if yes_or_no:
@@ -187,7 +194,7 @@ def _scales(
     mean: float,
     looks: int,
 ) -> Scales:
-    """Drop the levels that are too rare to be seen, and keep the rows of those that are rare short.
+    """Mark the columns that are too rare to be seen, and keep the rows of rare levels short.
 
     A model without an intercept goes through the zeros of its lines, and nothing is centered.
     """
@@ -199,10 +206,11 @@ def _scales(
     spreads, response = [found[place] for place in range(len(facts.columns))], found[RESPONSE_PLACE]
     gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
     least = max(math.sqrt(facts.width) / gram_mu, SURE * noise)
-    # A number that no look resolves (nearly all rows share a value) is left out as a rare level is.
+    # Of a level, or of its opposite, there must be enough rows, and a look must resolve a number (not nearly all share a value).
+    fewer = {place: min(count, facts.rows - count) for place, count in counts.items()}
     resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
-    kept = np.array([counts.get(place, resolved[place]) for place in range(len(facts.columns))]) > least
-    # One whose other values few rows have stays, so that other terms are right, and is not shown.
+    seen = np.array([fewer.get(place, resolved[place]) for place in range(len(facts.columns))]) > least
+    # Nor is a number shown whose other values few rows have.
     apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
     enough = min(least, MANY_APART * facts.rows)
     clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
@@ -213,22 +221,28 @@ def _scales(
         facts.gaussian and (again >= MANY_LOOKS or _is_long(response, again > 1))
     )
     is_number = np.array([column.kind == "number" for column in facts.columns], dtype=bool)
-    units = np.array([abs(column.unit) for column in facts.columns])[kept]
-    dummy = ~is_number[kept]
-    deviations = np.array([spread.deviation for spread in spreads])[kept]
-    width = int(kept.sum()) + facts.intercept
-    shortest = units / math.sqrt(min(max(facts.row_length - 1, 1.0), 3.0) * max(width, 1))
-    scales = np.where(dummy, np.maximum(deviations, shortest), deviations)
+    units = np.array([abs(column.unit) for column in facts.columns])
+    deviations = np.array([spread.deviation for spread in spreads])
+    shortest = units / math.sqrt(min(max(facts.row_length - 1, 1.0), 3.0) * max(facts.width, 1))
+    scales = np.where(is_number, deviations, np.maximum(deviations, shortest))
     return Scales(
-        kept=kept,
-        shown=kept & (~is_number | clear),
+        shown=seen & (~is_number | clear),
         located=located,
-        centers=np.array([spread.center for spread in spreads])[kept],
+        centers=np.array([spread.center for spread in spreads]),
         deviations=deviations,
         scales=scales,
-        count_noise=np.append(np.zeros(int(facts.intercept)), np.where(dummy, noise * (units / scales) ** 2, 0.0)),
+        count_noise=np.append(np.zeros(int(facts.intercept)), np.where(is_number, 0.0, noise * (units / scales) ** 2)),
         response_center=response.center,
         response_deviation=response.deviation,
+        response_extent=_extent(response, opened=facts.response != "number" or not facts.gaussian),
+        extent=max(
+            (
+                _extent(found[place], opened=column.open)
+                for place, column in enumerate(facts.columns)
+                if is_number[place]
+            ),
+            default=0.0,
+        ),
         tail=response.tail,
         mean=mean,
         dispersion=max(1.0, 0.7 * response.deviation**2 / mean) if facts.family == "poisson" else 1.0,
@@ -236,6 +250,11 @@ def _scales(
         looks=looks,
         drowned=facts.response == "yes or no" and not SURE * noise < counts[RESPONSE_PLACE] < facts.rows - SURE * noise,
     )
+
+
+def _extent(spread: Spread, *, opened: bool) -> float:
+    """How many deviations from its center a number's limits lie; of one without limits this is not known."""
+    return OPEN_EXTENT if opened else (GRID + abs(spread.center)) / spread.deviation
 
 
 def _is_long(spread: Spread, narrow: bool) -> bool:

@@ -47,11 +47,13 @@ def command(place: str, ledger: str | None, output: str, as_json: bool, quiet: b
     opened = chosen.existing()
     if opened is None:
         raise LedgerError(f"There is no ledger {chosen.shown!r}: name it with --ledger.")
-    arrived: list[Released] = []
+    arrived: list[tuple[Released, Path]] = []
 
     def deliver(released: Released) -> None:
-        write_report(released.analysis, page)
-        arrived.append(released)
+        # Of several that waited each has a page of its own: report.html, report-2.html, ...
+        own = page if not arrived else page.with_stem(f"{page.stem}-{len(arrived) + 1}")
+        write_report(released.analysis, own)
+        arrived.append((released, own))
 
     count = resume(opened, None if rows is None else rows.source, deliver)
     if count == 0:
@@ -60,6 +62,6 @@ def command(place: str, ledger: str | None, output: str, as_json: bool, quiet: b
         elif not quiet:
             click.echo(f"{chosen.shown}: nothing waits. Everything that was paid for has arrived.")
         return
-    for each in arrived:
+    for each, own in arrived:
         analysis = each.analysis
-        show_answer(lambda: show_report(analysis, page, as_json, quiet), f"It is in {page}.")  # noqa: B023
+        show_answer(lambda: show_report(analysis, own, as_json, quiet), f"It is in {own}.")  # noqa: B023

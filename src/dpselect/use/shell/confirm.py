@@ -16,10 +16,10 @@ from dpselect.assume.variables import Binary, Categorical
 from dpselect.errors import NotConfirmed
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.account import Account
-from dpselect.release.rounds.facts import MIN_NU, expected_length, facts_of
-from dpselect.report.phrases import BETTER, MANY_TIMES, cost_text, length_sentence, share_text, strength, suspicion
+from dpselect.release.rounds.facts import MIN_NU, ExpectedLength, expected_length, facts_of
+from dpselect.report.phrases import BETTER, are_long, cost_text, length_sentence, share_text, strength, suspicion
 from dpselect.use.order import Order
-from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, Proposal
+from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, NO_NAME, Proposal
 from dpselect.use.shell.ledgers import LedgerOptions
 from dpselect.use.shell.terminal import on_terminal, pairs, tell
 
@@ -51,11 +51,11 @@ def expected(order: Order, rows: int | None) -> str:
     if asked is not None and asked.family.reads_rows:
         times = _expected_times(order, recipe)
         lengths = length_sentence(times)
-    little = lengths and (not share < LITTLE_SHARE or times is None or times > MANY_TIMES)
+    little = lengths and (not share < LITTLE_SHARE or are_long(times))
     return " ".join(each for each in (found, lengths, BETTER if little else "") if each)
 
 
-def _expected_times(order: Order, recipe: Recipe) -> float | None:
+def _expected_times(order: Order, recipe: Recipe) -> ExpectedLength | None:
     """How many times as long as without privacy intervals of a model of half the columns would be; None where none are given."""
     asked, study = order.estimating, order.study
     rows = study.expected_rows or recipe.rows
@@ -101,8 +101,8 @@ def confirm(
     lines.append(("budget", ledger.afterwards(account, price)))
     if proposal is not None and proposal.by_look:
         tell(
-            f"{label}: columns as their first rows look. Confirm what you know of them; it becomes part of the study and the "
-            "report. What is wrong here you state yourself: --predictors (numbers), --categories."
+            f"{label}: types guessed from the first rows. Agree only to what you know to be so: it becomes part of the study and "
+            "the report. To change it, use --predictors (numbers), --categories or --without."
         )
     tell(pairs(lines))
     if not _agreed(price.epsilon):
@@ -160,12 +160,16 @@ def proposal_lines(proposal: Proposal) -> list[tuple[str, str]]:
 def _with_categories(variable: Binary | Categorical) -> str:
     if variable.categories == (0, 1):
         return f"{variable.name} (yes or no: 1 or 0)"
-    return f"{variable.name} (categories {', '.join(map(str, variable.categories))})"
+    listed = [f'"{each}"' if "," in str(each) else str(each) for each in variable.categories]
+    return f"{variable.name} (categories {', '.join(listed)})"
 
 
 def _how_to_include(why: str, names: Sequence[str]) -> str:
     if why == IS_TEXT:
-        return f"text: to include one, list all its categories, as in --categories {names[0]}=A,B, or in a study file"
+        how = f"--categories {names[0]}=A,B, or in a study file"
+        return f"text: to include one, list all its categories, a common one first, as in {how}"
+    if why == NO_NAME:
+        return "no name: to include one, name it in the table"
     if why == LIKE_IDENTIFIER:
         return f"{why}: to include one, name it in --predictors"
     return why

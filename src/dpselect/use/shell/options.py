@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,9 @@ STATING: Decorator[Any] = together(
         "--categories",
         metavar="NAME=A,B",
         multiple=True,
-        help="All categories of a text column; may be repeated.",
+        help="All categories of a text column, a common one first; may be repeated.",
     ),
+    click.option("--without", metavar="A,B", default=None, help="Columns that are not to be considered."),
     click.option("--weights", metavar="NAME", default=None, help="Column with survey weights."),
     click.option(
         "--study", metavar="FILE", default=None, help="Labels, units, ranges and categories, in a study file."
@@ -116,7 +118,7 @@ SETTING_NAMES = (
     "missing",
 )
 """The options that are settings of a study, by the same names."""
-STATED_NAMES = ("response", "predictors", "categories", "count", *SETTING_NAMES)
+STATED_NAMES = ("response", "predictors", "categories", "without", "count", *SETTING_NAMES)
 """The names of the options of `PLACES` and `STATING`, but for the study file itself."""
 
 JSON = advanced("--json", "as_json", section="Output", is_flag=True, help="Answer in JSON.")
@@ -241,26 +243,32 @@ def study_and_data(places: Sequence[str], study: str | None) -> tuple[str | None
     return study, listed[0] if listed else None
 
 
-def names_in(text: str | None) -> list[str] | None:
+def names_in(text: str | None, option: str = "--predictors") -> list[str] | None:
     """Names from a text such as age,school."""
     if text is None:
         return None
-    names = [part.strip() for part in text.split(",") if part.strip()]
+    names = _listed(text)
     if not names:
-        raise StudyError(f"--predictors is {text!r}. Give names with commas between them, such as age,school.")
+        raise StudyError(f"{option} is {text!r}. Give names with commas between them, such as age,school.")
     return names
 
 
 def categories_in(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Categories from texts such as region=north,south."""
+    """Categories from texts such as region=north,south; one with a comma in it is quoted: "north, far"."""
     found: dict[str, list[str]] = {}
     for text in texts:
         name, mark, rest = text.partition("=")
-        listed = [part.strip() for part in rest.split(",") if part.strip()]
+        listed = _listed(rest)
         if not (mark and name.strip() and listed):
             raise StudyError(f"--categories is {text!r}. Write a name and its categories, such as region=north,south.")
         found[name.strip()] = listed
     return found
+
+
+def _listed(text: str) -> list[str]:
+    """What commas separate, as in a line of a CSV file."""
+    parts = next(csv.reader([text], skipinitialspace=True), [])
+    return [part.strip() for part in parts if part.strip()]
 
 
 def parse_split(text: str | None) -> tuple[str, str] | None:

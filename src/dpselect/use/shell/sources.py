@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 from typing import Any, Self
@@ -31,10 +31,10 @@ from dpselect.gather.sources.source import COMPRESSIONS, FORMATS, Csv, Database,
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
-from dpselect.release.ledger.registry import ledger_of
-from dpselect.use.init import named_columns
+from dpselect.release.account import ledger_of
+from dpselect.use.init import named_and_unnamed
 from dpselect.use.order import Order, rows_beforehand
-from dpselect.use.proposal import Proposal, propose
+from dpselect.use.proposal import NO_NAME, Proposal, propose
 from dpselect.use.shell.options import (
     SETTING_NAMES,
     categories_in,
@@ -242,16 +242,23 @@ class Stated:
         stated = None
         if form:
             stated = SourceForm(**{"delimiter": plain_form(data).delimiter, **form})
+        columns, unnamed = named_and_unnamed(
+            source_of(data, {"delimiter": plain_form(data).delimiter, **form} if form else {})
+        )
         proposal = propose(
-            named_columns(source_of(data, {"delimiter": plain_form(data).delimiter, **form} if form else {})),
+            columns,
             said["response"],
             predictors=names_in(said["predictors"]),
+            without=names_in(said["without"], "--without"),
             categories=categories_in(said["categories"] or ()),
             form=stated,
             where=label(data),
             count=bool(said["count"]),
             **{name: _setting(name, said[name]) for name in SETTING_NAMES if said[name] not in (None, ())},
         )
+        if proposal.by_look:
+            nameless = tuple((f"column {place}", NO_NAME) for place in unnamed)
+            proposal = replace(proposal, left_out=(*proposal.left_out, *nameless))
         return cls(proposal.study, data, None, proposal)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -15,10 +15,11 @@ from starlette.requests import Request
 
 from dpselect.assume.study import Study
 from dpselect.assume.study_file import OPEN
+from dpselect.assume.subgroup import Only
 from dpselect.assume.variables import variable_from_dict
 from dpselect.errors import DataError, StudyError
 from dpselect.gather.sources.open import ColumnType
-from dpselect.use.init import IDENTIFIER
+from dpselect.use.init import IDENTIFIER, code_and_label
 
 Form = dict[str, str]
 
@@ -84,8 +85,18 @@ Problems = dict[str, str]
 Values = dict[str, Any]
 WORDS = ("label", "unit", "reason")
 USES = ("predictor", "response", "none")
-FORM_SETTINGS = ("neighbors", "person", "max_rows_per_person", "missing", "rows")
+FORM_SETTINGS = (
+    "neighbors",
+    "person",
+    "max_rows_per_person",
+    "missing",
+    "rows",
+    "weights",
+    "weight_limit",
+    "population",
+)
 COUNTS = ("max_rows_per_person", "rows")
+WEIGHING = ("weight_limit", "population")
 FORM_KINDS = {"number": "number", "boolean": "number", "text": "text"}
 EMPTY = "Give all categories, one per line, or choose Not used."
 
@@ -126,7 +137,7 @@ def entries_of_study(values: Values, columns: Iterable[ColumnType]) -> list[Entr
             "response" if name == response.get("name") else _use(kinds.get(name), first),
         )
         for name in names
-        if name != values.get("person")
+        if name not in (values.get("person"), values.get("weights"))
     ]
 
 
@@ -167,6 +178,28 @@ def entries_of_form(form: Form) -> list[Entry]:
         kind = form.get(f"kind.{place}", "number")
         entries.append(Entry(name=form[f"name.{place}"], kind=kind, use=use if use in USES else "none", **sent))
     return entries
+
+
+def with_code_book(form: Form, book: Mapping[str, Values]) -> Form:
+    """The form with what a code book says of its variables; what it does not say stays as it was typed.
+
+    A text column whose categories it lists becomes a predictor, as nothing else kept it out.
+    """
+    filled = dict(form)
+    for key, name in form.items():
+        place = key.removeprefix("name.")
+        if place == key or name not in book:
+            continue
+        said = dict(book[name])
+        codes, labels = said.pop("categories", []), said.pop("category_labels", [])
+        if codes:
+            text = form.get(f"kind.{place}") == "text"
+            pairs = [] if text else [f"{code} = {label}" for code, label in zip(codes, labels, strict=False)]
+            filled[f"categories.{place}"] = "\n".join(pairs or map(str, codes))
+            if text and form.get(f"use.{place}") == "none":
+                filled[f"use.{place}"] = "predictor"
+        filled |= {f"{key}.{place}": _text(value) for key, value in said.items()}
+    return filled
 
 
 def values_of_entries(
@@ -263,18 +296,56 @@ def _coded(entry: Entry) -> list[tuple[str, str]]:
     listed = [part.strip() for part in parts if part.strip()]
     if entry.kind != "number":
         return [(text, "") for text in listed]
-    halves = [text.partition("=") for text in listed]
-    return [(code.strip(), label.strip()) for code, _, label in halves]
+    return [code_and_label(text) for text in listed]
+
+
+STRUCTURE = ("cluster", "only", "always", "one_of", "hierarchy")
+
+
+def structure_texts(values: Values) -> Form:
+    """Clusters, subgroup and what is stated of terms, as the form has them: a line for each part, names between commas."""
+    parts = [each if isinstance(each, Only) else Only(**each) for each in values.get("only") or ()]
+    return {
+        "cluster": values.get("cluster") or "",
+        "only": "\n".join(each.option for each in parts),
+        "always": ", ".join(values.get("always") or ()),
+        "one_of": "\n".join(", ".join(group) for group in values.get("one_of") or ()),
+        "hierarchy": "yes" if values.get("hierarchy") else "no",
+    }
+
+
+def _structure(form: Form, problems: Problems) -> Values:
+    """The inverse of `structure_texts`, of what was sent."""
+    lines = {name: [each.strip() for each in form.get(name, "").splitlines() if each.strip()] for name in STRUCTURE}
+    found: Values = {
+        "cluster": form.get("cluster"),
+        "always": [each.strip() for line in lines["always"] for each in line.split(",") if each.strip()],
+        "one_of": [[each.strip() for each in line.split(",")] for line in lines["one_of"]],
+        "hierarchy": form.get("hierarchy") == "yes",
+    }
+    try:
+        found["only"] = [Only.parse(line).to_dict() for line in lines["only"]]
+    except StudyError as problem:
+        problems["only"] = str(problem)
+    return {name: value for name, value in found.items() if value}
 
 
 def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
-    """Persons, neighbours and missing cells on top of what the study says."""
+    """Persons, neighbours, missing cells, weights, clusters and stated terms on top of what the study says."""
     problems: Problems = {}
-    values = {key: value for key, value in before.items() if key not in FORM_SETTINGS}
+    replaced = (*FORM_SETTINGS, *(name for name in STRUCTURE if name in form))
+    values = {key: value for key, value in before.items() if key not in replaced} | _structure(form, problems)
     values["neighbors"], values["missing"] = form.get("neighbors", ""), form.get("missing", "")
     person = form.get("person", "")
-    if person:
-        values["person"] = person
+    for name in ("person", "weights"):
+        if form.get(name):
+            values[name] = form[name]
+    for name in WEIGHING:
+        if text := form.get(name, "").replace(",", "").strip():
+            try:
+                values[name] = float(text)
+            except ValueError:
+                problems[name] = f"{form[name]!r} is not a number, such as 1250.5."
     for name in COUNTS:
         text = form.get(name, "").replace(",", "").strip()
         if text.isdecimal() and len(text) < 20:
@@ -282,7 +353,7 @@ def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
         elif text:
             problems[name] = f"{form[name]!r} is not a whole number, such as 5."
     if not problems:
-        _check(values, problems, "max_rows_per_person" if person else "form")
+        _check(values, problems, "max_rows_per_person" if person else "weights" if "weights" in values else "form")
     return values, problems
 
 

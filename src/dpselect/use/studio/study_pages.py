@@ -8,15 +8,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.errors import DpselectError
+from dpselect.use.init import read_codebook
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import (
+    Form,
     entries_of_form,
     entries_of_study,
     holds_already,
     save_study,
+    structure_texts,
     study_values,
     values_of_entries,
     values_of_settings,
+    with_code_book,
 )
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of
 from dpselect.use.studio.reports import data_files, open_source
@@ -75,7 +79,14 @@ def show_variables(request: Request) -> Response:
         seen=_mark(session),
         looked=session.looked,
         draft=bool(draft.form),
+        books=_code_books(session),
     )
+
+
+def _code_books(session: Session) -> list[str]:
+    """The folder's files that may describe the variables: text files, but not the data themselves."""
+    data = session.source.shown if session.source else ""
+    return [name for name in data_files(session.study_file.parent) if name.endswith(".csv") and name != data]
 
 
 def save_variables(request: Request) -> Response:
@@ -84,6 +95,8 @@ def save_variables(request: Request) -> Response:
     if "forget" in sent:
         session.kept("variables")
         return go_to("variables")
+    if "fill" in sent:
+        return _fill(session, sent)
     values, problems = values_of_entries(
         entries_of_form(sent), study_values(session.study_file), session.source.columns if session.source else ()
     )
@@ -97,20 +110,34 @@ def save_variables(request: Request) -> Response:
     return go_to("persons")
 
 
+def _fill(session: Session, sent: Form) -> Response:
+    """Take over what a code book of the folder says; it is saved when the person saves it."""
+    name, problems = sent.get("codebook", ""), {}
+    typed = {key: value for key, value in sent.items() if key != "fill"}
+    try:
+        if name not in _code_books(session):
+            raise DpselectError("Choose a code book: a CSV file in the folder of the study.")
+        typed = with_code_book(typed, read_codebook(name))
+    except DpselectError as problem:
+        problems = {"codebook": str(problem)}
+    session.keep("variables", typed, problems)
+    return go_to("variables")
+
+
 def show_persons(request: Request) -> Response:
     """Whom the guarantee is for."""
     session = session_of(request)
     draft, values = session.kept("persons"), study_values(session.study_file)
     taken = {each.get("name") for each in [values.get("response", {}), *values.get("predictors", [])]}
-    typed = {**values, **draft.form}
+    typed = {**values, **structure_texts(values), **draft.form}
     columns = [each.name for each in session.source.columns if each.name not in taken] if session.source else []
-    person = typed.get("person", "")
+    named = [typed[role] for role in ("person", "weights", "cluster") if typed.get(role) and typed[role] not in columns]
     return answer(
         request,
         "persons",
         problems=draft.problems,
         values=typed,
-        columns=[*columns, person] if person and person not in columns else columns,
+        columns=[*columns, *dict.fromkeys(named)],
         seen=_mark(session),
         ready=bool(values.get("response")),
     )

@@ -12,8 +12,8 @@ import dpselect
 from dpselect.errors import LedgerError, TwoLedgersWarning
 from dpselect.gather.sources.open import data_place
 from dpselect.gather.sources.source import Csv, Database, DataPlace
-from dpselect.release.ledger import registry
-from dpselect.release.ledger.registry import REGISTRY_NAME, ledger_of, others_of, register, registered
+from dpselect.release import account
+from dpselect.release.account import REGISTRY_NAME, ledger_of, others_of, register, registered
 from dpselect.use import command_line
 
 STUDY = dpselect.Study(response=dpselect.Numeric("y", 0, 1), predictors=[dpselect.Numeric("a", 0, 1)])
@@ -161,7 +161,7 @@ def test_a_ledger_on_a_server_is_named_for_its_account_is_not_known(tmp_path):
 
 @pytest.mark.parametrize("text", ["{", "[]", json.dumps({"data": "people"}), "\udcff", "x" * 200])
 def test_a_registry_that_cannot_be_read_opens_nothing(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(registry, "MAX_REGISTRY_BYTES", 150)
+    monkeypatch.setattr(account, "MAX_REGISTRY_BYTES", 150)
     (tmp_path / REGISTRY_NAME).write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(LedgerError, match="says which ledger data is charged to, and cannot be read"):
         ledger_of(DataPlace(tmp_path, "people"))
