@@ -231,3 +231,12 @@ def test_what_is_explained():
     assert plain(phrases.subject_of(vote, "odds")) == "The odds of Vote = leave"
     assert plain(phrases.subject_of(study(label="doctor visits"), "rates")) == "The rate of doctor visits"
     assert phrases.response_unit(died) == "percentage points"
+
+
+def test_so_many_times_a_unit_that_is_an_amount():
+    assert phrases.with_unit("0.52", "$1,000") == "0.52 \N{MULTIPLICATION SIGN} $1,000"
+    assert (phrases.with_unit("40", "$"), phrases.with_unit("12", "%"), phrases.with_unit("4.6", "weeks")) == (
+        "$40",
+        "12%",
+        "4.6 weeks",
+    )
