@@ -231,3 +231,8 @@ def test_what_is_explained():
     assert plain(phrases.subject_of(vote, "odds")) == "The odds of Vote = leave"
     assert plain(phrases.subject_of(study(label="doctor visits"), "rates")) == "The rate of doctor visits"
     assert phrases.response_unit(died) == "percentage points"
+
+
+def test_a_promise_is_called_strong_to_1_moderate_to_3_and_weak_beyond():
+    called = {epsilon: phrases.strength(Decimal(epsilon)) for epsilon in ("1", "1.01", "3", "3.01")}
+    assert called == {"1": "strong", "1.01": "moderate", "3": "moderate", "3.01": "weak"}
