@@ -37,7 +37,7 @@ demo:            ## the main job on real data, ending in a report to open
 	$(DEMO_VENV)/bin/dpselect demo && \
 	echo "" && echo "Set-up took $$((ready - began)) s and $$(du -sm $(DEMO_VENV) | cut -f1) MB, the demo $$(($$(date +%s) - ready)) s."
 
-check: $(STAMP)  ## format, lint, types, the direction of imports, and no more constants that share a name
+check: $(STAMP)  ## format, lint, types, the direction of imports, constants that share a name, the tree in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)

@@ -29,14 +29,14 @@ import dpselect
 from benchmarks import forecast_tables
 from dpselect.assume.recipe import Choice
 from dpselect.assume.variables import Binary, Categorical, Count, Numeric
-from dpselect.rehearse.check.preview import terms_of
+from dpselect.rehearse.check.preview import names_of, terms_of
 from dpselect.report.phrases import FAR_LONGER
 from dpselect.use.check import Rehearsal, budget_of
 
 EPSILONS = (1.0, 0.35)
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.001)
 NEAR, FACTOR, SHORT = 0.1, 1.5, 3000
-QUICK_SPLITS = 4
+QUICK_SPLITS, LIKELIEST = 4, 300
 
 
 def all_tables(studies: Path | None, wanted: list[str]):
@@ -164,14 +164,18 @@ def previewed(study, frame, epsilon: float) -> dict:
 
 
 def previewed_quickly(study, frame, epsilon: float) -> dict:
-    """What `check` says of the selection, by few random splits."""
+    """What `check` says of the selection, by few random splits; of counts, which have no moments, by the likeliest models."""
     rehearsal = Rehearsal(study, Choice(), budget_of(epsilon, None, "analyze"))
-    seen = rehearsal.rehearse(frame, rows=len(frame), dealings=QUICK_SPLITS).at(Decimal(str(epsilon)), leading=1)
-    return {
-        "check_kept": seen.share,
-        "inclusion": dict(zip(terms_of(study), seen.inclusion, strict=True)),
-        "effects": {},
-    }
+    rehearsed = rehearsal.rehearse(frame, rows=len(frame), dealings=QUICK_SPLITS)
+    seen = rehearsed.at(Decimal(str(epsilon)), leading=LIKELIEST)
+    kept = seen.share
+    if kept is None:
+        plain, models = Plain(study, frame), [names_of(mask, study) for mask in seen.models]
+        explained = sum(
+            chance * plain.r2(model) for chance, model in zip(seen.chances, models, strict=True) if chance > 1e-4
+        )
+        kept = explained / max(sum(seen.chances), 1e-9) / max(plain.best(), 1e-9)
+    return {"check_kept": kept, "inclusion": dict(zip(terms_of(study), seen.inclusion, strict=True)), "effects": {}}
 
 
 def measure(name: str, study, frame, epsilon: float, runs: int, quick: bool) -> dict:
@@ -225,7 +229,12 @@ def main() -> None:
 
 
 def realized_kept(line: dict) -> float:
-    """From check's chances, which are exact given random splits; from the runs where models are too many to list."""
+    """From check's chances, which are exact given random splits; from the runs where models are too many to list.
+
+    nan where BIC's model is empty: then there is nothing to keep.
+    """
+    if not line["bic_r2"] > 1e-6:
+        return np.nan
     if line["check_kept"] is not None:
         return min(line["check_kept"], 1.0)
     return min(float(np.mean([run["r2"] for run in line["runs"]])) / max(line["bic_r2"], 1e-9), 1.0)
@@ -235,6 +244,7 @@ def show_kept(lines: list[dict]) -> None:
     """Planned and realized share of R^2."""
     print("| share of R² kept | tables x epsilon | within .1 | mean distance | mean planned | mean realized |")
     print("|---|---|---|---|---|---|")
+    lines = [line for line in lines if np.isfinite(realized_kept(line))]
     true = np.array([realized_kept(line) for line in lines])
     short = np.array([line["rows"] < SHORT for line in lines])
     pypi = np.array([not line["table"].startswith("study ") for line in lines])
@@ -330,7 +340,7 @@ def show_tables(lines: list[dict]) -> None:
     pypi = [pair for pair in pairs if not pair[0]["table"].startswith("study ")]
     for pair in pypi:
         told = [_or_none(told_share(line)) for line in pair]
-        cells = [f"{realized_kept(line):.2f} | {each}" for line, each in zip(pair, told, strict=True)]
+        cells = [f"{_or_none(realized_kept(line))} | {each}" for line, each in zip(pair, told, strict=True)]
         one = pair[0]
         print(f"| {one['table']} | {one['rows']:,} | {len(one['inclusion'])} | {one['r2']:.2f} | {' | '.join(cells)} |")
     parts = {
@@ -340,11 +350,8 @@ def show_tables(lines: list[dict]) -> None:
         "the ten development studies": [pair for pair in pairs if pair[0]["table"].startswith("study ")],
     }
     for title, some in parts.items():
-        means = [
-            f"{np.mean([realized_kept(pair[k]) for pair in some]):.2f} | {np.nanmean([told_share(pair[k]) for pair in some]):.2f}"
-            for k in (0, 1)
-            if some
-        ]
+        measures = [(which, k) for k in (0, 1) for which in (realized_kept, told_share)]
+        means = [f"{np.nanmean([which(pair[k]) for pair in some]):.2f}" for which, k in measures if some]
         print(f"| **mean, {title}** | | | | {' | '.join(means)} |")
     print()
 

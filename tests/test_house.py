@@ -132,6 +132,17 @@ def test_the_tree_is_the_docstrings(tmp_path):
 
 
 def test_the_tree_in_the_docs_is_current():
-    opened, closed = house.TREE
-    told = house.PAGE.read_text(encoding="utf-8").partition(opened)[2].partition(closed)[0]
-    assert told.strip() == house.tree(ROOT / "src" / "dpselect"), "write it anew: python tools/house.py --tree"
+    assert house.tree_told() == house.tree(house.PACKAGE), "write it anew: python tools/house.py --tree"
+
+
+def test_a_tree_that_is_not_current_does_not_pass_the_gate(tmp_path, monkeypatch, capsys):
+    stale = tmp_path / "ARCHITECTURE.md"
+    stale.write_text(house.PAGE.read_text(encoding="utf-8").replace("spend.py  ", "spent.py  "), encoding="utf-8")
+    monkeypatch.setattr(house, "PAGE", stale)
+    monkeypatch.setattr(sys, "argv", ["house.py", "--check"])
+    assert house.main()
+    assert "--tree" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["house.py", "--tree"])
+    assert not house.main()
+    monkeypatch.setattr(sys, "argv", ["house.py", "--check"])
+    assert not house.main()

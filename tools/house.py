@@ -2,7 +2,7 @@
 
 python tools/house.py            prints all with names, and writes the counts and the tree into docs/ARCHITECTURE.md
 python tools/house.py --tree     writes the tree alone: each file with the first line of its docstring
-python tools/house.py --check    fails if constants of different values share a name; writes nothing
+python tools/house.py --check    fails if constants of different values share a name, or the tree is not current; writes nothing
 
 Nothing else is a gate. 0.2.0 had maxima for files, functions and folders, and they bred fragments: 271 modules, of which one
 analysis ran 116. A number here is a question, and the reader of the code answers it.
@@ -29,6 +29,7 @@ SHOWN = 12
 """Names told of each kind."""
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "dpselect"
 PAGE = ROOT / "docs" / "ARCHITECTURE.md"
 COUNTS = "<!-- house: written by `make house` -->", "<!-- end of house -->"
 TREE = "<!-- tree: written by `python tools/house.py --tree` -->", "<!-- end of tree -->"
@@ -252,6 +253,11 @@ def tree(package: Path) -> str:
     return "\n".join([*lines, "```"])
 
 
+def tree_told() -> str:
+    """The tree as the page has it."""
+    return PAGE.read_text(encoding="utf-8").partition(TREE[0])[2].partition(TREE[1])[0].strip()
+
+
 def _line(depth: int, name: str, file: Path) -> str:
     told = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").partition("\n")[0]
     return f"{'  ' * depth + name:30}{re.sub(r'^(Public|Private|Confidential)[.] ', '', told)}"
@@ -267,9 +273,11 @@ def write(content: str, markers: tuple[str, str]) -> None:
 
 
 def main() -> int:
-    """Count, print, write; or the tree alone; or check the one gate."""
+    """Count, print, write; or the tree alone; or check the gates."""
     parser = argparse.ArgumentParser(prog="python tools/house.py", description="What hurts who lives here, counted.")
-    parser.add_argument("--check", action="store_true", help="the one gate: no more constants that share a name")
+    parser.add_argument(
+        "--check", action="store_true", help="the gates: constants that share a name, a tree that is stale"
+    )
     parser.add_argument("--all", action="store_true", help=f"print all names, not {SHOWN} of each kind")
     parser.add_argument("--tree", action="store_true", help="write the tree alone")
     asked = parser.parse_args()
@@ -282,8 +290,11 @@ def main() -> int:
             )
         elif len(clashing) < CLASHES:
             print(f"{len(clashing)} names of constants have several values: lower CLASHES in tools/house.py to that.")
-        return len(clashing) > CLASHES
-    write(tree(ROOT / "src" / "dpselect"), TREE)
+        stale = tree_told() != tree(PACKAGE)
+        if stale:
+            print(f"The tree in docs/{PAGE.name} is not current; write it anew: python tools/house.py --tree")
+        return len(clashing) > CLASHES or stale
+    write(tree(PACKAGE), TREE)
     if asked.tree:
         return 0
     found = [*of_one_release(), *survey(ROOT / "src")]

@@ -140,18 +140,14 @@ selection_parts <- function(release) {
   )
 }
 
-# The table of effects as the package itself makes it: one row per term, from the public JSON beside the report.
+# The table of effects as the command itself writes it: one row per term, from the public JSON beside the report.
 effects_of <- function(output) {
+  table <- tempfile(fileext = ".csv")
+  on.exit(unlink(table))
   json <- sub("\\.html?$", ".json", output)
-  python <- file.path(dirname(dp_command()), if (.Platform$OS.type == "windows") "python.exe" else "python")
-  code <- paste("import sys, json, dpselect; from pathlib import Path;",
-                "found = dpselect.Analysis.from_json(Path(sys.argv[1]).read_text(encoding='utf-8'));",
-                "print(json.dumps(found.tidy() if found.coefficients is not None else []))")
-  out <- system2(python, c("-c", shQuote(code), shQuote(json)), stdout = TRUE)
-  rows <- fromJSON(paste(out, collapse = "\n"), simplifyVector = FALSE)
-  names <- unique(unlist(lapply(rows, names)))
-  columns <- lapply(names, function(name) {
-    unlist(lapply(rows, function(row) if (is.null(row[[name]])) NA else row[[name]]))
-  })
-  as.data.frame(setNames(columns, names), stringsAsFactors = FALSE)
+  status <- system2(dp_command(), c("report", shQuote(json), "-o", shQuote(table), "--quiet"), stdout = FALSE, stderr = FALSE)
+  if (status != 0) stop("The table of effects cannot be read from ", json, ". The report itself is in ", output, ".")
+  rows <- read.csv(table, na.strings = "", stringsAsFactors = FALSE, encoding = "UTF-8")
+  if ("hidden" %in% names(rows)) rows$hidden <- as.character(rows$hidden) %in% c("true", "TRUE")
+  rows
 }

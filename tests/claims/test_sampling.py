@@ -1,19 +1,27 @@
 """Thinned neighbours are neighbours: weights and clusters move no score of the votes by more than rows alone do."""
 
+import sqlite3
+from contextlib import closing
 from itertools import product
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from dpselect.assume.lemmas.sampling import sampled_range
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, edge_range, margin_range
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
+from dpselect.errors import DataError, StudyError
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.dealing import fresh_assigner, thinned, weight_shares
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.rows import gather
+from dpselect.gather.sources.source import Database
+from dpselect.gather.sql import aggregate_query
 from dpselect.minimize.votes import block_votes
 
 PAIRS, LONGEST, BLOCKS, PARTITIONS = 10_000, 14, 2, 2
@@ -154,24 +162,55 @@ def test_spark_keeps_no_other_row_because_of_mine(spark):
     assert (sums_by_partition(spark.createDataFrame(frame).repartition(3), study) == wanted).all()
 
 
-def test_no_engine_keeps_another_row_because_of_mine(tmp_path):
-    """From every source the same rows count, whoever else is in the table."""
-    study, frame, wanted = sure_rows()
+@pytest.fixture
+def stored(tmp_path):
+    """The weighted table in every place but Spark."""
+    _, frame, _ = sure_rows()
+    table = pa.Table.from_pandas(frame)
     frame.to_csv(tmp_path / "s.csv", index=False)
     frame.to_parquet(tmp_path / "s.parquet")
     dask = pytest.importorskip("dask.dataframe")
-    arrays = frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy()
-    sources = {
-        "frame": frame,
-        "arrays": arrays,
-        "csv": str(tmp_path / "s.csv"),
-        "parquet": str(tmp_path / "s.parquet"),
-        "dask": dask.from_pandas(frame, npartitions=3),
+    with closing(pytest.importorskip("duckdb").connect(str(tmp_path / "s.duckdb"))) as connection:
+        connection.register("here", frame)
+        connection.execute("CREATE TABLE t AS SELECT * FROM here")
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as connection:
+        frame.to_sql("t", connection, index=False)
+    return {
+        "frame": lambda: frame,
+        "polars": lambda: pl.from_pandas(frame),
+        "arrow": lambda: table,
+        "a stream": lambda: pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=700)),
+        "arrays": lambda: (frame[["a", "b", "c"]].to_numpy(), frame.y.to_numpy(), frame.w.to_numpy()),
+        "csv": lambda: str(tmp_path / "s.csv"),
+        "parquet": lambda: str(tmp_path / "s.parquet"),
+        "duckdb": lambda: Database(tmp_path / "s.duckdb", table="t"),
+        "adbc": lambda: Database(f"adbc:sqlite:{tmp_path / 's.sqlite'}", table="t"),
+        "dask": lambda: dask.from_pandas(frame, npartitions=3),
     }
-    for name, source in sources.items():
-        assert (sums_by_partition(source, study) == wanted).all(), name
+
+
+def test_no_engine_keeps_another_row_because_of_mine(stored):
+    """From every source the same rows count, whoever else is in the table."""
+    study, frame, wanted = sure_rows()
+    for name, source in stored.items():
+        assert (sums_by_partition(source(), study) == wanted).all(), name
     kept = gather(frame, study, KeptRows(study))
     assert (kept.replay(BlockSummary(study, 5, 3)).sums.table.sum(axis=1) == wanted).all()
+
+
+def test_every_engine_refuses_an_unusable_weight_where_missing_cells_are_refused(stored):
+    study = replace(survey(bounded=True), missing="error")
+    for source in stored.values():
+        with pytest.raises(DataError, match="'w' ha"):
+            sums_by_partition(source(), study)
+
+
+def test_an_aggregate_query_and_moments_refuse_weights():
+    study = survey(bounded=True)
+    with pytest.raises(StudyError, match="cannot use weights"):
+        aggregate_query(study, "t", "duckdb")
+    with pytest.raises(StudyError, match="cannot use weights"):
+        gather(frame_of(10, np.random.default_rng(1)), study)
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)

@@ -6,6 +6,7 @@ BALL = (
     "d + 2 roundings must fit, by the sum, the product, the division and the shrinking; room for 2d + 4 holds them too"
 )
 FINER = "a digit or a bit more to begin with; a draw goes on until it is certain, and is exact with any number of them"
+ASKED = "a coin at the very end of the room is asked for its digits, which decide the same"
 FEW_BLOCKS = "room for no block, for one or for two: there is one block and there are two partitions either way"
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
@@ -78,4 +79,9 @@ EQUIVALENT: dict[str, str] = {
     ): "never reached: the attempts end with a return or an error",
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
     "dpselect/randomize/digits.py: DIGITS = 40 [one more] at 9": FINER,
+    "dpselect/randomize/coins.py: heads = tossed <= 2.0**BITS * (near - ROOM) - 1 [LtE -> Lt] at 8": ASKED,
+    (
+        "dpselect/randomize/coins.py: for place in np.flatnonzero(~heads & (tossed < 2.0**BITS * (near + ROOM))): "
+        "[Lt -> LtE] at 38"
+    ): ASKED,
 }

@@ -233,6 +233,15 @@ def test_what_is_explained():
     assert phrases.response_unit(died) == "percentage points"
 
 
+def test_so_many_times_a_unit_that_is_an_amount():
+    assert phrases.with_unit("0.52", "$1,000") == "0.52 \N{MULTIPLICATION SIGN} $1,000"
+    assert (phrases.with_unit("40", "$"), phrases.with_unit("12", "%"), phrases.with_unit("4.6", "weeks")) == (
+        "$40",
+        "12%",
+        "4.6 weeks",
+    )
+
+
 def test_a_promise_is_called_strong_to_1_moderate_to_3_and_weak_beyond():
     called = {epsilon: phrases.strength(Decimal(epsilon)) for epsilon in ("1", "1.01", "3", "3.01")}
     assert called == {"1": "strong", "1.01": "moderate", "3": "moderate", "3.01": "weak"}

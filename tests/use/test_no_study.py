@@ -72,7 +72,7 @@ def test_a_person_confirms_what_a_text_file_looks_like_and_it_becomes_part_of_th
         "types guessed from the first rows",
         "considered  age, school, member",
         "person_id (looks like an identifier",
-        "region (text: to include one, list all its categories, as in --categories region=",
+        "region (text: to include one, list all its categories, a common one first, as in --categories region=",
         "raise a 10% suspicion about a person to 23% at most",
         "of the variance or more would be found with probability 80%",
         "opens people.budget.db with a total of epsilon 1; 0 remains afterwards",

@@ -90,6 +90,14 @@ class Only(Public, frozen=True, kw_only=False):
         return cls(name.strip(), [int(each) for each in parts] if whole else parts)
 
     @property
+    def option(self) -> str:
+        """As an option states it: the inverse of `parse`."""
+        if self.categories is not None:
+            return f"{self.name}={'|'.join(map(str, self.categories))}"
+        ends = ("" if end is None else f"{end:.15g}" for end in (self.lower, self.upper))
+        return f"{self.name}={'..'.join(ends)}"
+
+    @property
     def is_text(self) -> bool:
         """Whether cells are compared with text."""
         return self.categories is not None and isinstance(self.categories[0], str)

@@ -22,6 +22,8 @@ LETTER = 0.03
 """The share of the width that a letter of a bar's number takes, so that it is put where it has room."""
 TICKS_APART = 0.16
 """The share of the width that two names on the axis need between them."""
+SHORT = 0.03
+"""An interval shorter than this share of the width is drawn as a point in its color."""
 NEAR_END = 0.92
 """Beyond this share of the width the name of a tick has no room to its right."""
 MAX_LABEL = 36
@@ -126,7 +128,13 @@ def _bar(row: Row, axis: Axis, adjusted: bool) -> str:
     if adjusted:
         parts.append(_whisker(axis, *outer, f"adj s-{kind}", kind))
     parts.append(_whisker(axis, bar.lower, bar.upper, f"ci s-{kind}", kind, heads=not adjusted))
-    parts.append(element("circle", cx=_share(axis.at(bar.value)), cy="50%", r=2.2))
+    ends = [
+        axis.at(axis.low if bar.lower is None else bar.lower),
+        axis.at(axis.high if bar.upper is None else bar.upper),
+    ]
+    short = ends[1] - ends[0] < SHORT  # a white point would cover all of such an interval
+    point = {"class_": f"t-{kind}", "r": 3.2} if short else {"r": 2.2}
+    parts.append(element("circle", cx=_share(axis.at(bar.value)), cy="50%", **point))
     if bar.text:
         ends = [axis.low if outer[0] is None else outer[0], axis.high if outer[1] is None else outer[1]]
         side = _side(axis.at(ends[0]), axis.at(ends[1]), axis.at(0.0), LETTER * (len(bar.text) + 1))

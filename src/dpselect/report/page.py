@@ -150,7 +150,8 @@ def closing_line(analysis: AnalysisRecord, facts: Facts) -> str:
     cards = {name: (value, note) for name, value, note in facts.cards}
     only = analysis.selection.study.only
     whom = "" if only is None else f" with {subgroup_words(only)}"
-    parts = [] if cards["Rows"][0] == "not public" else [f"{cards['Rows'][0]} rows{whom}."]
+    rows = f"{cards['Rows'][0]} rows{whom}{' expected to count' if analysis.selection.study.weights else ''}."
+    parts = [] if cards["Rows"][0] == "not public" else [rows[:1].upper() + rows[1:]]
     if "Variance explained" in cards:
         value, note = cards["Variance explained"]
         parts.append(

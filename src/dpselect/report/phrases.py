@@ -367,9 +367,11 @@ def range_text(limits: str, unit: str) -> str:
 
 
 def with_unit(amount: str, unit: str) -> str:
-    """4.6 weeks, $1,930, 12%."""
+    """4.6 weeks, $1,930, 12%; of a unit that is itself an amount, so many times it, as in 0.52 times $1,000."""
     if not unit:
         return amount
+    if _amount_in(unit) is not None:
+        return f"{amount} \N{MULTIPLICATION SIGN} {unit}"
     if unit[0].isalpha() or unit[0] == "°":
         return f"{amount} {unit}"
     return f"{amount}{unit}" if unit == "%" else f"{unit}{amount}"
@@ -520,7 +522,8 @@ def length_sentence(times: tuple[float, float, float] | None) -> str:
     if times is None:
         return "No effect would be estimated: noise would hide all of them."
     low, middle, high = times
-    about = f"95% intervals should be about {middle:.2g} times as long as without privacy"
+    many = f"about {middle:.2g}" if middle <= FAR_LONGER else f"more than {FAR_LONGER:g}"
+    about = f"95% intervals should be {many} times as long as without privacy"
     if middle > MANY_TIMES:
         return f"{about}: noise would hide most effects."
     rest = f"half of them {low:.2g} to {high:.2g} times" if high <= FAR_LONGER else "a quarter of them far longer"

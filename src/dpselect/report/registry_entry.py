@@ -80,7 +80,12 @@ def registry_entry(analysis: AnalysisRecord, stated: Deployment) -> dict[str, An
                 "actors": f"- {stated.curator}, which holds the rows and runs dpselect.\n- Readers of the report. The promise "
                 "holds whatever else they know.",
                 "release_type": "One release",
-                "release_type_details": "The report is published once; its cost is that of all that it says.",
+                "release_type_details": "The report is published once; its cost is that of all that it says."
+                + (
+                    f" It was released together with reports on {', '.join(analysis.beside)}, whose costs add up with its own."
+                    if analysis.beside
+                    else ""
+                ),
                 "data_source_type": "Static",
                 "access_type": "Non-interactive",
                 "access_type_details": "Readers see the report and cannot query the rows.",
@@ -93,7 +98,7 @@ def registry_entry(analysis: AnalysisRecord, stated: Deployment) -> dict[str, An
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": "Ranges, categories and all settings were stated before the rows "
                 "were read, and the report prints them. Nothing was tuned on the rows.\n"
-                + _said(facts, "Subgroup", "Missing values", "Weights", "Clusters"),
+                + _said(facts, "Several responses", "Terms", "Subgroup", "Missing values", "Weights", "Clusters"),
                 "mechanisms": _said(facts, "Selection", "Coefficients", "Odds ratios", "Rate ratios", "Random numbers")
                 + "\n- Arithmetic: sums are exact whole numbers, so that no rounding changes a sensitivity.\n- Not covered: "
                 + " ".join(not_covered(study))
@@ -140,7 +145,8 @@ def _description(analysis: AnalysisRecord) -> str:
 def _domain(study: Study) -> str:
     limited = any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors))
     used = [variable.name for variable in (study.response, *study.predictors)]
-    names = ", ".join(dict.fromkeys([*used, *(each.name for each in study.only or ())]))
+    design = [name for name in (study.weights, study.cluster, study.person) if name is not None]
+    names = ", ".join(dict.fromkeys([*used, *(each.name for each in study.only or ()), *design]))
     moved = " Values outside the stated ranges are moved to the nearest limit." if limited else ""
     return f"All tables with the columns {names}, one row a record.{moved}"
 

@@ -153,7 +153,7 @@ def analyze_several(
 
     Examples
     --------
-    >>> wages, hours = dpselect.analyze_several(frame, [of_wages, of_hours], epsilon=2)  # doctest: +SKIP
+    >>> income, hours = dpselect.analyze_several(frame, ["income ~ age", "hours ~ age"], epsilon=2)  # doctest: +SKIP
     """
     stated = [study_for(source, study) for study in studies]
     names = [study.response.name for study in stated]

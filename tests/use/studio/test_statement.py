@@ -7,11 +7,13 @@ from dpselect.gather.sources.open import ColumnType
 from dpselect.use.init import code_and_label
 from dpselect.use.studio.forms import (
     EMPTY,
+    STRUCTURE,
     Entry,
     entries_of_form,
     entries_of_study,
     holds_already,
     save_study,
+    structure_texts,
     study_values,
     values_of_entries,
     values_of_settings,
@@ -210,6 +212,28 @@ def test_settings_that_cannot_be(change, where):
     before = values_of_entries([AGE, INCOME], {})[0]
     form = {"neighbors": "replace-one", "missing": "error", "person": "", "max_rows_per_person": "", **change}
     assert list(values_of_settings(form, before)[1]) == [where]
+
+
+def test_clusters_subgroups_and_stated_terms_are_settings_too():
+    before = values_of_entries([AGE, INCOME], {})[0]
+    form = {
+        "neighbors": "add-remove-one",
+        "missing": "error",
+        "rows": "900",
+        "cluster": "village",
+        "only": "sex=f\nyear=2019|2020\nage=18..65",
+        "always": "age",
+        "one_of": "",
+        "hierarchy": "yes",
+    }
+    values, problems = values_of_settings(form, before)
+    assert problems == {}
+    stated = Study.from_dict(values)
+    assert (stated.cluster, stated.always, stated.hierarchy) == ("village", ("age",), True)
+    assert structure_texts(values) == {name: form[name] for name in STRUCTURE}
+    assert values_of_settings({**form, "only": "sex"}, before)[1].keys() == {"only"}
+    del form["cluster"], form["only"], form["always"], form["one_of"], form["hierarchy"]
+    assert Study.from_dict(values_of_settings(form, values)[0]) == stated  # a form without them changes nothing
 
 
 def test_weights_are_settings_of_the_study_and_no_variable():

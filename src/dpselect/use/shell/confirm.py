@@ -166,7 +166,8 @@ def _with_categories(variable: Binary | Categorical) -> str:
 
 def _how_to_include(why: str, names: Sequence[str]) -> str:
     if why == IS_TEXT:
-        return f"text: to include one, list all its categories, as in --categories {names[0]}=A,B, or in a study file"
+        how = f"--categories {names[0]}=A,B, or in a study file"
+        return f"text: to include one, list all its categories, a common one first, as in {how}"
     if why == NO_NAME:
         return "no name: to include one, name it in the table"
     if why == LIKE_IDENTIFIER:

@@ -35,7 +35,7 @@ STATING: Decorator[Any] = together(
         "--categories",
         metavar="NAME=A,B",
         multiple=True,
-        help="All categories of a text column; may be repeated.",
+        help="All categories of a text column, a common one first; may be repeated.",
     ),
     click.option("--without", metavar="A,B", default=None, help="Columns that are not to be considered."),
     click.option("--weights", metavar="NAME", default=None, help="Column with survey weights."),

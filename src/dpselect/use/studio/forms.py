@@ -15,6 +15,7 @@ from starlette.requests import Request
 
 from dpselect.assume.study import Study
 from dpselect.assume.study_file import OPEN
+from dpselect.assume.subgroup import Only
 from dpselect.assume.variables import variable_from_dict
 from dpselect.errors import DataError, StudyError
 from dpselect.gather.sources.open import ColumnType
@@ -298,10 +299,42 @@ def _coded(entry: Entry) -> list[tuple[str, str]]:
     return [code_and_label(text) for text in listed]
 
 
+STRUCTURE = ("cluster", "only", "always", "one_of", "hierarchy")
+
+
+def structure_texts(values: Values) -> Form:
+    """Clusters, subgroup and what is stated of terms, as the form has them: a line for each part, names between commas."""
+    parts = [each if isinstance(each, Only) else Only(**each) for each in values.get("only") or ()]
+    return {
+        "cluster": values.get("cluster") or "",
+        "only": "\n".join(each.option for each in parts),
+        "always": ", ".join(values.get("always") or ()),
+        "one_of": "\n".join(", ".join(group) for group in values.get("one_of") or ()),
+        "hierarchy": "yes" if values.get("hierarchy") else "no",
+    }
+
+
+def _structure(form: Form, problems: Problems) -> Values:
+    """The inverse of `structure_texts`, of what was sent."""
+    lines = {name: [each.strip() for each in form.get(name, "").splitlines() if each.strip()] for name in STRUCTURE}
+    found: Values = {
+        "cluster": form.get("cluster"),
+        "always": [each.strip() for line in lines["always"] for each in line.split(",") if each.strip()],
+        "one_of": [[each.strip() for each in line.split(",")] for line in lines["one_of"]],
+        "hierarchy": form.get("hierarchy") == "yes",
+    }
+    try:
+        found["only"] = [Only.parse(line).to_dict() for line in lines["only"]]
+    except StudyError as problem:
+        problems["only"] = str(problem)
+    return {name: value for name, value in found.items() if value}
+
+
 def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
-    """Persons, neighbours, missing cells and weights on top of what the study says."""
+    """Persons, neighbours, missing cells, weights, clusters and stated terms on top of what the study says."""
     problems: Problems = {}
-    values = {key: value for key, value in before.items() if key not in FORM_SETTINGS}
+    replaced = (*FORM_SETTINGS, *(name for name in STRUCTURE if name in form))
+    values = {key: value for key, value in before.items() if key not in replaced} | _structure(form, problems)
     values["neighbors"], values["missing"] = form.get("neighbors", ""), form.get("missing", "")
     person = form.get("person", "")
     for name in ("person", "weights"):

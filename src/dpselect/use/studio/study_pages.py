@@ -16,6 +16,7 @@ from dpselect.use.studio.forms import (
     entries_of_study,
     holds_already,
     save_study,
+    structure_texts,
     study_values,
     values_of_entries,
     values_of_settings,
@@ -128,9 +129,9 @@ def show_persons(request: Request) -> Response:
     session = session_of(request)
     draft, values = session.kept("persons"), study_values(session.study_file)
     taken = {each.get("name") for each in [values.get("response", {}), *values.get("predictors", [])]}
-    typed = {**values, **draft.form}
+    typed = {**values, **structure_texts(values), **draft.form}
     columns = [each.name for each in session.source.columns if each.name not in taken] if session.source else []
-    named = [typed[role] for role in ("person", "weights") if typed.get(role) and typed[role] not in columns]
+    named = [typed[role] for role in ("person", "weights", "cluster") if typed.get(role) and typed[role] not in columns]
     return answer(
         request,
         "persons",
