@@ -1,4 +1,4 @@
-"""Block votes: against the same votes in plain NumPy, and against reading the table for moments alone; ratios in one run.
+"""Block votes: against votes in plain NumPy, and against reading the table for moments alone; ratios in one run.
 
 python -m benchmarks.votes [--quick] [--sketch FILE]
 
@@ -22,6 +22,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from benchmarks.gather import RESULTS, names, peak_megabytes, write_table
+from benchmarks.held import recipe_for, votes_of
 from benchmarks.timing import best_of, in_words, table
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
@@ -30,8 +31,10 @@ from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.summary import Both
 from dpselect.minimize.votes import count_votes
+from dpselect.penalize.penalize import penalize
+from dpselect.release.selection import draw_selection
 
-DEAD_ZONE, BLOCK = 0.5, 35
+BLOCK = 35
 
 
 def a_study(columns: list[str], *, bounds: bool = True) -> Study:
@@ -49,11 +52,21 @@ def ours(x: np.ndarray, y: np.ndarray, partitions: int, *, bounds: bool = True) 
     """dpselect: assignment, block sums, fits and votes."""
     study = a_study([f"x{j}" for j in range(x.shape[1])], bounds=bounds)
     sums = gather((x, y), study, BlockSummary(study, max(1, len(y) // BLOCK), partitions))
-    count_votes(sums, dead_zone=DEAD_ZONE, ridge=0.0)
+    count_votes(sums, ridge=0.0)
+
+
+def edges(x: np.ndarray, y: np.ndarray, epsilon: float = 1.0, *, bounds: bool = True) -> None:
+    """dpselect: the whole choice by edge votes, as a release makes it: equal blocks, votes beside every set, the draw."""
+    study = a_study([f"x{j}" for j in range(x.shape[1])], bounds=bounds)
+    recipe = recipe_for(study, len(y), epsilon)
+    draw_selection(penalize(votes_of((x, y), recipe), recipe), recipe)
 
 
 def plain(x: np.ndarray, y: np.ndarray, partitions: int) -> np.ndarray:
-    """The same in NumPy as one would write it: rows sorted by block, sums by reduceat, batched inverses."""
+    """Signs of coefficients in NumPy as one would write it: rows sorted by block, sums by reduceat, batched inverses.
+
+    Without the correction for skewness that dpselect's votes have.
+    """
     rng, blocks, d = np.random.default_rng(), max(1, len(y) // BLOCK), x.shape[1]
     counts = np.zeros((2, d), dtype=int)
     for _ in range(partitions):
@@ -66,10 +79,7 @@ def plain(x: np.ndarray, y: np.ndarray, partitions: int) -> np.ndarray:
         centred = sums[:, 1:, 1:] - sums[:, 0, 1:, None] * sums[:, 0, None, 1:] / n[:, None, None]
         inverse = np.linalg.inv(centred[:, :-1, :-1] + 1e-9 * np.eye(d))
         b = np.einsum("bij,bj->bi", inverse, centred[:, :-1, -1])
-        rss = centred[:, -1, -1] - np.einsum("bi,bi->b", b, centred[:, :-1, -1])
-        freedom = np.maximum(n - 1 - d, 0.3)
-        statistic = b / np.sqrt(np.einsum("bii->bi", inverse) * np.maximum(rss / freedom, 1e-300)[:, None])
-        counts += np.array([(statistic > DEAD_ZONE).sum(axis=0), (statistic < -DEAD_ZONE).sum(axis=0)])
+        counts += np.array([(b > 0).sum(axis=0), (b < 0).sum(axis=0)])
     return counts
 
 
@@ -84,7 +94,7 @@ def _blocks(path: Path, partitions: int, *, moments: bool, size: int = 1000, bou
     rows = int(path.stem.partition("x")[0])
     blocks = BlockSummary(study, max(1, rows // size), partitions)
     sums = gather(path, study, Both(blocks, MomentSummary(study)))[0] if moments else gather(path, study, blocks)
-    count_votes(sums, dead_zone=0.0, ridge=0.01)
+    count_votes(sums, ridge=0.01)
 
 
 PROGRAMS = {
@@ -145,6 +155,9 @@ def in_memory(sketch: Path | None, rounds: int) -> dict[str, float]:
         "dpselect, 8 partitions": lambda: ours(x, y, 8),
         "dpselect, 16 partitions": lambda: ours(x, y, 16),
         "dpselect, 8, no bounds": lambda: ours(x, y, 8, bounds=False),
+        "edge votes, whole choice": lambda: edges(x, y),
+        "the same, no bounds": lambda: edges(x, y, bounds=False),
+        "the same, epsilon .35": lambda: edges(x, y, 0.35),
         "plain NumPy, 16 partitions": lambda: plain(x, y, 16),
     }
     if sketch is not None:
@@ -182,7 +195,17 @@ def growth(rounds: int) -> dict[str, float]:
             for each, seconds in found.items()
         ],
     )
-    return found
+    whole = {}
+    for rows, columns in [*((rows, 8) for rows in (1000, 10_000, 100_000)), *((10_000, d) for d in (4, 12, 14))]:
+        x, y = made_up(rows, columns)
+        run = {"edges": lambda x=x, y=y: edges(x, y)}
+        whole[f"{rows}x{columns}"] = best_of(rounds, run, clock=time.process_time)["edges"]
+    table(
+        "edge votes, a whole choice at epsilon 1: rows x columns",
+        ["", "time"],
+        [[each, in_words(seconds)] for each, seconds in whole.items()],
+    )
+    return found | whole
 
 
 def main(*, quick: bool, sketch: Path | None) -> None:

@@ -1,6 +1,6 @@
 """What a choice by votes buys, by its public rule, with PCLS beside it: exact chances given the rows, averaged over assignments.
 
-python -m benchmarks.votes_rule studies FOLDER | permuted FOLDER | rows FOLDER | simulated | many | regret
+python -m benchmarks.votes_rule studies FOLDER | permuted FOLDER | rows FOLDER | directions [FOLDER] | simulated | many | regret
 
 FOLDER has study files (NAME.toml) with a table beside each (NAME.csv.gz). Nothing here protects data: nothing is drawn, and tables
 that are made up come from NumPy. Settings used to find the rule are named in docs/RESULTS.md; none of these are among them.
@@ -129,6 +129,41 @@ def on_permuted(folder: str, times: int) -> None:
         print(f"| {epsilon} | {np.mean(picked):.3f} | {np.mean(empty):.3f} |", flush=True)
 
 
+def least_squares(table: pd.DataFrame, study: Study) -> tuple[Array, Array]:
+    """Coefficients of all columns and their t, without privacy."""
+    n, xtx, xty, yty = gather(table, study).integers()
+    gram, cross = np.array(xtx, float), np.array(xty, float)
+    inverse = np.linalg.pinv(gram)
+    b = inverse @ cross
+    variance = (float(yty) - b @ cross) / (n - len(b))
+    return b, b / np.sqrt(np.maximum(np.diag(inverse) * variance, 1e-300))
+
+
+def on_directions(folder: str | None, times: int) -> None:
+    """Of the directions that are told of terms of one column with |t| > 2: how many agree with least squares on all columns."""
+    from benchmarks.votes_heldout import tables
+
+    for epsilon in (1.0, 0.35):
+        agree = told = count = clear = 0.0
+        for _, study, table in [*tables([]), *(studies(folder) if folder else ())]:
+            recipe = recipe_for(study, len(table), epsilon)
+            count += 1
+            if not recipe.directions:
+                continue
+            clear += 1
+            b, t = least_squares(table, study)
+            single = [columns_of(term)[0] for term in recipe.candidates.terms if term.bit_count() == 1]
+            sure = [column for column in single if abs(t[column]) > 2]
+            for _ in range(times):
+                ways = held(table, study, len(table), epsilon).directions
+                agree += sum(ways[int(b[column] < 0), column] for column in sure)
+                told += ways[:, sure].sum()
+        share = agree / max(told, 1e-12)
+        print(
+            f"epsilon {epsilon:g}: told in {clear:.0f} of {count:.0f} tables; {share:.2%} of {told / times:.0f} agree"
+        )
+
+
 def right(table: Table, epsilon: float, **hindsight: float) -> tuple[float, float]:
     """The chance of exactly the columns with an effect, and how many terms are picked."""
     X, y, effects = table
@@ -244,7 +279,7 @@ def _row(marks: Array) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("studies", "permuted", "rows", "simulated", "many", "regret"))
+    parser.add_argument("what", choices=("studies", "permuted", "rows", "directions", "simulated", "many", "regret"))
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--times", type=int, default=5, help="assignments of a table, or tables of a setting")
     given = parser.parse_args()
@@ -253,6 +288,8 @@ def main() -> None:
         if given.folder is None:
             parser.error("name the folder of studies")
         on_folder[given.what](given.folder, given.times)
+    elif given.what == "directions":
+        on_directions(given.folder, given.times)
     elif given.what == "regret":
         on_hindsight(given.times)
     else:

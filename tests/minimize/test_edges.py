@@ -55,7 +55,7 @@ def plain_votes(rows, inside, ridge, intercept):
     if not length > 1e-9 * np.abs(rows[:, -1]).max():
         return np.zeros(x.shape[1], int)
     z, u = np.where(live, x / np.where(live, size, 1), 0), y / length
-    own = ridge * (1 - ((z.T @ u) ** 2).sum() / max(live.sum(), 1)) ** 16
+    own = ridge * (1 - np.sqrt(((z.T @ u) ** 4).sum() / max(live.sum(), 1))) ** 16
     G = np.column_stack([z, u]).T @ np.column_stack([z, u])
     for column in inside:
         if G[column, column] > 1e-9:

@@ -117,7 +117,7 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
     ]
     bars[0] *= _alone(rows, terms)
     # What a ridge leaves of a strong column adds up as the rows do, and the bar as their root: none where rows are no longer dear.
-    spare = 2.5 * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
+    spare = 7.5 * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
     return EdgeRule(
         blocks=tuple(blocks),
         ridges=tuple(spare / size / (1 - 1 / size) ** 16 for size in sizes),
@@ -189,10 +189,11 @@ def largest_sets(terms: int) -> int:
 def rows_a_column(affordable: float) -> float:
     """Rows of a block for each column it fits, from one on.
 
-    Blocks go on growing like the root of the table: what is left of a vote's bias falls with the block, and the bar with the table.
+    Blocks grow faster than the root of the table. What is left of a vote's bias, beside strong skewed columns, falls as the root of
+    the block: the sum over n/b blocks, n/b^1.5, must fall behind the bar, which is as the root of n/b. With b as the root of n it
+    stayed at half the bar at any length.
     """
-    wanted = max(1.35 * math.pow(affordable / 18.6, 0.7), 1.0)
-    return wanted if wanted <= 4 else 4 * math.pow(wanted / 4, 0.5 / 0.7)
+    return max(1.35 * math.pow(affordable / 18.6, 0.7), 1.0)
 
 
 def _sizes(rows: int, fitted: list[float], affordable: float) -> list[float]:

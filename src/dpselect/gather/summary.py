@@ -172,6 +172,7 @@ class Several(Summary[tuple[First, ...]], Generic[First]):
 
     def to_bytes(self) -> Iterator[bytes]:
         """The pieces of all; the first byte says whose."""
+        # Pieces of all of them travel together and arrive in any order, so each says in front whose it is.
         for place, each in enumerate(self._each):
             yield from (bytes([place]) + piece for piece in each.to_bytes())
 

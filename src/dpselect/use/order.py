@@ -68,6 +68,7 @@ class Order:
         if choice is not None:
             models = candidates_for(self.study, choice.candidates).to_dict()
             chosen = [choice.method, choice.mechanism, models, repr(choice.penalty), choice.as_printed]
+        # The places count too: the same words about other rows, or on another ledger, must not find this release.
         price = [str(self.budget.epsilon), str(self.budget.delta)]
         return sha256_of([self.title, price, chosen, wanted, [each.to_dict() for each in self.charges], list(where)])
 

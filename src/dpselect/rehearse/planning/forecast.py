@@ -83,9 +83,9 @@ def correlations(scenario: Scenario, ridges: tuple[float, ...]) -> Floats:
 
 
 def ridges_used(scenario: Scenario, rule: EdgeRule, rows: int) -> tuple[float, ...]:
-    """The ridge of a block beside sets of each size: the less of it the more a column explains, by chance one over its rows."""
+    """The ridge of a block beside sets of each size: less where columns explain more, by chance about 1.35 over its rows."""
     strong = scenario.r2 / len(scenario.layout.widths)
-    chance = (min(blocks / rows, 1.0) for blocks in rule.blocks)
+    chance = (min(1.35 * blocks / rows, 1.0) for blocks in rule.blocks)
     used = (ridge * ((1 - share) * (1 - strong)) ** 16 for ridge, share in zip(rule.ridges, chance, strict=True))
     return tuple(round(each, 3) for each in used)
 
