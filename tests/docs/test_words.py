@@ -42,6 +42,8 @@ PAGES = sorted(
         ),
         *(ROOT / "docs" / "how-to").glob("*.md"),
         *(ROOT / "docs" / name for name in ("methodology.md", "stability.md", "RELEASING.md")),
+        ROOT / "README.md",
+        *(ROOT / "src/dpselect/report/templates").glob("*.j2"),
         *(ROOT / "src/dpselect/use/studio/templates").glob("*.j2"),
     ]
 )

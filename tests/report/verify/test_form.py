@@ -11,6 +11,7 @@ from dpselect.errors import DataError
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check, overall
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.report import form
 from dpselect.report.form import read_report, report_schema
 from dpselect.report.page import report_page
 from dpselect.report.selection_checks import least_profile_range
@@ -297,3 +298,24 @@ def test_a_form_names_the_first_place():
     ):
         with pytest.raises(DataError, match=re.escape(where)):
             read_report(text)
+
+
+def test_a_ledger_entry_states_version_and_price_both(charged):
+    """Either alone is not enough: a page of another version, or at another price, is not what was charged."""
+    report, ledger = charged[0][0], charged[1]
+
+    def unchanged(**edited):
+        values = report.to_dict()
+        values["selection"].update(edited)
+        found = check_report(AnalysisRecord.from_dict(values).to_json(), ledger)
+        return next(check.answer for check in found if check.what.endswith("ledger entry is unchanged"))
+
+    assert unchanged() == "ok"
+    assert unchanged(version="9.9.9") == "failed"
+
+
+def test_a_text_far_too_long_is_refused_before_it_is_read(monkeypatch):
+    monkeypatch.setattr(form, "MAX_TEXT_LENGTH", 20)
+    assert form.plain_values('{"a": 1}') == {"a": 1}
+    with pytest.raises(DataError, match="far too long"):
+        form.plain_values('{"a": 1}'.ljust(21))

@@ -24,7 +24,7 @@ SPENT_ON = {"select": "selection and directions", "estimate": "coefficients and 
 Example:
   dpselect budget people.csv --open --epsilon 3                # state the total, once
   dpselect budget people.csv                                   # what was spent since
-  dpselect budget other.budget.db --json                       # a ledger that stands elsewhere""",
+  dpselect budget other.budget.db --json                       # a ledger in another place""",
 )
 @click.argument("file", metavar="DATA|LEDGER")
 @click.option("--open", "opens", is_flag=True, help="Open a budget of --epsilon and --delta.")

@@ -25,7 +25,7 @@ Example:
   dpselect resume people.budget.db -o report.html""",
 )
 @click.argument("place", metavar="DATA|LEDGER")
-@click.option("--ledger", metavar="FILE", default=None, help="The ledger, if it does not stand beside DATA.")
+@click.option("--ledger", metavar="FILE", default=None, help="The ledger, if it is not beside DATA.")
 @click.option(
     "-o", "--output", default="report.html", show_default=True, help="The page; report.json is written beside it."
 )

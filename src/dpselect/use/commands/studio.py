@@ -20,12 +20,12 @@ Example:
   dpselect studio health.toml --port 8123 --no-browser""",
 )
 @click.argument("study_file", metavar="[STUDY]", type=click.Path(), default="study.toml")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen; [default: a free port]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free port]")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 def command(study_file: str, port: int, no_browser: bool) -> None:
-    """State, plan, check, spend and read on a local page, for STUDY (study.toml by default).
+    """Plan, check, release and verify in your browser, for STUDY (study.toml by default).
 
-    Serves this computer only, until Ctrl-C. The address that is printed holds a secret: give it to nobody.
+    Serves this computer only, until Ctrl-C. The address that is printed holds a secret: do not share it.
     """
     try:
         from dpselect.use.studio.server import serve

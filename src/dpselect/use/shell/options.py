@@ -37,7 +37,7 @@ STATING: Decorator[Any] = together(
         multiple=True,
         help="All categories of a text column, a common one first; may be repeated.",
     ),
-    click.option("--without", metavar="A,B", default=None, help="Columns that are not to be considered."),
+    click.option("--without", metavar="A,B", default=None, help="Columns to leave out."),
     click.option("--weights", metavar="NAME", default=None, help="Column with survey weights."),
     click.option(
         "--study", metavar="FILE", default=None, help="Labels, units, ranges and categories, in a study file."
