@@ -1,5 +1,8 @@
 """Several responses from one budget: one transaction, parts that add up, a report each; all of them or none."""
 
+import json
+import sqlite3
+from contextlib import closing
 from decimal import Decimal
 
 import numpy as np
@@ -9,7 +12,7 @@ from click.testing import CliRunner
 from pyarrow import csv
 
 import dpselect
-from dpselect.errors import BudgetExceeded, StudyError
+from dpselect.errors import BudgetExceeded, LedgerError, StudyError
 from dpselect.report.page import report_page
 from dpselect.use import spend as spending
 from dpselect.use.command_line import dpselect as commands
@@ -48,12 +51,31 @@ def test_too_much_for_all_is_nothing_for_any(people, tmp_path):
     assert not ledger.entries()
 
 
-def test_what_was_stopped_after_the_commit_waits_whole(people, tmp_path, monkeypatch):
+@pytest.fixture
+def stopped(people, tmp_path, monkeypatch):
+    """A ledger whose release of both responses is paid for and waits."""
     csv.write_csv(people, tmp_path / "people.csv")
     ledger = dpselect.Ledger(tmp_path / "people.budget.db", epsilon=2, delta="1e-6")
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(spending, "_finished", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         dpselect.analyze_several(tmp_path / "people.csv", STUDIES, epsilon=2, ledger=ledger)
+    return ledger
+
+
+def test_an_entry_pays_once(stopped, tmp_path):
+    """A copy of a part, with its receipt, was drawn anew: four estimates for one charge, by one UPDATE of a waiting text."""
+    (waiting,) = stopped.undelivered()
+    values = json.loads(waiting.text)
+    values["beside"] *= 2
+    with closing(sqlite3.connect(stopped.path)) as connection:
+        connection.execute("UPDATE outbox SET text = ? WHERE id = ?", (json.dumps(values), waiting.id))
+        connection.commit()
+    with pytest.raises(LedgerError, match=r"was edited\. Nothing was drawn"):
+        spending.resume(stopped, tmp_path / "people.csv", lambda released: pytest.fail("it was handed over"))
+
+
+def test_what_was_stopped_after_the_commit_waits_whole(stopped, tmp_path):
+    ledger = stopped
     assert ledger.spent().epsilon == 2 and len(ledger.undelivered()) == 1
     asked = ["resume", str(tmp_path / "people.csv"), "-o", str(tmp_path / "report.html")]
     answer = CliRunner().invoke(commands, asked)

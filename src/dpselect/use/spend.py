@@ -158,12 +158,15 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
 
 
 def _require_paid(sealed: Sealed, id: str, ledger: Ledger) -> None:
-    """Refuse a text that was edited while it waited, before anything is drawn: its price is the one that its own entry states."""
+    """Refuse a text that was edited while it waited, before anything is drawn: its price is the one that its own entry states.
+
+    An entry pays once: a second part beside the first, with the same receipt, would be drawn anew.
+    """
     entries = {entry.index: entry for entry in ledger.entries() if entry.release == id}
     for part in (part for each in sealed.parts for part in (each.selection, each.estimate)):
         if part is None:
             continue
-        entry = None if part.receipt is None else entries.get(part.receipt.index)
+        entry = None if part.receipt is None else entries.pop(part.receipt.index, None)
         if entry is None or not entry.states(charge_of(part)):
             raise LedgerError(
                 f"The release {id} states another price or study than its entry in the ledger: its text was edited. Nothing was "
