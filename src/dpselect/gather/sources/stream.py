@@ -200,9 +200,10 @@ def as_numpy(numbers: Any, null: float) -> NDArray[Any]:
 
     Arrow's own `to_numpy`, `array` and `scalar` look whether pandas is there, and so import it: a fifth of a second a command.
     """
-    here = slice(numbers.offset, numbers.offset + len(numbers))
+    here, width = slice(numbers.offset, numbers.offset + len(numbers)), numbers.type.bit_width // 8
     known, memory = numbers.buffers()
-    values: NDArray[Any] = np.frombuffer(memory or b"", dtype=numbers.type.to_pandas_dtype())[here]
+    memory = memory and memory[width * here.start : width * here.stop]  # a buffer may end within a number that is no cell
+    values: NDArray[Any] = np.frombuffer(memory or b"", dtype=numbers.type.to_pandas_dtype())
     if not numbers.null_count:
         return values
     bits = np.unpackbits(np.frombuffer(known, dtype=np.uint8), bitorder="little")
