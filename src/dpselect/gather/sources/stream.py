@@ -202,7 +202,8 @@ def as_numpy(numbers: Any, null: float) -> NDArray[Any]:
     """
     here, width = slice(numbers.offset, numbers.offset + len(numbers)), numbers.type.bit_width // 8
     known, memory = numbers.buffers()
-    memory = memory and memory[width * here.start : width * here.stop]  # a buffer may end within a number that is no cell
+    # The cells alone: memory may end within a number that is none of them.
+    memory = memory and memory[width * here.start : width * here.stop]
     values: NDArray[Any] = np.frombuffer(memory or b"", dtype=numbers.type.to_pandas_dtype())
     if not numbers.null_count:
         return values
