@@ -40,7 +40,8 @@ class Stream:
     """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections.
 
     `parts`, where there are any, give the same batches in pieces that several threads may read at the same time.
-    `by_look` is whether cells may have decided the types of the columns, and `tells_rows` whether rows without a cell are stored.
+    `by_look` is whether cells may have decided the types of the columns, and `leaves_out` whether rows without a cell may be left out:
+    of a sheet nobody can tell, unless one between others is not there.
     """
 
     schema: Any
@@ -48,7 +49,7 @@ class Stream:
     close: Callable[[], None] = lambda: None
     parts: Callable[[Sequence[str]], Iterator[Iterable[Any]]] | None = None
     by_look: bool = False
-    tells_rows: bool = True
+    leaves_out: Literal["no", "perhaps", "surely"] = "no"
 
     def __repr__(self) -> str:
         return "Stream(values=<private>)"
