@@ -40,7 +40,7 @@ class Stream:
     """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections.
 
     `parts`, where there are any, give the same batches in pieces that several threads may read at the same time.
-    `by_look` is whether cells may have decided the types of the columns, and `leaves_out` whether rows without a cell may be missing:
+    `by_look` is whether cells may have decided the types of the columns, and `leaves_out` whether empty rows may be missing:
     of a sheet nobody can tell, unless one between others is.
     """
 
