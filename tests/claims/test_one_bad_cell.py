@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -133,6 +134,28 @@ def test_a_frame_of_text_as_pandas_reads_it_when_one_cell_is_bad(tmp_path, missi
     frame = pd.read_csv(tmp_path / "t.csv")
     assert not pd.api.types.is_numeric_dtype(frame["a"])
     assert gather(frame, study(missing)).integers() == expected(missing)
+
+
+@pytest.mark.parametrize("missing", POLICIES)
+def test_categories_of_text_as_arrow_reads_them_when_one_cell_is_bad(missing):
+    options = pyarrow.csv.ConvertOptions(auto_dict_encode=True)
+    table = pyarrow.csv.read_csv(pa.py_buffer(lines("x", last=False).encode()), convert_options=options)
+    assert pa.types.is_dictionary(table["a"].type)
+    assert gather(table, study(missing)).integers() == expected(missing)
+
+
+def test_a_number_of_many_digits_as_polars_reads_it():
+    """One cell of thirty digits makes whole numbers of 128 bits of a column, which Arrow has not."""
+    numeric = Study(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing="midpoint")
+    frame = pl.read_csv(b"y,a\n1,1\n2,-1\n3," + b"9" * 30)
+    assert gather(frame, numeric).integers() == gather(([[1], [-1], [2]], [1, 2, 3]), numeric).integers()
+
+
+def test_a_column_whose_memory_ends_within_a_number():
+    numeric = Study(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing="midpoint")
+    memory = pa.py_buffer(np.array([0.5, 1.0, -1.0]).tobytes() + b"x")
+    table = pa.table({"y": [1.0, 2.0], "a": pa.Array.from_buffers(pa.float64(), 3, [None, memory])[1:]})
+    assert gather(table, numeric).integers() == gather(([[1], [-1]], [1, 2]), numeric).integers()
 
 
 @pytest.mark.parametrize("missing", POLICIES)

@@ -20,6 +20,8 @@ from dpselect.use.command_line import dpselect as commands
 PREDICTORS = [dpselect.Numeric("age", -4, 4), dpselect.Numeric("luck", -4, 4)]
 STUDIES = [dpselect.Study(dpselect.Numeric(name, -9, 9), PREDICTORS) for name in ("wage", "hours")]
 
+ADDED = dpselect.Study(dpselect.Numeric("hours", -9, 9), PREDICTORS, neighbors="add-remove-one")
+
 
 @pytest.fixture(scope="module")
 def people():
@@ -87,7 +89,12 @@ def test_what_was_stopped_after_the_commit_waits_whole(stopped, tmp_path):
 
 @pytest.mark.parametrize(
     ("studies", "shares", "said"),
-    [([], None, "at least one"), (STUDIES[:1] * 2, None, "each response once"), (STUDIES, (1,), "one share for each")],
+    [
+        ([], None, "at least one"),
+        (STUDIES[:1] * 2, None, "each response once"),
+        (STUDIES, (1,), "one share for each"),
+        ([STUDIES[0], ADDED], None, "about the same"),
+    ],
 )
 def test_what_cannot_be_is_refused(people, studies, shares, said):
     with pytest.raises(StudyError, match=said):

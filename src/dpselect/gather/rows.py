@@ -107,7 +107,9 @@ def table_parts(source: Any, study: Study, names: Sequence[str]) -> Generator[It
     with open_stream(source, kinds_of(study), study.source) as stream:
         check_schema(stream.schema, study)
         parts = stream.in_parts(names)
-        for part in parts if stream.tells_rows else _filled_up(parts, stream.schema, study, names):
+        if stream.leaves_out == "surely" or (stream.leaves_out == "perhaps" and _states_rows(study)):
+            parts = _filled_up(parts, stream.schema, study, names)
+        for part in parts:
             yield checked_cells(part, study, names)
 
 
@@ -162,6 +164,15 @@ def require_repeatable(source: Any, what: str) -> None:
         )
 
 
+def _states_rows(study: Study) -> bool:
+    """Whether a sheet that may leave out empty rows is filled up to a stated number, whether or not one is seen to be left out.
+
+    Else the first record that is left out, within the table or at its end, decided which number counts. Where an empty record
+    stops the run in any case, as one without a person or a cluster does, it decides that and no number.
+    """
+    return study.rows is not None and study.missing != "error" and study.together is None
+
+
 def _filled_up(
     parts: Iterable[Iterable[Any]], schema: Any, study: Study, names: Sequence[str]
 ) -> Iterator[Iterable[Any]]:
@@ -187,7 +198,7 @@ def _filled_up(
             left -= batch.num_rows
             if left < 0:
                 raise DataError(
-                    f"The workbook has more than the {study.rows} rows that the study states, and does not store empty rows: state "
+                    f"The workbook has more than the {study.rows} rows that the study states, and may leave out empty rows: state "
                     "rows exactly, or save the sheet as CSV."
                 )
             yield [batch]

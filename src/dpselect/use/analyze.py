@@ -173,4 +173,8 @@ def analyze_several(
         )
         for study, budget in zip(stated, Budget(epsilon, delta).split(*weights), strict=True)
     ]
+    if len({(charge.unit, charge.neighbors) for order in orders for charge in order.charges}) > 1:
+        raise StudyError(
+            "Costs add up only where they are about the same: state one person and neighbors in all studies."
+        )
     return tuple(each.analysis for each in spend_together(orders, source, account_of(ledger, data, analyst)))

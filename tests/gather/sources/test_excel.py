@@ -255,6 +255,18 @@ def test_more_rows_than_are_stated_of_such_a_workbook_are_refused(tmp_path):
         count_rows(path, msgspec.structs.replace(EMPTY_LAST, rows=1))
 
 
+@pytest.mark.parametrize("rows", [5, 7])
+@pytest.mark.parametrize("empty", [None, 1, 3, 5])
+def test_as_many_rows_as_are_stated_whichever_record_excel_left_out(tmp_path, empty, rows):
+    """By one empty record n was 5 as stored, 4 where it was the last, or 7 as stated where it stood between others."""
+    book = openpyxl.Workbook()
+    for place, row in enumerate([("y", "a"), *[(1.0, 2.0)] * 5]):
+        for right, cell in enumerate(row if place != empty else ()):
+            book.active.cell(row=1 + place, column=1 + right, value=cell)
+    book.save(tmp_path / "t.xlsx")
+    assert count_rows(tmp_path / "t.xlsx", msgspec.structs.replace(EMPTY_LAST, rows=rows)) == rows
+
+
 def test_rows_that_excel_itself_left_out_are_noticed(tmp_path):
     path = changed(written(tmp_path / "t.xlsx"), SHEET, b'<row r="3"', b'<row r="4"')
     changed(path, SHEET, b'r="A3"', b'r="A4"')

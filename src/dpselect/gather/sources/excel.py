@@ -152,7 +152,7 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
 
     # A column that nobody asked for is not looked at, so its type is not known and need not be.
     schema = pa.schema([(name, types.get(place, pa.null())) for place, name in enumerate(names)])
-    return Stream(schema, read, tells_rows=told)
+    return Stream(schema, read, leaves_out="perhaps" if told else "surely")
 
 
 def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]], bool]:

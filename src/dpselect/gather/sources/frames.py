@@ -70,15 +70,18 @@ def _arrow(convert: Callable[[], Any]) -> Any:
 
 
 def _is_a_guess(series: nw.Series[Any]) -> bool:
-    """Whether a column's type says no more than its cells: objects, text, categories of text, complex numbers.
+    """Whether a column's type says no more than its cells: objects, text, categories of text, complex and very long numbers.
 
-    Whoever read a text file into memory made text of a column of numbers where one cell is none, and of all its other cells.
+    Whoever read a text file into memory made text of a column of numbers where one cell is none, and of all its other cells; or
+    numbers of 128 bits, which Arrow has not, where one is as long.
     """
     native = series.to_native()
     if nw.dependencies.is_pyarrow_chunked_array(native):  # of a damaged type no more than this should be asked
-        return is_text(native.type)
+        kind = native.type
+        return is_text(kind.value_type if nw.dependencies.get_pyarrow().types.is_dictionary(kind) else kind)
     if not nw.dependencies.is_pandas_like_series(native):
-        return nw.dependencies.is_polars_series(native) and series.dtype in (nw.Object(), nw.String())
+        guesses = (nw.Object(), nw.String(), nw.Int128(), nw.UInt128())
+        return nw.dependencies.is_polars_series(native) and series.dtype in guesses
     if getattr(series.to_native().dtype, "kind", "") == "c":  # one complex number makes pandas call all others so
         return True
     categories = getattr(series.to_native().dtype, "categories", None)

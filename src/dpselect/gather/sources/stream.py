@@ -40,7 +40,8 @@ class Stream:
     """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections.
 
     `parts`, where there are any, give the same batches in pieces that several threads may read at the same time.
-    `by_look` is whether cells may have decided the types of the columns, and `tells_rows` whether rows without a cell are stored.
+    `by_look` is whether cells may have decided the types of the columns, and `leaves_out` whether empty rows may be missing:
+    of a sheet nobody can tell, unless one between others is.
     """
 
     schema: Any
@@ -48,7 +49,7 @@ class Stream:
     close: Callable[[], None] = lambda: None
     parts: Callable[[Sequence[str]], Iterator[Iterable[Any]]] | None = None
     by_look: bool = False
-    tells_rows: bool = True
+    leaves_out: Literal["no", "perhaps", "surely"] = "no"
 
     def __repr__(self) -> str:
         return "Stream(values=<private>)"
@@ -200,9 +201,11 @@ def as_numpy(numbers: Any, null: float) -> NDArray[Any]:
 
     Arrow's own `to_numpy`, `array` and `scalar` look whether pandas is there, and so import it: a fifth of a second a command.
     """
-    here = slice(numbers.offset, numbers.offset + len(numbers))
+    here, width = slice(numbers.offset, numbers.offset + len(numbers)), numbers.type.bit_width // 8
     known, memory = numbers.buffers()
-    values: NDArray[Any] = np.frombuffer(memory or b"", dtype=numbers.type.to_pandas_dtype())[here]
+    # The cells alone: memory may end within a number that is none of them.
+    memory = memory and memory[width * here.start : width * here.stop]
+    values: NDArray[Any] = np.frombuffer(memory or b"", dtype=numbers.type.to_pandas_dtype())
     if not numbers.null_count:
         return values
     bits = np.unpackbits(np.frombuffer(known, dtype=np.uint8), bitorder="little")
