@@ -72,7 +72,7 @@ class Choice:
             raise StudyError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, KNOWN_METHODS))}.")
         if self.mechanism not in MECHANISMS:
             raise StudyError(f"mechanism is {self.mechanism!r}; it must be one of {', '.join(map(repr, MECHANISMS))}.")
-        if self.method == "votes" and self.mechanism == "laplace":
+        if RULES[self.method].holds_votes and self.mechanism == "laplace":
             raise StudyError("Votes are drawn by 'permute-and-flip' or 'exponential': choose one of them.")
         if self.candidates is not None and not isinstance(self.candidates, Subsets | Candidates):
             _require_list(self.candidates)
