@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from decimal import Decimal
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from pyarrow import csv
 
 import dpselect
-from dpselect.errors import BudgetExceeded, LedgerError, StudyError
+from dpselect.errors import BudgetExceeded, DataError, LedgerError, StudyError
 from dpselect.report.page import report_page
 from dpselect.use import spend as spending
 from dpselect.use.command_line import dpselect as commands
@@ -99,6 +100,15 @@ def test_what_was_stopped_after_the_commit_waits_whole(stopped, tmp_path):
 def test_what_cannot_be_is_refused(people, studies, shares, said):
     with pytest.raises(StudyError, match=said):
         dpselect.analyze_several(people, studies, epsilon=1, shares=shares)
+
+
+def test_a_stream_is_refused_before_it_is_read(people):
+    """The first response read it to its end, and of the second it was said that the table has no rows."""
+    stream = pa.RecordBatchReader.from_batches(people.schema, people.to_batches())
+    stated = [msgspec.structs.replace(study, rows=3000) for study in STUDIES]
+    with pytest.raises(DataError, match="a stream can be read once"):
+        dpselect.analyze_several(stream, stated, epsilon=1)
+    assert stream.read_all().num_rows == 3000
 
 
 def test_formulas_serve(people):
