@@ -53,6 +53,7 @@ RESULTS = (
     Result("rounds-studies", ROUNDS, "-m benchmarks.rounds studies", "--releases 2"),
     Result("rounds-cut", ROUNDS, "-m benchmarks.rounds studies --rows 3000 --releases 40", "--releases 2"),
     Result("rounds-others", ROUNDS, "-m benchmarks.rounds others", "--releases 2"),
+    Result("rounds-packages", ("docs/RESULTS_ROUNDS.md",), "-m benchmarks.rounds apart", "--releases 1"),
     Result("rounds-made", ROUNDS, "-m benchmarks.rounds made", "--releases 2"),
     Result("rounds-odds", ROUNDS, "-m benchmarks.rounds odds", "--releases 2"),
     Result("rounds-counts", ROUNDS, "-m benchmarks.rounds counts", "--releases 2"),
@@ -66,13 +67,14 @@ RESULTS = (
     Result("field", ("docs/COMPARISONS.md", "README.md"), "-m benchmarks.field", all="--full"),
     Result("kernel", ("docs/KERNEL.md",), "-m benchmarks", "--quick"),
     Result("terms", ("docs/KERNEL.md",), "-m benchmarks.terms"),
-    Result("votes-time", ("docs/KERNEL.md", "docs/how-to/data-sources.md"), "-m benchmarks.votes", "--quick"),
+    Result("votes-time", ("docs/KERNEL.md", "docs/VOTES.md", "docs/how-to/data-sources.md"), "-m benchmarks.votes", "--quick"),
     Result("gather", ("docs/how-to/data-sources.md",), "-m benchmarks.gather", "--quick"),
     Result("engines", ("docs/how-to/data-sources.md",), "-m benchmarks.engines", "--quick"),
     Result("check-time", ("docs/RESULTS.md",), "-m benchmarks.check"),
     Result("paper-grid", ("docs/RESULTS.md",), "-m benchmarks.paper_grid", "--count 20"),
     Result("paper", ("docs/RESULTS.md",), "-m paper", few="fig3", all="all"),
     Result("paper-headline", ("docs/RESULTS.md",), "-m paper headline"),
+    Result("analyze-time", ("docs/ARCHITECTURE.md",), "-m benchmarks.analyze_time"),
     Result("kills", ("docs/THREAT_MODEL.md", "docs/NIST_800_226.md"), "-m benchmarks.kills", FEW_KILLS),
 )  # fmt: skip
 

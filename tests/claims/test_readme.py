@@ -28,12 +28,12 @@ def test_selections_are_as_measured():
     for label in ("ten studies, whole", "18 tables of 700 to 16,000 rows"):
         (measured,) = rows_of(VOTES, f"| {label} |")
         (stated,) = [row for row in rows_of(README, f"| {label} |") if len(row) == 3]
-        assert [each.replace(" / ", ", ") for each in measured[1:]] == stated[1:]
+        assert [each.replace(" / ", ", ") for each in measured[1:3]] == stated[1:]
 
 
 def test_false_findings_are_as_measured():
     (measured,) = re.findall(
-        r"response of the (\d+) real tables of 5,000 rows or more permuted once.*?: (\.\d+) a table", VOTES
+        r"response of (\d+) real tables of 5,000 rows or more permuted once.*?: (\.\d+) a table", VOTES
     )
     assert f"response of {measured[0]} real tables of 5,000 rows or more permuted, {measured[1]} variables" in README
 

@@ -144,7 +144,7 @@ def test_the_result_describes_the_subgroup_and_says_so(tmp_path):
     found = dpselect.analyze(frame, study, epsilon=2, delta=1e-6)
     age = next(each for each in found.coefficients.tidy() if each["term"] == "age")
     assert age["conf_low"] < 2.0 < age["conf_high"] and age["conf_low"] > 1.5
-    assert "about 4,000 rows with sex f." in str(found)
+    assert "About 4,000 rows with sex f." in str(found)
     page = found.to_html(tmp_path / "report.html")
     assert dpselect.verify(page) and "rows with sex f; the result describes these alone" in page.read_text()
     assert found.selection.study.hash != Study(Numeric("cost"), PREDICTORS, rows=4000).hash
@@ -166,13 +166,14 @@ def test_a_study_file_and_an_option_state_it(tmp_path):
             Only("sex", wrong)
 
 
-def test_what_a_subgroup_cannot_be_is_refused():
+def test_what_a_subgroup_cannot_be_is_refused(tmp_path):
     with pytest.raises(StudyError, match="as text in one place"):
         a_study([Only("age", ["young"])])
     with pytest.raises(StudyError, match="persons, clusters or weights"):
         a_study([Only("id", ["a"])], person="id")
     with pytest.raises(DataError, match="of the subgroup has the type"):
-        sums(pa.Table.from_pandas(table(50)), [Only("sex", lower=3)])
+        pq.write_table(pa.Table.from_pandas(table(50)), tmp_path / "t.parquet")
+        sums(tmp_path / "t.parquet", [Only("sex", lower=3)])
     with pytest.raises(DataError, match="'region' is not in the table"):
         sums(table(50), [Only("region", ["a"])])
     with pytest.raises(DataError, match="use a data frame"):

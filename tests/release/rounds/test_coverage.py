@@ -207,3 +207,18 @@ def test_a_slope_that_few_rows_carry_is_covered_or_hidden():
         usual.append(found.findings[-1].value is not None)
     assert sum(usual) >= 15  # it is not hidden because another one is
     assert (np.sum(held, axis=0) >= 17).all()
+
+
+def test_limits_far_from_a_response_do_not_hide_every_effect():
+    """Log wages: a few far below the others, within limits of a dozen deviations. Noise in far bins makes their tail seem long."""
+    rng, shown = np.random.default_rng(61), []
+    for _ in range(10):
+        rows = 30_000
+        x = rng.normal(0, 1, rows)
+        y = 11 + 0.3 * x + np.where(rng.random(rows) < 0.01, rng.normal(-3, 1.5, rows), rng.normal(0, 0.7, rows))
+        study = Study(Numeric("y", 0, 15), [Numeric("x", -5, 5)])
+        made = table_of("wages", study, pd.DataFrame({"x": x, "y": np.clip(y, 0, 15)}))
+        (finding, (values, _)) = release(made, 0.3, rng).findings[-1], classical(made)
+        shown.append(finding.value is not None)
+        assert not shown[-1] or finding.lower <= values[-1] <= finding.upper
+    assert sum(shown) >= 9

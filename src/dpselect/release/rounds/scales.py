@@ -32,6 +32,8 @@ FEW_APART, FAR_APART = 0.06, 6.5
 """Where fewer rows than this share have another value than the rest, and reach more deviations out, clips take from the slope."""
 LONG_KURTOSIS, NARROW_KURTOSIS = 20.0, 8.0
 """Of what is seen of a number: from there on rows that are not seen may carry its slope. The latter where limits are far."""
+LONG_RESPONSE_KURTOSIS = 40.0
+"""The same of a response. Noise in far bins makes 25 or 30 of a kurtosis of 9, and clips count the rows of a long response."""
 OPEN_EXTENT = 6.0
 """Deviations from its center to which a number without limits reaches, as far as its rows are not seen."""
 MANY_LOOKS = 3
@@ -210,16 +212,17 @@ def _scales(
     fewer = {place: min(count, facts.rows - count) for place, count in counts.items()}
     resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
     seen = np.array([fewer.get(place, resolved[place]) for place in range(len(facts.columns))]) > least
-    # Nor is a number shown whose other values few rows have.
+    # Nor is a number shown whose other values few rows have, or whose rows that no look has shown may carry its slope: one with a
+    # long tail. One that is narrow in its limits has rows far away as well, if the limits were stated for a reason.
     apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
     enough = min(least, MANY_APART * facts.rows)
     clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
     narrow = [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)]
-    clear &= np.array([not _is_long(*each) for each in zip(spreads, narrow, strict=True)], dtype=bool)
+    longest = [NARROW_KURTOSIS if each else LONG_KURTOSIS for each in narrow]
+    clear &= np.array([spread.kurtosis <= most for spread, most in zip(spreads, longest, strict=True)], dtype=bool)
     again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
-    located = response.apart > enough and not (
-        facts.gaussian and (again >= MANY_LOOKS or _is_long(response, again > 1))
-    )
+    is_long = response.kurtosis > (LONG_RESPONSE_KURTOSIS if again == 1 else NARROW_KURTOSIS)
+    located = response.apart > enough and not (facts.gaussian and (again >= MANY_LOOKS or is_long))
     is_number = np.array([column.kind == "number" for column in facts.columns], dtype=bool)
     units = np.array([abs(column.unit) for column in facts.columns])
     deviations = np.array([spread.deviation for spread in spreads])
@@ -255,11 +258,3 @@ def _scales(
 def _extent(spread: Spread, *, opened: bool) -> float:
     """How many deviations from its center a number's limits lie; of one without limits this is not known."""
     return OPEN_EXTENT if opened else (GRID + abs(spread.center)) / spread.deviation
-
-
-def _is_long(spread: Spread, narrow: bool) -> bool:
-    """Whether rows that no look has shown may carry a number's slope: what is seen of it has a long tail.
-
-    One that is `narrow` in its limits has rows far away as well, if the limits were stated for a reason.
-    """
-    return spread.kurtosis > (NARROW_KURTOSIS if narrow else LONG_KURTOSIS)
