@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from decimal import Decimal
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from pyarrow import csv
 
 import dpselect
-from dpselect.errors import BudgetExceeded, LedgerError, StudyError
+from dpselect.errors import BudgetExceeded, DataError, LedgerError, StudyError
 from dpselect.report.page import report_page
 from dpselect.use import spend as spending
 from dpselect.use.command_line import dpselect as commands
@@ -30,6 +31,10 @@ def people():
     return pa.table({"age": age, "luck": luck, "wage": age + one, "hours": 2 * two - age})
 
 
+def failed(page, ledger):
+    return [check.what for check in dpselect.verify(page, ledger).checks if check.holds is not True]
+
+
 def test_parts_add_up_in_one_transaction_and_each_has_a_report(people, tmp_path):
     ledger = dpselect.Ledger(tmp_path / "budget.db", epsilon=2, delta="1e-6")
     wage, hours = dpselect.analyze_several(people, STUDIES, epsilon=2, shares=(3, 1), ledger=ledger)
@@ -42,8 +47,10 @@ def test_parts_add_up_in_one_transaction_and_each_has_a_report(people, tmp_path)
     assert "released together with reports on wage, from one budget" in " ".join(report_page(hours).split())
     for name, analysis in (("wage", wage), ("hours", hours)):
         page = analysis.to_html(tmp_path / f"{name}.html")
-        checks = dpselect.verify(page, ledger).checks
-        assert [check.what for check in checks if check.holds is not True] == []
+        assert failed(page, ledger) == []
+        for others in ((), ("weight",)):  # that there are others was left out, or changed, and the report verified
+            page.write_text(report_page(msgspec.structs.replace(analysis, beside=others)))
+            assert failed(page, ledger) == ["report is the release in the ledger"]
 
 
 def test_too_much_for_all_is_nothing_for_any(people, tmp_path):
@@ -99,6 +106,15 @@ def test_what_was_stopped_after_the_commit_waits_whole(stopped, tmp_path):
 def test_what_cannot_be_is_refused(people, studies, shares, said):
     with pytest.raises(StudyError, match=said):
         dpselect.analyze_several(people, studies, epsilon=1, shares=shares)
+
+
+def test_a_stream_is_refused_before_it_is_read(people):
+    """The first response read it to its end, and of the second it was said that the table has no rows."""
+    stream = pa.RecordBatchReader.from_batches(people.schema, people.to_batches())
+    stated = [msgspec.structs.replace(study, rows=3000) for study in STUDIES]
+    with pytest.raises(DataError, match="a stream can be read once"):
+        dpselect.analyze_several(stream, stated, epsilon=1)
+    assert stream.read_all().num_rows == 3000
 
 
 def test_formulas_serve(people):

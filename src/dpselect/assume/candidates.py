@@ -445,6 +445,15 @@ def vote_units(candidates: Candidates) -> tuple[int, ...]:
     return tuple(1 << j for j in columns_of(some & ~every))
 
 
+def crowd_place(crowd: int, candidates: Candidates) -> int:
+    """The place of the term by whose lead nothing is selected, where that may be: the stated one, else 0. Public.
+
+    It may not where something must be selected, nor where terms decide about each other.
+    """
+    free = isinstance(candidates, SubsetRule) and candidates.fewest == 0 and not (candidates.one_of or candidates.needs)
+    return crowd if free and crowd <= len(vote_units(candidates)) else 0
+
+
 Model = Sequence[str | int]
 
 

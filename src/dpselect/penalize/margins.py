@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, vote_units
+from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, crowd_place, vote_units
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.assume.wide_rule import CROWD_TERMS, WideRule
@@ -71,12 +71,10 @@ class Margins:
         common to all columns, all of them lead, every model leaves some of them out, and all models would be as likely as their
         prices are. None where it does not compete: in votes that fit all columns, and where something must be selected.
         """
-        rule, agreement = self.candidates, self.agreement
-        if not (isinstance(rule, SubsetRule) and rule.fewest == 0 and not rule.one_of):
+        place = crowd_place(self.crowd, self.candidates)
+        if not place:
             return None
-        if not 0 < self.crowd <= len(agreement):
-            return None
-        own = int(np.sort(agreement)[-self.crowd])
+        own = int(np.sort(self.agreement)[-place])
         return own - self.threshold - CROWD_TERMS * self.step
 
     def options(self, *, excused: bool = False) -> list[list[Option]]:

@@ -6,7 +6,7 @@ import math
 from datetime import date
 
 from dpselect.assume.budget import plain as plain_amount
-from dpselect.assume.candidates import variables_of
+from dpselect.assume.candidates import crowd_place, variables_of
 from dpselect.assume.recipe import visible_share
 from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
@@ -154,7 +154,10 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
     share = _found_share(selection)
     rows, rows_note = _rows(analysis)
     epsilon = plain_amount(cost.epsilon)
+    crowd = 0 if selected.difference(selection.always) else _crowd(selection)
     headline = headline_of(analysis, table) or text(phrases.nothing_selected(rows, epsilon, share))
+    if crowd:
+        headline = (*headline, *text(f" {phrases.too_many(crowd)}"))
     clear = [row for row in table.effects if not row.hidden] if table else []
     hidden = [row for row in table.effects if row.hidden] if table else []
     quote = quote_of(estimate, table, clear) if estimate is not None and table is not None else ()
@@ -214,6 +217,12 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         release=readable_json(values),
         version=selection.version,
     )
+
+
+def _crowd(selection: Selection) -> int:
+    """From how many leading variables on none is selected; 0 where that is no outcome."""
+    rule = selection.recipe.votes
+    return crowd_place(rule.crowd, selection.recipe.candidates) if isinstance(rule, WideRule) else 0
 
 
 def _found_share(selection: Selection) -> float | None:

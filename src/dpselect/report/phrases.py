@@ -170,6 +170,11 @@ def headline(
     return tuple(piece for place, each in enumerate(sentences) for piece in (*(text(" ") if place else ()), *each))
 
 
+def too_many(crowd: int) -> str:
+    """Why nothing may have been selected though much explains the response: so many variables cannot be told apart."""
+    return f"If {crowd} or more variables go along with the response, none is selected either: so many cannot be told apart."
+
+
 def nothing_selected(rows: str, epsilon: str, share: float | None) -> str:
     """The answer where nothing was selected."""
     if share is None or not rows:

@@ -193,16 +193,26 @@ def _entry_of(receipt: Receipt | None, ledger: Ledger) -> Entry | str:
 def _kept_checks(analysis: AnalysisRecord, ledger: Ledger) -> Iterator[Check]:
     """Whether the report is the release that its entries paid for: another model and other draws may have the same price."""
     what = "report is the release in the ledger"
-    entries = [(release, _entry_of(release.receipt, ledger)) for release in analysis.releases]
-    answers = [_is_kept(release, entry, ledger) for release, entry in entries if isinstance(entry, Entry)]
-    if len(answers) < len(entries):
+    found = [(release, _entry_of(release.receipt, ledger)) for release in analysis.releases]
+    entries = [(release, entry) for release, entry in found if isinstance(entry, Entry)]
+    answers = [_is_kept(release, entry, ledger) for release, entry in entries]
+    if len(answers) < len(found):
         return  # that there is no entry is said already
     if False in answers:
         yield Check(what, False, "the ledger holds another")
     elif None in answers:
         yield Check(what, None, "the ledger holds its price, and its text no longer")
     else:
-        yield Check(what, True, analysis.selection.formula)
+        yield Check(what, _names_the_others(analysis, entries[0][1].release, ledger), analysis.selection.formula)
+
+
+def _names_the_others(analysis: AnalysisRecord, id: str, ledger: Ledger) -> bool:
+    """Whether a report names the other responses that were released together with it, and no more."""
+    kept = plain_values(ledger.release(id))
+    parts = [each.get("selection") for each in (kept, *kept.get("beside", ()))]
+    names = [each["recipe"]["study"]["response"]["name"] for each in parts if each is not None]
+    own = analysis.selection.study.response.name
+    return tuple(name for name in names if name != own) == analysis.beside
 
 
 def _is_kept(release: Release, entry: Entry, ledger: Ledger) -> bool | None:

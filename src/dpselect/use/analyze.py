@@ -12,7 +12,7 @@ from dpselect.assume.recipe import Choice, Mechanism, Method
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Category
 from dpselect.errors import StudyError
-from dpselect.gather.rows import has_rows_again
+from dpselect.gather.rows import has_rows_again, require_repeatable
 from dpselect.release.account import LedgerPlace, account_of
 from dpselect.use.analysis import Analysis
 from dpselect.use.order import Competing, order_analysis
@@ -159,6 +159,8 @@ def analyze_several(
     names = [study.response.name for study in stated]
     if not stated or len(set(names)) < len(names):
         raise StudyError("Name at least one study, and each response once.")
+    if len(stated) > 1:
+        require_repeatable(source, "Several responses")
     weights = tuple(shares) if shares is not None else (1,) * len(stated)
     if len(weights) != len(stated):
         raise StudyError(f"There are {len(weights)} shares and {len(stated)} studies; give one share for each.")
