@@ -37,6 +37,17 @@ def test_twins_agree(d, radius):
         assert max(bounds.max(), twin_bounds.max()) < 1e-10
 
 
+@pytest.mark.parametrize("d", [1, 4, 9])
+@pytest.mark.parametrize("radius", [0.0, 0.5, 50.0])
+def test_twins_agree_on_how_sure_they_are(d, radius):
+    """Without coefficients to the last bit that is kept; with them a bound has rounding in it, which differs."""
+    products = table(d, d)
+    bounds, twin = (lattice_losses(products, radius, backend=backend)[1] for backend in ("c", "numpy"))
+    assert (bounds > 0.6 * twin).all() and (bounds < 3 * twin).all()
+    if not radius:
+        np.testing.assert_allclose(bounds, twin, rtol=1e-6)
+
+
 @pytest.mark.parametrize("d", [1, 4, 5, 9, 11])
 def test_a_processor_without_new_instructions_gives_the_same_losses(d):
     products = table(d, d)

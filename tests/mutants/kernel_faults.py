@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+CONSTANT = "where a block's response is constant all products with it are scaled to zero, and so is every vote"
+UNSOUND = "a set that is taken over from one without a bound has none either, and is solved exactly"
+FOUND = "which way a solution is looked for: what is found is certified, and what has no small bound goes to the exact solver"
+SINGLE = "a bound is kept in single precision and rounded up by 2^-22, which is far more than the 2^-40 of the norms"
 GUARD = "a second guard: nothing before it can let such a number through, and its NumPy twin has it too"
 
 
@@ -69,7 +73,7 @@ FAULTS = [
     KernelFault(FIT, "square > f->least *", "square >= f->least *"),
     KernelFault(FIT, "f->ridge * (square * square)", "f->ridge * square"),
     KernelFault(FIT, "i = columns - 1; i > 0; i--", "i = columns - 1; i > 1; i--"),
-    KernelFault(FIT, "f->fits &= f->live[width - 1];", ";"),
+    KernelFault(FIT, "f->fits &= f->live[width - 1];", ";", CONSTANT),
     KernelFault(EDGES, "#define LEAST_PIVOT 1e-9", "#define LEAST_PIVOT 1e-6"),
     KernelFault(EDGES, "i < place ? AT(f, i, place) : AT(f, place, i)", "AT(f, place, i)"),
     KernelFault(EDGES, "pivot + s->ridge", "pivot - s->ridge"),
@@ -89,15 +93,15 @@ FAULTS = [
     KernelFault(CHILDREN, "with_more += ways[k * step + 1]", "with_more += ways[k * step]"),
     KernelFault(RESCUE, "found.bound[l] = INFINITY;", "found.bound[l] = 0;"),
     KernelFault(GROUP, "root->singular |= ~(", "root->singular = ~("),
-    KernelFault(GROUP, "[k][l] = sqrt(products[k * (d + 1) + k]) * state->run->norm_factor", "[k][l] = sqrt(products[k * (d + 1) + k])"),
+    KernelFault(GROUP, "+ k]) * state->run->norm_factor", "+ k])", SINGLE),
     KernelFault(TERMS, "excess = 2.0 * over", "excess = over"),
     KernelFault(TERMS, "gap > excess ? gap : excess", "gap"),
-    KernelFault(TERMS, "sound ? violators : ~inside", "violators"),
+    KernelFault(TERMS, "sound ? violators : ~inside", "violators", UNSOUND),
     KernelFault(TERMS, "> run->max_size", ">= run->max_size"),
     KernelFault(TABLEAU, "entry > work->table.pivot *", "entry > 0 *"),
-    KernelFault(TABLEAU, "* norm_factor;\n        ((double *)table->c)", ";\n        ((double *)table->c)"),
+    KernelFault(TABLEAU, "* norm_factor;\n        ((double *)table->c)", ";\n        ((double *)table->c)", SINGLE),
     KernelFault(ACTIVE, "(along - radius) / steep", "(along + radius) / steep"),
-    KernelFault(ACTIVE, "excess > slack * h[k]", "excess > 0"),
-    KernelFault(ACTIVE, "reached < share", "reached > share"),
-    KernelFault(ACTIVE, "reached >= 0 && reached < length", "reached < length"),
+    KernelFault(ACTIVE, "excess > slack * h[k]", "excess > 0", FOUND),
+    KernelFault(ACTIVE, "reached < share", "reached > share", FOUND),
+    KernelFault(ACTIVE, "reached >= 0 && reached < length", "reached < length", FOUND),
 ]  # fmt: skip

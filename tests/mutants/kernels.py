@@ -29,13 +29,18 @@ PROCESSOR_SECONDS = 240
 FLAGS = ("-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi", "-w")
 CERTIFICATE_FLAGS = ("-O1", "-fPIC", "-shared", "-fno-math-errno", "-Wno-psabi", "-w")
 """As setup.py has them, but for less of what takes a compiler's time."""
+GRID = ["tests/gather/test_grid.py", "tests/gather/sources/test_text_bytes.py"]
+EDGES = ["tests/minimize/test_edges.py", "tests/penalize/test_edges.py"]
 SUMS = ["tests/gather/test_block_sums.py", "tests/gather/test_blocks.py", "tests/claims/test_block_independence.py"]
-LATTICE = ["tests/minimize/test_lattice_twins.py", "tests/minimize/test_lattice.py", "tests/claims/test_kernel.py"]
+LATTICE = [
+    "tests/minimize/test_lattice_twins.py", "tests/minimize/test_lattice_certificate.py", "tests/minimize/test_lattice.py",
+    "tests/claims/test_kernel.py",
+]  # fmt: skip
 BUILT = {
-    "gather/_grid": ("dpselect.gather._grid", "gather/_grid.c", ["tests/gather/test_grid.py", "tests/gather/sources/test_text_bytes.py"]),
+    "gather/_grid": ("dpselect.gather._grid", "gather/_grid.c", GRID),
     "gather/_blocks": ("dpselect.gather._blocks", "gather/_blocks.c", SUMS),
     "minimize/_votes": ("dpselect.minimize._votes", "minimize/_votes.c", ["tests/minimize/test_votes.py"]),
-    "minimize/_edges": ("dpselect.minimize._edges", "minimize/_edges.c", ["tests/minimize/test_edges.py", "tests/penalize/test_edges.py"]),
+    "minimize/_edges": ("dpselect.minimize._edges", "minimize/_edges.c", EDGES),
     "minimize/kernel": ("dpselect.minimize._lattice", "minimize/kernel/lattice.c", LATTICE),
     "minimize/kernel/t": ("dpselect.minimize.terms._terms", "minimize/kernel/terms.c", ["tests/minimize/terms"]),
     "minimize/kernel/a": ("dpselect.minimize.terms._terms", "minimize/kernel/terms.c", ["tests/minimize/terms"]),
