@@ -204,9 +204,7 @@ def workbook(table, folder):
 def open_document(table, folder):
     """It stores no empty rows, so that the study states how many there are."""
     kinds = {type(cell) for cells in table.values() for cell in cells}
-    if not kinds <= {str, int, float, type(None)} or any(
-        "\ud800" in str(c) for cells in table.values() for c in cells
-    ):
+    if not kinds <= {str, int, float, type(None)} or any("\ud800" in str(c) for cells in table.values() for c in cells):
         raise ValueError("a cell holds text or a number")
     rows = [
         tuple(escape(cell) if isinstance(cell, str) else cell for cell in row)
