@@ -4,6 +4,7 @@ Every number of a case is written here, so that a report depends on no draw. Aft
 `WRITE=1 python -m pytest tests/report/test_whole_reports.py` writes the files of tests/report/whole anew, and `git diff` shows it.
 """
 
+import io
 import os
 import re
 from dataclasses import replace as with_other
@@ -11,6 +12,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
+import docx
 import msgspec
 import numpy as np
 import pytest
@@ -26,8 +28,8 @@ from dpselect.rehearse.check.preview import Curve, Preview
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Amount, Term
 from dpselect.report.board import board_facts
-from dpselect.report.confidential import confidential_page
-from dpselect.report.exports import to_csv, to_latex, to_markdown
+from dpselect.report.confidential import advice, confidential_page, curve_chart
+from dpselect.report.exports import to_csv, to_docx, to_latex, to_markdown
 from dpselect.report.facts import facts_of
 from dpselect.report.figure import axis_cell, axis_of, effects_figure, row_cell
 from dpselect.report.page import analysis_lines
@@ -44,19 +46,22 @@ PREDICTORS = (
     Numeric("bare", 0, 1),
 )
 DAYS = Study(Numeric("days", 0, 60, label="length of stay", unit="days"), PREDICTORS)
-EVERY = [["age", "income", "smoker", "ward", "bare"]]
+
+
+def table_of_rows():
+    rng = np.random.default_rng(3)
+    return {
+        "age": rng.uniform(0, 100, 60), "income": rng.uniform(0, 200, 60), "smoker": rng.choice(["no", "yes"], 60),
+        "ward": rng.choice(["a", "b", "c"], 60), "bare": rng.uniform(0, 1, 60), "days": rng.uniform(0, 60, 60),
+        "died": rng.choice(["no", "yes"], 60), "falls": rng.integers(0, 9, 60), "who": np.arange(60) // 2,
+    }  # fmt: skip
 
 
 @cache
 def drawn(study, family="gaussian"):
     """An analysis of sixty rows; what it drew is replaced by numbers that are written here."""
-    rng = np.random.default_rng(3)
-    rows = {
-        "age": rng.uniform(0, 100, 60), "income": rng.uniform(0, 200, 60), "smoker": rng.choice(["no", "yes"], 60),
-        "ward": rng.choice(["a", "b", "c"], 60), "bare": rng.uniform(0, 1, 60), "days": rng.uniform(0, 60, 60),
-        "died": rng.choice(["no", "yes"], 60), "falls": rng.integers(0, 9, 60), "who": np.arange(60) // 2,
-    }  # fmt: skip
-    return dpselect.analyze(rows, study, epsilon=1, delta="1e-6", candidates=EVERY, family=family)
+    every = [[each.name for each in study.predictors]]
+    return dpselect.analyze(table_of_rows(), study, epsilon=1, delta="1e-6", candidates=every, family=family)
 
 
 def term(name, value, half, wide=None):
@@ -104,6 +109,37 @@ DIED = replace(DAYS, response=Binary("died", ["no", "yes"], label="death"))
 FALLS = replace(DAYS, response=Count("falls", 0, 20, label="falls", unit="falls"))
 BARE = Study(Numeric("days", unit="days"), [Numeric("age"), *PREDICTORS[2:4], Numeric("bare", unit="mm")])
 WIDE = Study(Numeric("y", label="blood pressure"), [Numeric(f"x{k}") for k in range(400)])
+COUNTED_DAYS = replace(DAYS, neighbors="add-remove-one", rows=60)
+WARDS = Study(Numeric("days", 0, 60000), [PREDICTORS[0], Categorical("ward", ["a", *"bcdefgh"])])
+MANY = (
+    term("intercept", 5000.0, 1000.0), term("age", -120.0, 30.0), term("ward[b]", 9000.0, 2000.0), 
+    term("ward[c]", 2500.0, 900.0, 2600.0),
+    *(term(f"ward[{name}]", 100.0, 700.0) for name in "defgh"),
+)  # fmt: skip
+WIDE_RATIOS = (
+    TERMS[0],
+    term("age", -0.05, 0.01),
+    term("income", 0.002, 0.0002),
+    term("smoker", 2.5, 0.6),
+    term("ward[b]", -1.4, 0.5, 9.0),
+)
+
+
+def priced(analysis, **facts):
+    return replace(analysis, selection=replace(analysis.selection, recipe=replace(analysis.selection.recipe, **facts)))
+
+
+def added_up():
+    """Coefficients from sums that a site has sent, which are not found by rounds; with several rows a person."""
+    study = replace(DAYS, person="who", max_rows_per_person=2, rows=60)
+    moments = dpselect.gather(table_of_rows(), study)
+    found = dpselect.estimate(moments, [0, 1, 2], study=study, epsilon=1)
+    coefficients = replace(
+        found, terms=TERMS[:3], unadjusted=(), residual_deviation=Amount(7.0, 6.0, 8.0), r_squared=Amount(0.2, 0.1, 0.3)
+    )
+    return replace(record(study), coefficients=coefficients)
+
+
 REPORTS = {
     "effects": lambda: record(scales=SCALES),
     "steps": lambda: record(terms=TERMS[:4]),
@@ -115,6 +151,12 @@ REPORTS = {
     "none": chosen,
     "losses": lambda: chosen(columns=(0, 1), method="pcls"),
     "unbounded": lambda: chosen(BARE, rows=2000, epsilon="2", columns=(0, 1), directions={"age": "down"}),
+    "penalties": lambda: priced(chosen(columns=(0, 1), method="pcls"), penalties=(2.5, 1.25, 2.5, 7.0, 1.25, 7.0, 7.0)),
+    "counted": lambda: record(COUNTED_DAYS, rows=12345.6, terms=TERMS[:3]),
+    "persons": lambda: record(replace(DAYS, person="who", max_rows_per_person=2, rows=60)),
+    "summed": added_up,
+    "many": lambda: record(WARDS, terms=MANY, directions={"ward": None, "age": "down"}, scales={"age": 12.0}),
+    "ratios": lambda: record(DIED, "binomial", terms=WIDE_RATIOS, scales=SCALES),
     "wide": lambda: chosen(WIDE, rows=200, columns=(0, 7), directions={"x6": "up"}),
 }
 
@@ -149,7 +191,17 @@ def exported(analysis):
         )
     entry = as_yaml(registry_entry(analysis, Deployment(curator="Office", use="Yearbook", authors=("Ada",))))
     texts = (to_markdown(analysis), to_latex(analysis), to_csv(analysis), entry, drawing.replace("><", ">\n<"))
-    return "\n".join(texts)
+    return "\n".join([*texts, *word_lines(to_docx(analysis))])
+
+
+def word_lines(content):
+    """A Word document: its paragraphs, pictures and tables with their sizes in twentieths of a point."""
+    document = docx.Document(io.BytesIO(content))
+    yield from (f"{each.style.name}: {each.text}" for each in document.paragraphs)
+    yield from (f"picture {each.width // 635}" for each in document.inline_shapes)
+    for table in document.tables:
+        for row in table.rows:
+            yield " | ".join(f"{cell.text} ({cell.grid_span} of {(cell.width or 0) // 635})" for cell in row.cells)
 
 
 def check(name, found):
@@ -170,7 +222,7 @@ def test_a_report_is_what_it_was(name):
     check(name, "\n".join(line for line in rendered(REPORTS[name]()).splitlines() if line not in same))
 
 
-@pytest.mark.parametrize("name", ["effects", "odds", "hidden", "selected"])
+@pytest.mark.parametrize("name", ["effects", "odds", "hidden", "selected", "many", "ratios"])
 def test_an_export_is_what_it_was(name):
     check(f"{name}-exported", exported(REPORTS[name]()))
 
@@ -178,7 +230,7 @@ def test_an_export_is_what_it_was(name):
 def previewed():
     recipe = make_recipe(DAYS, Choice(), rows=300, epsilon=Decimal(1))
     curve = Curve(
-        "price", (0.25, 0.5, 1.0, 2.0), ((0.1, 0.2, 0.05), (0.3, 0.31, 0.1), (0.5, 0.2, 0.1), (0.8, 0.1, 0.09)),
+        "price", (0.25, 0.5, 1.0, 2.0), ((0.1, 0.2, 0.05), (0.3, 0.31, 0.1), (0.5, 0.2, 0.1), (0.8, 0.01, 0.0)),
         ((0.1, 0.2), (0.3, 0.4), (0.6, 0.4), (0.95, 0.3)), (0.2, 0.5, 0.7, 0.9),
     )  # fmt: skip
     return Preview(
@@ -212,6 +264,14 @@ def test_a_confidential_page_is_what_it_was(missing):
     page = confidential_page(replace(DAYS, missing=missing), FIT, previewed(), EFFECTS, SETTINGS)
     body = page[page.index("<body") :]
     check(f"confidential-{missing}", re.sub(r">\s*<", ">\n<", body))
+
+
+def test_a_table_in_order_needs_no_advice():
+    """Weights that add up, one row that is constant of course, and a curve of one model, which needs no letter."""
+    fits = TableFit(1, (VariableFit("days", 0, 0, 0, constant=True),), (), WeightFit("w", 0, 0, 1000.0, 1000.0))
+    assert (
+        advice(fits, "error") == [] and curve_chart("epsilon", (0.5, 1.0), ((0.2,), (0.4,)), 1.0).count("letter") == 0
+    )
 
 
 def test_the_numbers_of_a_report_are_those_of_its_terms():
