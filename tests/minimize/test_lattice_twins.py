@@ -48,6 +48,17 @@ def test_twins_agree_on_how_sure_they_are(d, radius):
         np.testing.assert_allclose(bounds, twin, rtol=1e-6)
 
 
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+def test_no_loss_is_below_zero_where_rounding_would_make_it_so(backend):
+    """A response that its columns explain wholly, whatever its scale."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(-9, 10, (30, 4)) / 8
+        rows = np.column_stack([x, x @ rng.integers(-3, 4, 4) / 4])
+        values, bounds = lattice_losses(rows.T @ rows, 20.0, backend=backend)
+        assert (values >= 0).all() and values[-1] <= bounds[-1]
+
+
 @pytest.mark.parametrize("d", [1, 4, 5, 9, 11])
 def test_a_processor_without_new_instructions_gives_the_same_losses(d):
     products = table(d, d)
