@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from dpselect.report.numbers import (
     MINUS,
+    error_place,
     estimate_text,
+    interval_place,
     interval_text,
     listed,
     number,
@@ -79,6 +81,7 @@ def test_a_rounded_number_keeps_its_sign(value, place):
 
 
 def test_zero_is_zero():
+    assert interval_place(1.0, 2.0, 2.0) == error_place(1.0)  # an interval of no length, beside its value
     assert rounded(0.0, 0) == Decimal(0)
     assert written(rounded(0.0, -1)) == "0.0"
 
