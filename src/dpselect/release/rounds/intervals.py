@@ -14,14 +14,14 @@ import numpy as np
 from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.equations.findings import HIDDEN, MAX_DEVIATION_RATIO, MAX_SHARE_LENGTH, Amount, Finding, scheffe
 from dpselect.release.rounds.clips import (
-    CLIP_SHARE,
     MIN_CLUSTERS,
     USUAL_QUANTILE,
-    YES_CLIP_SHARE,
     Clip,
     ClusterClip,
+    clip_share,
     clustered_covariance,
     few_clusters_factor,
+    yes_clip_share,
 )
 from dpselect.release.rounds.facts import MIN_NU, Facts
 from dpselect.release.rounds.scales import Scales
@@ -161,7 +161,7 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     reach = transform @ here.matrix @ here.inverse
     privacy = _root(reach, _privacy(facts, here, last)) * (1 + 2 / facts.nu)
     sampling = _root(reach, _sampling(facts, here, last))
-    share = YES_CLIP_SHARE if facts.response == "yes or no" else CLIP_SHARE
+    share = (yes_clip_share if facts.response == "yes or no" else clip_share)(len(last.step))
     bias = share * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
     surplus = _surplus(facts, here, last, transform, reach)
     known = _known(facts, scales, here, reach)
@@ -231,7 +231,7 @@ def _sampling(facts: Facts, here: Standpoint, last: Last) -> Floats:
     Where rows have weights the homoscedastic one is too large, for shares are at most 1 and their squares smaller: it stands where
     no sandwich was asked for. Else the sandwich is averaged with its own size in all directions, and little of that.
     """
-    variance, hessian = here.deviation**2, here.hessian
+    variance, hessian = (here.deviation * last.clip.usual) ** 2, here.hessian
     if last.sandwich is None:
         return np.asarray(variance * hessian)
     if last.clusters is not None:
