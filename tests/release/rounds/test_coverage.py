@@ -118,6 +118,19 @@ def test_rare_yes_are_not_shown():
     assert all(finding.value is None for finding in found.findings)
 
 
+def test_yes_that_are_few_for_so_many_columns_are_not_shown_by_chance():
+    """Some 400 yes and twelve coefficients: three of four releases would show all, and some intervals would not hold."""
+    rng = np.random.default_rng(14)
+    rows, names = 20_000, [f"x{j}" for j in range(11)]
+    frame = pd.DataFrame({name: rng.normal(0, 1, rows) for name in names})
+    chance = 1 / (1 + np.exp(4.3 - 0.7 * frame["x0"] - 0.7 * frame["x1"]))
+    frame["y"] = np.where(rng.random(rows) < chance, "yes", "no")
+    study = Study(Binary("y", ["no", "yes"]), [Numeric(name, -5, 5) for name in names])
+    made = table_of("rare", study, frame, "binomial")
+    for _ in range(4):
+        assert all(finding.value is None for finding in release(made, 0.24, rng).findings)
+
+
 def test_adjusted_ends_are_wider_and_a_rare_level_is_left_out():
     rng = np.random.default_rng(13)
     level = rng.choice(["a", "b", "c"], ROWS, p=[0.6, 0.399, 0.001])

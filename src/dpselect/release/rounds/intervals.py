@@ -23,7 +23,7 @@ from dpselect.release.rounds.clips import (
     few_clusters_factor,
     yes_clip_share,
 )
-from dpselect.release.rounds.facts import MIN_NU, Facts
+from dpselect.release.rounds.facts import Facts
 from dpselect.release.rounds.scales import Scales
 from dpselect.release.rounds.steps import Standpoint
 
@@ -45,6 +45,8 @@ MIN_WEIGHTED_VARIANCE = 0.02
 """Of the homoscedastic variance: what weights may leave of it at least, where most rows count little."""
 SEEN_INFORMATION = 3.5
 """Deviations of the Hessian's noise from which a coefficient's information is seen."""
+MIN_YES_NU = 12.0
+"""Of nu times 4 p (1 - p), below which no odds are shown where a share p says yes: the few that seem seen are so by chance."""
 MAX_ALONG = 0.25
 """Correlation of a coefficient's error with that of one which cannot be shown, from which it cannot be shown either."""
 MAX_RAISED = 0.5
@@ -313,7 +315,7 @@ def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> lis
     constants = len(facts.names) - len(facts.columns)
     # A constant is as wrong as any slope: it goes through the means of all columns.
     seen = [bool(scales.shown.all())] * constants + [bool(shown) for shown in scales.shown]
-    rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU
+    rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_YES_NU
     if (facts.family == "binomial" and rare) or not scales.located:
         return [False] * len(seen)
     known = []
