@@ -222,12 +222,18 @@ def main() -> None:
                     line = {"part": part, "table": name, "epsilon": epsilon}
                     with asked.file.open("a") as out:
                         out.write(json.dumps(line | measure(part, study, frame, epsilon, asked.runs)) + "\n")
-    found: dict[tuple[str, float], dict] = {}
-    for line in (line for file in (asked.files if asked.what == "show" else [asked.file]) for line in _lines(file)):
-        found.setdefault((line["table"], line["epsilon"]), {}).update(line)
-    whole = [line for line in found.values() if {"planned", "inclusion", "runs"} <= line.keys()]
+    lines = all_lines(asked.files if asked.what == "show" else [asked.file])
+    whole = [line for line in lines if {"planned", "inclusion", "runs"} <= line.keys()]
     if whole:
         show(whole)
+
+
+def all_lines(files: list[Path]) -> list[dict]:
+    """The parts of every table and epsilon put together; of two that are the same the later one."""
+    found: dict[tuple[str, float], dict] = {}
+    for line in (line for file in files for line in _lines(file)):
+        found.setdefault((line["table"], line["epsilon"]), {}).update(line)
+    return list(found.values())
 
 
 def _lines(file: Path) -> list[dict]:

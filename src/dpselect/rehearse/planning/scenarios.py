@@ -25,10 +25,10 @@ Columns = Literal["independent", "alike", "close", "mixed", "skewed", "heavy"]
 USUAL_R2 = {"number": (0.1, 0.2, 0.4), "other": (0.05, 0.1, 0.2)}
 """Near the quartiles of R^2 on 46 real tables (benchmarks.forecast_tables): of numbers, and of yes or no and of counts."""
 SEEN = {"number": 1.0, "other": 0.4}
-"""So much of R^2 votes see: less of responses that are mostly no or zero. Both halves of the tables gave .4 (benchmarks.forecasts)."""
+"""So much of R^2 votes see: less where most rows are no or zero. Either half of the tables of benchmarks.forecasts gave .4."""
 CORRELATION: dict[Columns, float] = {"independent": 0.0, "close": 0.5, "mixed": 0.3, "skewed": 0.5, "heavy": 0.0}
 MOST_ALIKE = 0.7
-"""Columns that are alike have the correlation that is seen of R^2, up to this: where they explain much, they say much of it together."""
+"""Columns that are alike have the correlation R^2, as it is seen, up to this: where they explain much, they say it together."""
 SIGNS = (1, -1, -1, 1)
 """Of effects in the order of their size: columns that go together hide effects of different signs from each other."""
 SKEW = 0.7
@@ -79,10 +79,10 @@ class Scenario:
     """Public. Supposed rows: `r2` of the response is explained, by few effects, by many of falling size, mostly by one, or by all.
 
     Rows are made as if `seen` of it were, which is what votes see. Columns are normal and independent; or they share what they say,
-    all effects having one sign: alike, with the correlation `seen`, or close, with 0.5; or mixed, with 0.3 and effects of both signs, which hide each other; or skewed, with 0.5 and every
-    second number so; or heavy: independent, every second number mostly zero, the others with a heavy tail. A category's levels
-    have shares that fall as 1, 1/2, 1/3; of two levels the second is rare in skewed and in heavy columns. The noise is normal
-    with standard deviation 1.
+    all effects having one sign: alike, with the correlation `seen`, or close, with 0.5; or mixed, with 0.3 and effects of both
+    signs, which hide each other; or skewed, with 0.5 and every second number so; or heavy: independent, every second number mostly
+    zero, the others with a heavy tail. A category's levels have shares that fall as 1, 1/2, 1/3; of two levels the second is rare
+    in skewed and in heavy columns. The noise is normal with standard deviation 1.
     """
 
     layout: Layout
