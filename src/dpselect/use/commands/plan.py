@@ -55,12 +55,8 @@ Example:
 )
 @EPSILON
 @METHOD
-@advanced(
-    "--r2",
-    section="Method",
-    type=float,
-    metavar="R2",
-    help="Votes: the share of the response that is supposed to be explained.",
+@click.option(
+    "--r2", type=float, metavar="R2", help="About what the variables explain of the variance, as in reports on similar data."
 )
 @advanced(
     "--choice-only", section="Method", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice."
