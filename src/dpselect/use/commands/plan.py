@@ -56,7 +56,10 @@ Example:
 @EPSILON
 @METHOD
 @click.option(
-    "--r2", type=float, metavar="R2", help="About what the variables explain of the variance, as in reports on similar data."
+    "--r2",
+    type=float,
+    metavar="R2",
+    help="About what the variables explain of the variance, as in reports on similar data.",
 )
 @advanced(
     "--choice-only", section="Method", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice."
@@ -205,7 +208,9 @@ def show_outlook(planned: Planned, *, details: bool) -> None:
         click.echo(pairs(together(found.units)))
         click.echo()
     _show_curves(found, lengths)
-    click.echo(f"These are the second lowest of the scenarios with a *. Effects of one variable suppose: {found.typical}.")
+    click.echo(
+        f"These are the second lowest of the scenarios with a *. Effects of one variable suppose: {found.typical}."
+    )
 
 
 def _show_scenarios(found: Outlook) -> None:
