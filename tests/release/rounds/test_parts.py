@@ -25,7 +25,7 @@ from dpselect.release.rounds.clips import (
     usual_length,
     yes_clip_share,
 )
-from dpselect.release.rounds.facts import LEAST_LAST_SHARE, MAX_LOOKS, expected_length, facts_of
+from dpselect.release.rounds.facts import EXPECTED_LENGTHS, LEAST_LAST_SHARE, MAX_LOOKS, expected_length, facts_of
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
     OPEN_EDGES,
@@ -323,8 +323,16 @@ def test_intervals_are_expected_to_be_longer_where_less_is_seen():
     for quartile in zip(*lengths, strict=True):
         assert list(quartile) == sorted(quartile, reverse=True)
     assert all(each.low < each.middle < each.high for each in lengths)
-    assert lengths[0] == pytest.approx((20.0, 60.0, 500.0))
-    assert lengths[-1] == pytest.approx((1.4, 1.55, 2.3))
+    assert lengths[-1] == pytest.approx([law.sampling for law in EXPECTED_LENGTHS], rel=1e-3)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_lengths_follow_the_noise_of_gradient_and_matrix(family):
+    plan = dataclasses.replace(plan_of(rows=4000), family=family)
+    width, law = facts_of(plan).width, EXPECTED_LENGTHS[1]
+    rows = plan.rows * (1.0 if family == "gaussian" else law.curved)
+    gradient, gram = law.gradient * width / (rows * plan.mu**2), law.gram * width**1.5 / (rows * plan.mu)
+    assert expected_length(plan).middle == pytest.approx(math.sqrt(law.sampling**2 + gradient + gram**2))
 
 
 def test_lines_of_products_have_the_units_that_gathering_gives_them():
