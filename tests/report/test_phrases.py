@@ -159,12 +159,16 @@ def test_hidden_effects_disagreements_and_weights():
 
 
 def test_nothing_selected_and_few_rows():
+    assert (
+        phrases.nothing_selected("", "1", 0.1)
+        == phrases.nothing_selected("90", "1", None)
+        == "No variable was selected."
+    )
     said = phrases.nothing_selected("1,000", "1", 0.126)
     assert said == (
         "No variable was selected. With 1,000 rows and ε = 1, only a variable that explains 13% or more of the variance "
         "would have been found."
     )
-    assert phrases.nothing_selected("", "1", None) == "No variable was selected."
     assert "none could have been found" in phrases.nothing_selected("40", "1", 1.0)
     assert "expect to miss most effects" in phrases.small_table("900", "1", 0.12)
     assert "no variable could have been found" in phrases.found_share(0.95, any_left=True)

@@ -53,7 +53,7 @@ Curve = Sequence[tuple[float, float | None]]
 
 
 def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = None) -> Any:
-    """The same for votes: the share of R^2 that is kept, in the mean of the middle scenarios.
+    """The same for votes: the share of R^2 that is kept, as it is expected.
 
     `lengths` are the name of a slope, and how long its interval is over epsilon and over n; they get two panels below.
     """
@@ -64,7 +64,7 @@ def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = 
         figure = Figure(figsize=(8.4, 3.9 if lengths is None else 6.6), layout="constrained")
         panels = figure.subplots(1 if lengths is None else 2, 2, sharey="row", squeeze=False)
         left, right = panels[0]
-        kept, label = outlook.expected.kept, "mean of the middle scenarios"
+        kept, label = outlook.expected.kept, "expected"
         _draw(left, outlook.by_epsilon, (outlook.epsilon, kept), None, 0.8, label)
         _draw(right, outlook.by_rows, (outlook.rows, kept), outlook.rows_needed, 0.8, label)
         left.set_xlabel(f"epsilon, at n = {outlook.rows:,}")
