@@ -95,7 +95,7 @@ def test_wrong_types_and_values_anywhere_are_a_no(charged):
         places = [path for path in _places(report.to_dict()) if path and path[0] not in ("title", "made")]
         # A noisy count below zero is read as zero, so another such number is the same release for every reader.
         places = [path for path in places if path[-3:-1] != ("draw", "values")]
-        for path in generator.sample(places, 60):
+        for path in generator.sample(places, 25):
             value = generator.choice(ODD)
             text = changed(report, *path, value=value)
             if json.loads(text) != report.to_dict():
