@@ -235,6 +235,10 @@ def test_a_random_selection_is_called_one():
     assert "partly random, by design" in phrases.selection_note(8.0)
 
 
+def test_so_many_models_that_nobody_could_read_are_a_power_of_ten():
+    assert phrases.count_words(10**15 - 1) == "999,999,999,999,999" and phrases.count_words(2 * 10**15) == "about 10^15"
+
+
 def test_what_is_explained():
     assert phrases.subject_of(study(), "") == (("weeks", "code"),)
     assert phrases.subject_of(study(label="weeks worked"), "") == (("Weeks worked", ""),)
