@@ -153,6 +153,8 @@ REPORTS = {
     "unbounded": lambda: chosen(BARE, rows=2000, epsilon="2", columns=(0, 1), directions={"age": "down"}),
     "penalties": lambda: priced(chosen(columns=(0, 1), method="pcls"), penalties=(2.5, 1.25, 2.5, 7.0, 1.25, 7.0, 7.0)),
     "penalty": lambda: priced(chosen(columns=(0, 1), method="pcls"), penalties=(2.5,) * 7),
+    "private": lambda: chosen(COUNTED_DAYS, rows=None, columns=(0, 1)),
+    "secret": lambda: chosen(replace(COUNTED_DAYS, rows=None), rows=None, columns=(0, 1), method="pcls"),
     "counted": lambda: record(COUNTED_DAYS, rows=12345.6, terms=TERMS[:3]),
     "persons": lambda: record(replace(DAYS, person="who", max_rows_per_person=2, rows=60)),
     "summed": added_up,
