@@ -107,7 +107,7 @@ coverage: $(STAMP) ## test with a gate on the lines and branches of every stage
 covered: $(STAMP) ## the gate alone, of what was measured with COVERED=1
 	$(BIN)/python tools/covered.py
 
-mutants: $(STAMP) ## plant 300 faults one by one; survivors that are not listed fail; ROOM=guarantee, rows, readers or doors
+mutants: $(STAMP) ## plant 300 faults one by one; survivors that are not listed fail; ROOM=guarantee, rows, previews, readers or doors
 	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12) --room $(or $(ROOM),guarantee)
 
 kills: $(STAMP)  ## 1,000 SIGKILLs and 300 other signals at random moments of analyze, counted
