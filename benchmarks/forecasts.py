@@ -7,7 +7,8 @@ python -m benchmarks.forecasts show FILE ...
 `benchmarks.forecast_tables` and, where a folder of study files with tables is given, its studies. Plans and checks are those of
 the commands, `dpselect.plan` (r2: told R^2) and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with
 random splits and noise of its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a
-random split; the part `chances` has them alone, of four random splits, in a third of the time. Lengths are over those of the
+random split; the part `chances` has them alone, of four random splits, in a third of the time, and `shares` is for
+`benchmarks.forecast_fit`. Lengths are over those of the
 sandwich's intervals of the same model and rows without privacy. `show` puts files together, the last one first to be believed, so
 that after a change only what it concerns is measured anew. Nothing here protects data.
 """
@@ -19,25 +20,33 @@ import warnings
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 import dpselect
 from benchmarks import forecast_tables
-from dpselect.assume.recipe import Choice
+from dpselect.assume.candidates import candidates_for
+from dpselect.assume.recipe import Choice, held_votes
 from dpselect.assume.variables import Binary, Categorical, Count, Numeric
+from dpselect.assume.wide_rule import WideRule
 from dpselect.rehearse.check.preview import names_of, terms_of
+from dpselect.rehearse.planning.forecast import Held, forecast
+from dpselect.rehearse.planning.scenarios import SEEN, layout_of, scenarios_of
 from dpselect.report.phrases import FAR_LONGER
 from dpselect.use.check import Rehearsal, budget_of
+from dpselect.use.plan import price_of_estimate
 
 EPSILONS = (1.0, 0.35)
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.001)
 NEAR, FACTOR, SHORT = 0.1, 1.5, 3000
 QUICK_SPLITS, LIKELIEST = 4, 300
+SHARES = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 
 
 def all_tables(studies: Path | None, wanted: list[str]):
@@ -180,9 +189,25 @@ def previewed_quickly(study, frame, epsilon: float) -> dict:
 
 
 def planned(study, rows: int, epsilon: float, r2: float | None = None) -> dict:
-    """What `plan` says of a run, without its curves."""
-    said = dpselect.plan(study, rows=rows, epsilon=epsilon, r2=r2).to_dict()
+    """What `plan` says of a run; what it says of other numbers of rows and other prices, most of its time, is left out."""
+    without = {"STEPS": (1.0,), "smallest_effect": lambda *_: None, "_needed": lambda *_: None}
+    with mock.patch.multiple("dpselect.rehearse.planning.outlook", **without):
+        said = dpselect.plan(study, rows=rows, epsilon=epsilon, r2=r2).to_dict()
     return {name: said[name] for name in ("expected", "low", "high", "r2_matters", "intervals")}
+
+
+def kept_by_share(study, rows: int, epsilon: float, r2: float) -> dict[str, list[float]]:
+    """What each kind of scenario keeps, in order, were this share of R^2 seen by votes."""
+    layout, models = layout_of(study), candidates_for(study, None)
+    price = epsilon - price_of_estimate(study, epsilon)
+    rule = held_votes(replace(study, rows=None), models, rows, price)
+    assert not isinstance(rule, WideRule)
+    told = {share: share * r2 / SEEN[layout.response] for share in SHARES}
+    return {
+        str(share): sorted(forecast(each, Held(rule, rows, price)).kept for each in scenarios_of(layout, own))
+        for share, own in told.items()
+        if own < 1
+    }
 
 
 def measure(part: str, study, frame, epsilon: float, runs: int) -> dict:
@@ -192,6 +217,8 @@ def measure(part: str, study, frame, epsilon: float, runs: int) -> dict:
         return {"planned": planned(study, rows, epsilon)}
     if part == "r2":
         return {"planned_r2": planned(study, rows, epsilon, min(max(plain.r2(plain.terms), 0.01), 0.95))}
+    if part == "shares":
+        return {"kept_by_share": kept_by_share(study, rows, epsilon, max(plain.r2(plain.terms), 0.01))}
     if part in ("check", "chances"):
         return (previewed if part == "check" else previewed_quickly)(study, frame, epsilon)
     facts = {"rows": rows, "columns": len(study.columns), "family": plain.family}
@@ -210,7 +237,7 @@ def main() -> None:
     measuring.add_argument("file", type=Path)
     measuring.add_argument("--only", nargs="+", default=[], help="names of tables")
     measuring.add_argument("--studies", type=Path, help="a folder of study files, each beside its table")
-    measuring.add_argument("--parts", nargs="+", choices=(*PARTS, "chances"), default=PARTS)
+    measuring.add_argument("--parts", nargs="+", choices=(*PARTS, "chances", "shares"), default=PARTS)
     measuring.add_argument("--runs", type=int, default=4)
     showing.add_argument("files", nargs="+", type=Path)
     asked = parser.parse_args()
