@@ -3,7 +3,7 @@
 python -m benchmarks.forecast_fit FILE ...
 
 With the parts `shares` and `check` or `chances`: which share of R^2 votes see (`SEEN`), and which of the six scenarios of an R^2
-that is told comes true. Best is what has most tables within .1, short ones counting half as much again, less half the mean distance.
+that is told comes true. Best has most tables within .1, short ones counting half as much again, less half the mean distance.
 With the part `runs`: the law of lengths (`release.rounds.facts.EXPECTED_LENGTHS`). Its quartiles are those of all lengths, a hidden
 effect counting as infinite; the number of coefficients is that of each run.
 """
