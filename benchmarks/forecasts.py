@@ -313,39 +313,59 @@ def show_lengths(lines: list[dict]) -> None:
         "| of what is planned for as many variables as the run selected |"
     )
     print("|---|---|---|---|---|---|---|")
-    found, units, places = [], [], []
-    for line in lines:
-        planned = line["planned"]["intervals"] or {}
-        lengths = {each["term"]: each["length"] for each in planned.get("terms", ())}
-        ends = [planned.get(each) or np.inf for each in ("times", "times_low", "times_high")]
-        by_selected = dict(planned.get("by_selected", ()))
-        for turn, run in enumerate(line["runs"]):
-            own = by_selected.get(len(run["variables"])) or np.inf
-            for name, (length, over, _) in run["terms"].items():
-                found.append((*ends, own, np.inf if over is None or not np.isfinite(over) else over))
-                places.append((line["table"], line["epsilon"], turn, name))
-                if length is not None and lengths.get(name) is not None:
-                    units.append(length / lengths[name])
-    times, lows, highs, own_times, ratios = np.array(found).T
-    inside = (ratios >= lows) & ((ratios <= highs) | (highs > FAR_LONGER))
-    near, known, told = _near(times, ratios), _near(own_times, ratios), np.isfinite(ratios)
+    times, *_, ratios = _lengths(lines, "planned")
     parts = {f"{low} to {high}": (times >= low) & (times < high) for low, high in pairwise((1, 2, 3, 5, 10))}
-    parts |= {"over 10": times >= 10, "all": times > 0, "all that are not hidden": told}
+    parts |= {"over 10": times >= 10, "all": times > 0, "all that are not hidden": np.isfinite(ratios)}
     for words, here in parts.items():
-        if here.any():
-            shares = (1 - told[here].mean(), inside[here].mean(), near[here].mean(), known[here].mean())
-            print(
-                f"| {words} | {here.sum()} | {_quartiles(ratios[here])} | {' | '.join(f'{each:.0%}' for each in shares)} |"
-            )
+        _show_part(words, *_lengths(lines, "planned"), here)
+    if all("planned_r2" in line for line in lines):
+        for words in ("all", "all that are not hidden"):
+            _show_part(f"{words}, with --r2", *_lengths(lines, "planned_r2"), parts[words])
+    units = []
+    for line in lines:
+        terms = (line["planned"]["intervals"] or {}).get("terms", ())
+        said = {each["term"]: each["length"] for each in terms if each["length"] is not None}
+        seen = ((name, each[0]) for run in line["runs"] for name, each in run["terms"].items() if each[0] is not None)
+        units += [length / said[name] for name, length in seen if name in said]
     within = _near(np.ones(len(units)), np.array(units)).mean()
     print(
-        f"| in units, as ranges suggest | {len(units)} | {_quartiles(np.array(units))} of planned | | | {within:.0%} |"
+        f"| in units, as ranges suggest | {len(units)} | {_quartiles(np.array(units))} of planned | | | {within:.0%} | |"
     )
-    show_oracles(places, ratios)
+    show_oracles(lines)
 
 
-def show_oracles(places: list[tuple], ratios: np.ndarray) -> None:
+def _lengths(lines: list[dict], key: str) -> np.ndarray:
+    """For each released coefficient: the middle that is planned, its quartiles, that for as many variables, and what came true."""
+    found = []
+    for line in lines:
+        planned = line[key]["intervals"] or {}
+        ends = [planned.get(each) or np.inf for each in ("times", "times_low", "times_high")]
+        by_selected = dict(planned.get("by_selected", ()))
+        for run in line["runs"]:
+            own = by_selected.get(len(run["variables"])) or np.inf
+            found += [(*ends, own, _times(over)) for _, over, _ in run["terms"].values()]
+    return np.array(found).T
+
+
+def _times(over: float | None) -> float:
+    return np.inf if over is None or not np.isfinite(over) else over
+
+
+def _show_part(words: str, times, lows, highs, own_times, ratios, here) -> None:
+    if here.any():
+        inside = (ratios >= lows) & ((ratios <= highs) | (highs > FAR_LONGER))
+        measures = (np.isinf(ratios), inside, _near(times, ratios), _near(own_times, ratios))
+        shares = " | ".join(f"{each[here].mean():.0%}" for each in measures)
+        print(f"| {words} | {here.sum()} | {_quartiles(ratios[here])} | {shares} |")
+
+
+def show_oracles(lines: list[dict]) -> None:
     """How near a forecast comes that knows what no public fact says: the middle length of the others of its kind."""
+    places, ratios = [], []
+    for line in lines:
+        for turn, run in enumerate(line["runs"]):
+            places += [(line["table"], line["epsilon"], turn, name) for name in run["terms"]]
+            ratios += [_times(over) for _, over, _ in run["terms"].values()]
     print("\n| a forecast that knew the middle of the other | lengths within a factor 1.5 |\n|---|---|")
     for words, kind in (
         ("terms and runs of its table and epsilon", (0, 1)),
@@ -356,7 +376,7 @@ def show_oracles(places: list[tuple], ratios: np.ndarray) -> None:
         for place, each in enumerate(places):
             groups.setdefault(tuple(each[k] for k in kind), []).append(place)
         pairs = [
-            (np.quantile(ratios[[other for other in some if other != own]], 0.5, method="lower"), ratios[own])
+            (np.quantile([ratios[other] for other in some if other != own], 0.5, method="lower"), ratios[own])
             for some in groups.values()
             if len(some) > 1
             for own in some
