@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
+# Tests are rewritten by pytest and the package is imported by hundreds of programs that they start: whoever keeps no bytecode pays for it each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs test test-rest test-all test-fast test-lowest test-elsewhere test-newer test-repeat coverage covered mutants kills check walk house fuzz runs bench field results paper clean
 help:            ## this list

@@ -55,7 +55,7 @@ def test_a_class_counts_as_often_as_it_has_candidates(mechanism, slack, monkeypa
     """With wide enclosures all that is ahead is decided in decimals, as with narrow ones in doubles."""
     if slack is not None:
         monkeypatch.setattr(module, "ENCLOSURE_SLACK", slack)
-    times = 6000 if slack != 1e9 else 1500
+    times = 3000 if slack != 1e9 else 600
     drawn = Counter(draw_class(VALUES, COUNTS, RATE, mechanism) for _ in range(times))
     chances = law(mechanism)
     assert chances.sum() == pytest.approx(1, abs=1e-6)

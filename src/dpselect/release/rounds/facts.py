@@ -152,7 +152,8 @@ class Shares:
 
 def _shares(nu: float, *, curved: bool, residuals: bool, clustered: bool) -> Shares:
     wide = math.sqrt(SANDWICH_NU / nu)
-    grams = _between(0.15, (12 / nu) ** 2, 0.40)
+    # Where the link is curved few rows have most of the weight, and a Hessian is harder to see.
+    grams = _between(0.24 if curved else 0.15, (12 / nu) ** 2, 0.40)
     first = _between(0.03, 0.05 * wide, 0.10)
     radii = RADII_SHARE
     squares = 0.02 if residuals else 0.0
@@ -161,7 +162,7 @@ def _shares(nu: float, *, curved: bool, residuals: bool, clustered: bool) -> Sha
     if clustered:  # how alike their rows are is known from nothing else
         sandwich, clusters = CLUSTER_SANDWICH_SHARE, CLUSTER_LENGTHS_SHARE
     # Two coarse steps where the link is curved, and what is left for the last one must be short.
-    coarse = _between(0.12, 0.12 * wide, 0.30) * (1.75 if curved else 1.0) * (1 - first - grams - radii - sandwich)
+    coarse = _between(0.12, 0.12 * wide, 0.30) * (1.2 if curved else 1.0) * (1 - first - grams - radii - sandwich)
     return Shares(
         first=first,
         start_gram=0.4 * grams,
