@@ -43,6 +43,15 @@ def test_the_headline(lists, said):
     assert headline(**lists) == said
 
 
+def test_what_is_in_every_model_is_not_said_to_be_selected():
+    said = [
+        plain(phrases.headline(text("x"), False, [], [], [], [], [], [], some))
+        for some in ([text("a")], [text("a"), text("b")])
+    ]
+    lead = "In every model by statement, not selected, "
+    assert said == [f"{lead}is a.", f"{lead}are a and b."]
+
+
 def test_one_thing_rises_and_is_called_it():
     assert (
         headline("Length of stay", False, up=["age"], down=["bed"])

@@ -268,6 +268,12 @@ def test_the_range_of_pcpl_is_bounded_from_below(table, study):
         assert answer(changed(report, "selection", "range", value=least / 2)) == "failed"
 
 
+def test_a_release_of_another_version_is_not_what_its_entry_states(charged):
+    reports, ledger = charged
+    checks = check_report(changed(reports[0], "selection", "version", value="0.0.1"), ledger)
+    assert [check.holds for check in checks if check.what == "ledger entry is unchanged"] == [False, True]
+
+
 @pytest.mark.parametrize("as_printed", [True, False])
 @pytest.mark.parametrize("most", [None, 3])
 def test_the_least_range_of_pcpl_is_that_of_the_formula(study, as_printed, most):
