@@ -129,6 +129,7 @@ def test_a_confirmation_works_once(studio):
     assert "Read the report" in studio.get("progress")[2]
     studio.post("confirm", {"nonce": nonce, "amount": "1"})
     assert len(spent(studio)) == 2  # one release: a choice and its coefficients
+    assert "did not arrive" not in studio.get("release")[2]
     studio.ask()
     assert len(studio.folder.joinpath("study.report-1.json").read_text()) > 1000
     studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})
