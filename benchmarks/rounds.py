@@ -263,7 +263,9 @@ def held_amounts(table: Table, values: np.ndarray, found: Any) -> tuple[float, .
     rest = float(((y - design @ values) ** 2).mean())
     real = (float(np.sqrt(rest)), 1 - rest / float(y.var()))
     pairs = zip(real, (found.residual_deviation, found.r_squared), strict=True)
-    return tuple(np.nan if one.value is None else float(one.lower <= each <= one.upper) for each, one in pairs)
+    return tuple(
+        np.nan if one.value is None else float(one.lower - 1e-9 <= each <= one.upper + 1e-9) for each, one in pairs
+    )
 
 
 def classical(table: Table) -> tuple[np.ndarray, np.ndarray]:
