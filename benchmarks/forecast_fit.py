@@ -1,19 +1,22 @@
-"""The law of lengths that plans go by (`release.rounds.facts.EXPECTED_LENGTHS`), fitted to runs of `benchmarks.forecasts`.
+"""What plans suppose, fitted to files of `benchmarks.forecasts`: on one half of the tables, by their names, and tried on the other.
 
 python -m benchmarks.forecast_fit FILE ...
 
-FILE has the part `runs`. The quartiles are fitted to the lengths of all tables, a hidden effect counting as infinite, and then to
-one half of the tables, by their names, to be tried on the other. The number of coefficients is that of each run.
+With the parts `shares` and `check` or `chances`: which share of R^2 votes see (`SEEN`), and which of the six scenarios of an R^2
+that is told comes true. Best has most tables within .1, short ones counting half as much again, less half the mean distance.
+With the part `runs`: the law of lengths (`release.rounds.facts.EXPECTED_LENGTHS`). Its quartiles are those of all lengths, a hidden
+effect counting as infinite; the number of coefficients is that of each run.
 """
 
 import argparse
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.forecasts import EPSILONS, FACTOR, all_lines
+from benchmarks.forecasts import EPSILONS, FACTOR, NEAR, SHARES, SHORT, all_lines, realized_kept
 from dpselect.assume.budget import DEFAULT_DELTA
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.rounds.facts import EXPECTED_LENGTHS, LengthLaw
@@ -29,7 +32,7 @@ def lengths_of(lines: list[dict]) -> dict[str, np.ndarray]:
     mu = {epsilon: whole_mu(ESTIMATE_SHARE * epsilon, float(DEFAULT_DELTA)) for epsilon in EPSILONS}
     found = []
     for line in lines:
-        half, each = sum(map(ord, line["table"])) % 2, mu[line["epsilon"]]
+        half, each = half_of(line), mu[line["epsilon"]]
         for run in line["runs"]:
             width = len(run["terms"]) + 1
             facts = line["rows"] * each**2 / width, line["rows"] * each / width**1.5, line["family"] != "gaussian", half
@@ -67,10 +70,45 @@ def said(laws: list[LengthLaw], data: dict[str, np.ndarray], here: np.ndarray) -
     return f"{here.sum()} | {near.mean():.0%} | {near[shown].mean():.0%} | {between:.0%} | {(true < low).mean():.0%}"
 
 
+def half_of(line: dict) -> int:
+    return sum(map(ord, line["table"])) % 2
+
+
+def show_shares(lines: list[dict]) -> None:
+    """Which shares and which scenario are best on all tables, and on either half."""
+    true = np.array([realized_kept(line) for line in lines])
+    curved = np.array([line["family"] != "gaussian" for line in lines])
+    short, half = (np.array([which(line) for line in lines]) for which in (lambda line: line["rows"] < SHORT, half_of))
+    kept = {share: np.array([line["kept_by_share"].get(str(share), [1.0] * 6) for line in lines]) for share in SHARES}
+    said = {
+        (number, other, place): np.where(curved, kept[other][:, place], kept[number][:, place])
+        for number, other, place in product(SHARES, SHARES, range(4))
+    }
+
+    def worth(rule: tuple, here: np.ndarray) -> float:
+        off = np.abs(said[rule] - true)
+        return float((off <= NEAR)[here].mean() + (off <= NEAR)[here & short].mean() / 2 - off[here].mean() / 2)
+
+    print("| tables | share of numbers, of others, scenario | within .1 | short | tried on the other half | short |")
+    print("|---|---|---|---|---|---|")
+    for words, here in (("all", half > -1), ("half 1", half == 0), ("half 2", half == 1)):
+        best = max(said, key=lambda rule, here=here: worth(rule, here))
+        near = np.abs(said[best] - true) <= NEAR
+        own = [near[here], near[here & short], *([near[~here], near[~here & short]] if not here.all() else ())]
+        print(f"| {words} | {best[0]}, {best[1]}, {best[2] + 1} | {' | '.join(f'{each.mean():.0%}' for each in own)} |")
+    print()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
-    data = lengths_of([line for line in all_lines(parser.parse_args().files) if "runs" in line])
+    lines = [line for line in all_lines(parser.parse_args().files) if "runs" in line]
+    known = [
+        line for line in lines if {"kept_by_share", "inclusion"} <= line.keys() and np.isfinite(realized_kept(line))
+    ]
+    if known:
+        show_shares(known)
+    data = lengths_of(lines)
     every = data["length"] > -math.inf
     print("| law | lengths | within a factor 1.5 | of those that are not hidden | between the quartiles | below |")
     print("|---|---|---|---|---|---|")

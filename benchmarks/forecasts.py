@@ -7,7 +7,8 @@ python -m benchmarks.forecasts show FILE ...
 `benchmarks.forecast_tables` and, where a folder of study files with tables is given, its studies. Plans and checks are those of
 the commands, `dpselect.plan` (r2: told R^2) and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with
 random splits and noise of its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a
-random split; the part `chances` has them alone, of four random splits, in a third of the time. Lengths are over those of the
+random split; the part `chances` has them alone, of four random splits, in a third of the time, and `shares` is for
+`benchmarks.forecast_fit`. Lengths are over those of the
 sandwich's intervals of the same model and rows without privacy. `show` puts files together, the last one first to be believed, so
 that after a change only what it concerns is measured anew. Nothing here protects data.
 """
@@ -19,25 +20,33 @@ import warnings
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 import dpselect
 from benchmarks import forecast_tables
-from dpselect.assume.recipe import Choice
+from dpselect.assume.candidates import candidates_for
+from dpselect.assume.recipe import Choice, held_votes
 from dpselect.assume.variables import Binary, Categorical, Count, Numeric
+from dpselect.assume.wide_rule import WideRule
 from dpselect.rehearse.check.preview import names_of, terms_of
+from dpselect.rehearse.planning.forecast import Held, forecast
+from dpselect.rehearse.planning.scenarios import SEEN, layout_of, scenarios_of
 from dpselect.report.phrases import FAR_LONGER
 from dpselect.use.check import Rehearsal, budget_of
+from dpselect.use.plan import price_of_estimate
 
 EPSILONS = (1.0, 0.35)
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.001)
 NEAR, FACTOR, SHORT = 0.1, 1.5, 3000
 QUICK_SPLITS, LIKELIEST = 4, 300
+SHARES = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 
 
 def all_tables(studies: Path | None, wanted: list[str]):
@@ -180,9 +189,25 @@ def previewed_quickly(study, frame, epsilon: float) -> dict:
 
 
 def planned(study, rows: int, epsilon: float, r2: float | None = None) -> dict:
-    """What `plan` says of a run, without its curves."""
-    said = dpselect.plan(study, rows=rows, epsilon=epsilon, r2=r2).to_dict()
+    """What `plan` says of a run; what it says of other numbers of rows and other prices, most of its time, is left out."""
+    without = {"STEPS": (1.0,), "smallest_effect": lambda *_: None, "_needed": lambda *_: None}
+    with mock.patch.multiple("dpselect.rehearse.planning.outlook", **without):
+        said = dpselect.plan(study, rows=rows, epsilon=epsilon, r2=r2).to_dict()
     return {name: said[name] for name in ("expected", "low", "high", "r2_matters", "intervals")}
+
+
+def kept_by_share(study, rows: int, epsilon: float, r2: float) -> dict[str, list[float]]:
+    """What each kind of scenario keeps, in order, were this share of R^2 seen by votes."""
+    layout, models = layout_of(study), candidates_for(study, None)
+    price = epsilon - price_of_estimate(study, epsilon)
+    rule = held_votes(replace(study, rows=None), models, rows, price)
+    assert not isinstance(rule, WideRule)
+    told = {share: share * r2 / SEEN[layout.response] for share in SHARES}
+    return {
+        str(share): sorted(forecast(each, Held(rule, rows, price)).kept for each in scenarios_of(layout, own))
+        for share, own in told.items()
+        if own < 1
+    }
 
 
 def measure(part: str, study, frame, epsilon: float, runs: int) -> dict:
@@ -192,6 +217,8 @@ def measure(part: str, study, frame, epsilon: float, runs: int) -> dict:
         return {"planned": planned(study, rows, epsilon)}
     if part == "r2":
         return {"planned_r2": planned(study, rows, epsilon, min(max(plain.r2(plain.terms), 0.01), 0.95))}
+    if part == "shares":
+        return {"kept_by_share": kept_by_share(study, rows, epsilon, max(plain.r2(plain.terms), 0.01))}
     if part in ("check", "chances"):
         return (previewed if part == "check" else previewed_quickly)(study, frame, epsilon)
     facts = {"rows": rows, "columns": len(study.columns), "family": plain.family}
@@ -210,7 +237,7 @@ def main() -> None:
     measuring.add_argument("file", type=Path)
     measuring.add_argument("--only", nargs="+", default=[], help="names of tables")
     measuring.add_argument("--studies", type=Path, help="a folder of study files, each beside its table")
-    measuring.add_argument("--parts", nargs="+", choices=(*PARTS, "chances"), default=PARTS)
+    measuring.add_argument("--parts", nargs="+", choices=(*PARTS, "chances", "shares"), default=PARTS)
     measuring.add_argument("--runs", type=int, default=4)
     showing.add_argument("files", nargs="+", type=Path)
     asked = parser.parse_args()
@@ -286,39 +313,59 @@ def show_lengths(lines: list[dict]) -> None:
         "| of what is planned for as many variables as the run selected |"
     )
     print("|---|---|---|---|---|---|---|")
-    found, units, places = [], [], []
-    for line in lines:
-        planned = line["planned"]["intervals"] or {}
-        lengths = {each["term"]: each["length"] for each in planned.get("terms", ())}
-        ends = [planned.get(each) or np.inf for each in ("times", "times_low", "times_high")]
-        by_selected = dict(planned.get("by_selected", ()))
-        for turn, run in enumerate(line["runs"]):
-            own = by_selected.get(len(run["variables"])) or np.inf
-            for name, (length, over, _) in run["terms"].items():
-                found.append((*ends, own, np.inf if over is None or not np.isfinite(over) else over))
-                places.append((line["table"], line["epsilon"], turn, name))
-                if length is not None and lengths.get(name) is not None:
-                    units.append(length / lengths[name])
-    times, lows, highs, own_times, ratios = np.array(found).T
-    inside = (ratios >= lows) & ((ratios <= highs) | (highs > FAR_LONGER))
-    near, known, told = _near(times, ratios), _near(own_times, ratios), np.isfinite(ratios)
+    times, *_, ratios = _lengths(lines, "planned")
     parts = {f"{low} to {high}": (times >= low) & (times < high) for low, high in pairwise((1, 2, 3, 5, 10))}
-    parts |= {"over 10": times >= 10, "all": times > 0, "all that are not hidden": told}
+    parts |= {"over 10": times >= 10, "all": times > 0, "all that are not hidden": np.isfinite(ratios)}
     for words, here in parts.items():
-        if here.any():
-            shares = (1 - told[here].mean(), inside[here].mean(), near[here].mean(), known[here].mean())
-            print(
-                f"| {words} | {here.sum()} | {_quartiles(ratios[here])} | {' | '.join(f'{each:.0%}' for each in shares)} |"
-            )
+        _show_part(words, *_lengths(lines, "planned"), here)
+    if all("planned_r2" in line for line in lines):
+        for words in ("all", "all that are not hidden"):
+            _show_part(f"{words}, with --r2", *_lengths(lines, "planned_r2"), parts[words])
+    units = []
+    for line in lines:
+        terms = (line["planned"]["intervals"] or {}).get("terms", ())
+        said = {each["term"]: each["length"] for each in terms if each["length"] is not None}
+        seen = ((name, each[0]) for run in line["runs"] for name, each in run["terms"].items() if each[0] is not None)
+        units += [length / said[name] for name, length in seen if name in said]
     within = _near(np.ones(len(units)), np.array(units)).mean()
     print(
-        f"| in units, as ranges suggest | {len(units)} | {_quartiles(np.array(units))} of planned | | | {within:.0%} |"
+        f"| in units, as ranges suggest | {len(units)} | {_quartiles(np.array(units))} of planned | | | {within:.0%} | |"
     )
-    show_oracles(places, ratios)
+    show_oracles(lines)
 
 
-def show_oracles(places: list[tuple], ratios: np.ndarray) -> None:
+def _lengths(lines: list[dict], key: str) -> np.ndarray:
+    """For each released coefficient: the middle that is planned, its quartiles, that for as many variables, and what came true."""
+    found = []
+    for line in lines:
+        planned = line[key]["intervals"] or {}
+        ends = [planned.get(each) or np.inf for each in ("times", "times_low", "times_high")]
+        by_selected = dict(planned.get("by_selected", ()))
+        for run in line["runs"]:
+            own = by_selected.get(len(run["variables"])) or np.inf
+            found += [(*ends, own, _times(over)) for _, over, _ in run["terms"].values()]
+    return np.array(found).T
+
+
+def _times(over: float | None) -> float:
+    return np.inf if over is None or not np.isfinite(over) else over
+
+
+def _show_part(words: str, times, lows, highs, own_times, ratios, here) -> None:
+    if here.any():
+        inside = (ratios >= lows) & ((ratios <= highs) | (highs > FAR_LONGER))
+        measures = (np.isinf(ratios), inside, _near(times, ratios), _near(own_times, ratios))
+        shares = " | ".join(f"{each[here].mean():.0%}" for each in measures)
+        print(f"| {words} | {here.sum()} | {_quartiles(ratios[here])} | {shares} |")
+
+
+def show_oracles(lines: list[dict]) -> None:
     """How near a forecast comes that knows what no public fact says: the middle length of the others of its kind."""
+    places, ratios = [], []
+    for line in lines:
+        for turn, run in enumerate(line["runs"]):
+            places += [(line["table"], line["epsilon"], turn, name) for name in run["terms"]]
+            ratios += [_times(over) for _, over, _ in run["terms"].values()]
     print("\n| a forecast that knew the middle of the other | lengths within a factor 1.5 |\n|---|---|")
     for words, kind in (
         ("terms and runs of its table and epsilon", (0, 1)),
@@ -329,7 +376,7 @@ def show_oracles(places: list[tuple], ratios: np.ndarray) -> None:
         for place, each in enumerate(places):
             groups.setdefault(tuple(each[k] for k in kind), []).append(place)
         pairs = [
-            (np.quantile(ratios[[other for other in some if other != own]], 0.5, method="lower"), ratios[own])
+            (np.quantile([ratios[other] for other in some if other != own], 0.5, method="lower"), ratios[own])
             for some in groups.values()
             if len(some) > 1
             for own in some

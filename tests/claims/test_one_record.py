@@ -427,10 +427,14 @@ def test_a_strange_record_of_a_text_file_touches_only_itself(make, tmp_path):
     assert refused == 0
 
 
-@pytest.mark.parametrize("make", BY_OBJECT)
-def test_a_strange_object_touches_only_its_own_record(make, tmp_path):
-    compared, refused = compare(make, list(strange_records()), tmp_path)
-    assert compared > 180
+# A workbook is written and read anew for each case.
+@pytest.mark.parametrize(
+    ("make", "each"),
+    [(workbook, 5), *((make, 1) for make in BY_OBJECT[1:]), pytest.param(workbook, 1, marks=pytest.mark.thorough)],
+)
+def test_a_strange_object_touches_only_its_own_record(make, each, tmp_path):
+    compared, refused = compare(make, list(strange_records())[::each], tmp_path)
+    assert compared > 180 / each
     assert refused == 0
 
 

@@ -36,6 +36,7 @@ def table(n, rng):
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(20_000, 2, 0)])
 def test_the_median_length_of_released_intervals_is_as_expected(n, epsilon, delta):
     expected = expected_intervals(STUDY, rows=n, epsilon=epsilon, delta=delta, r2=R2)

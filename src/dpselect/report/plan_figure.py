@@ -30,6 +30,8 @@ def plan_figure(plan: Plan) -> Any:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    # matplotlib is an extra and takes most of a second to import, so only who draws pays for it. Its `Figure` needs no backend and
+    # leaves the user's own figures alone; settings hold inside only.
     facts = plan.facts
     with rc_context(FIGURE_SETTINGS):
         figure = Figure(figsize=(8.4, 3.9), layout="constrained")
@@ -109,6 +111,7 @@ def _draw(
 
 def _draw_lengths(panel: Any, curve: Curve, here: float) -> None:
     """Lengths on a logarithmic scale; where nothing is seen there is no point, and a grey band says so."""
+    # A length has no zero and spans decades, so its axis is logarithmic; without any length there is nothing to put on one.
     seen = [(x, length) for x, length in curve if length is not None]
     from matplotlib.ticker import LogLocator
 
@@ -151,6 +154,7 @@ def save_figure(figure: Any, folder: Path, name: str) -> list[Path]:
     from matplotlib import rc_context
 
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
+    # Dates, versions and random ids are left out: a figure under version control changes when its numbers do.
     with rc_context(FIGURE_SETTINGS):
         figure.savefig(paths[0], dpi=160, metadata={"Software": None})
         figure.savefig(paths[1], metadata={"Date": None})

@@ -161,7 +161,7 @@ def plan(
     if choice_only or study.is_sample or isinstance(found.rule, WideRule):
         return Planned(study, found, None, false, too_short(recipe) or "")
     slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
-    asked: dict[str, Any] = {"r2": r2, "split": shares, "family": family, "selected": found.expected.selected}
+    asked: dict[str, Any] = {"r2": r2, "split": shares, "family": family, "selected": found.selected}
     lengths = expected_intervals(study, rows=rows, epsilon=price, delta=slack, **asked)
     return Planned(study, found, lengths, false, too_short(recipe) or "")
 

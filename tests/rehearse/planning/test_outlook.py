@@ -150,3 +150,9 @@ def test_a_split_pays_for_the_selection():
     )
     assert (usual.choice_epsilon, half.choice_epsilon, whole.choice_epsilon) == pytest.approx((0.35, 0.5, 1.0))
     assert usual.expected.kept < half.expected.kept < whole.expected.kept
+
+
+def test_as_many_terms_are_expected_as_the_usual_scenarios_select_on_average(short):
+    named = dict(short.scenarios)
+    assert short.selected == pytest.approx(sum(named[words].selected for words in short.usual) / 6)
+    assert short.selected != short.expected.selected

@@ -95,7 +95,7 @@ def test_wrong_types_and_values_anywhere_are_a_no(charged):
         places = [path for path in _places(report.to_dict()) if path and path[0] not in ("title", "made")]
         # A noisy count below zero is read as zero, so another such number is the same release for every reader.
         places = [path for path in places if path[-3:-1] != ("draw", "values")]
-        for path in generator.sample(places, 60):
+        for path in generator.sample(places, 25):
             value = generator.choice(ODD)
             text = changed(report, *path, value=value)
             if json.loads(text) != report.to_dict():
@@ -266,6 +266,12 @@ def test_the_range_of_pcpl_is_bounded_from_below(table, study):
         assert 0 < least <= report.selection.range
         assert answer(report.to_json()) == "ok"
         assert answer(changed(report, "selection", "range", value=least / 2)) == "failed"
+
+
+def test_a_release_of_another_version_is_not_what_its_entry_states(charged):
+    reports, ledger = charged
+    checks = check_report(changed(reports[0], "selection", "version", value="0.0.1"), ledger)
+    assert [check.holds for check in checks if check.what == "ledger entry is unchanged"] == [False, True]
 
 
 @pytest.mark.parametrize("as_printed", [True, False])

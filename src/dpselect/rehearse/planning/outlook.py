@@ -131,6 +131,11 @@ class Outlook:
         return self.expected.informed
 
     @property
+    def selected(self) -> float:
+        """How many terms are expected to be selected: the mean of the usual scenarios, since those that keep little select few."""
+        return float(np.mean([each.selected for words, each in self.scenarios if words in self.usual]))
+
+    @property
     def chance(self) -> float:
         """The chance of exactly the model that BIC would choose, in the mean of the scenarios: about what comes true."""
         return float(np.mean([each.right for _, each in self.scenarios]))
