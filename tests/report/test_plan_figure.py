@@ -33,7 +33,8 @@ def test_an_outlook_is_drawn_where_its_numbers_are():
     left, right = map(lines, upper)
     assert left == [[[0, 0.8], [1, 0.8]], [[0.5, 0.4], [1, 0.7], [2, 0.9]], [[1, 0.7]]]  # wanted, expected, this plan
     assert right == [[[0, 0.8], [1, 0.8]], [[250, 0.3], [500, 0.7], [1000, 0.85]], [[500, 0.7]], [[900, 0], [900, 1]]]
-    assert [(each.get_text(), each.xy) for each in upper[1].texts] == [("needed: about 900 ", (900, 0.93))]
+    found = [(each.get_text(), each.xy, each.get_fontsize()) for each in upper[1].texts]
+    assert found == [("needed: about 900 ", (900, 0.93), 8)]
 
 
 def test_lengths_that_noise_hides_are_a_grey_band():
@@ -48,4 +49,5 @@ def test_lengths_that_noise_hides_are_a_grey_band():
         pytest.approx((250 / 1.15, 1150)),
     ]
     for panel in (seen, blind):
-        assert [(each.get_text(), each.get_position()) for each in panel.texts] == [("hidden by noise", (0.03, 0.93))]
+        found = [(each.get_text(), each.get_position(), each.get_fontsize()) for each in panel.texts]
+        assert found == [("hidden by noise", (0.03, 0.93), 8)]
