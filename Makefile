@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
+# Tests are rewritten by pytest and the package is imported by hundreds of programs that they start: whoever keeps no bytecode pays for it each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs test test-rest test-all test-fast test-lowest test-elsewhere test-newer test-repeat coverage covered mutants kills check walk house fuzz runs bench field results paper clean
 help:            ## this list
@@ -60,6 +62,9 @@ house: $(STAMP)  ## what hurts who lives here, counted, into docs/ARCHITECTURE.m
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(COVERED),--cov=dpselect --cov-append --cov-report=)
 FAST   := not spark and not postgres and not browser and not thorough
 
+# Two workers have a core each: threads of linear algebra would only wait for one another. The thorough tests have them.
+test test-fast: export OPENBLAS_NUM_THREADS = 1
+
 test: check      ## all checks, and all tests but the thorough ones: about four minutes
 	$(PYTEST) -m 'not thorough'
 	@echo "left out: the thorough tests (laws by thousands of draws, fuzz, kills, paper, site, source archive): make test-rest, or make test-all for both"
@@ -105,7 +110,7 @@ coverage: $(STAMP) ## test with a gate on the lines and branches of every stage
 covered: $(STAMP) ## the gate alone, of what was measured with COVERED=1
 	$(BIN)/python tools/covered.py
 
-mutants: $(STAMP) ## plant 300 faults one by one; survivors that are not listed fail; ROOM=guarantee, rows, readers or doors
+mutants: $(STAMP) ## plant 300 faults one by one; survivors that are not listed fail; ROOM=guarantee, rows, previews, readers or doors
 	$(BIN)/python tests/mutants --count $(or $(COUNT),300) --seed $(or $(SEED),12) --room $(or $(ROOM),guarantee)
 
 kills: $(STAMP)  ## 1,000 SIGKILLs and 300 other signals at random moments of analyze, counted

@@ -1,14 +1,16 @@
 """Whether forecasts come true: `plan` and `check` beside what `analyze` then gives, on real tables.
 
-python -m benchmarks.forecasts measure FILE [--studies FOLDER] [--runs 4] [--quick] [NAME ...]
-python -m benchmarks.forecasts show FILE
+python -m benchmarks.forecasts measure FILE [--studies FOLDER] [--parts plan r2 check runs] [--runs 4] [--only NAME ...]
+python -m benchmarks.forecasts show FILE ...
 
-`measure` adds one line of JSON for each table and epsilon to FILE, and goes on where it was stopped. Tables are those of
+`measure` adds one line of JSON for each part, table and epsilon to FILE, and goes on where it was stopped. Tables are those of
 `benchmarks.forecast_tables` and, where a folder of study files with tables is given, its studies. Plans and checks are those of
-the commands, `dpselect.plan` and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with random splits and
-noise of its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a random split.
-Lengths are over those of the sandwich's intervals of the same model and rows without privacy. Nothing here protects data.
-With --quick (a third of the time) chances are of four random splits; plans with R^2 and previews of effects are left out.
+the commands, `dpselect.plan` (r2: told R^2) and `dpselect.check`; what came true is some runs of `dpselect.analyze`, each with
+random splits and noise of its own. The share of R^2 that is kept is also computed from `check`'s chances, which are exact given a
+random split; the part `chances` has them alone, of four random splits, in a third of the time, and `shares` is for
+`benchmarks.forecast_fit`. Lengths are over those of the
+sandwich's intervals of the same model and rows without privacy. `show` puts files together, the last one first to be believed, so
+that after a change only what it concerns is measured anew. Nothing here protects data.
 """
 
 import argparse
@@ -18,25 +20,33 @@ import warnings
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 import dpselect
 from benchmarks import forecast_tables
-from dpselect.assume.recipe import Choice
+from dpselect.assume.candidates import candidates_for
+from dpselect.assume.recipe import Choice, held_votes
 from dpselect.assume.variables import Binary, Categorical, Count, Numeric
+from dpselect.assume.wide_rule import WideRule
 from dpselect.rehearse.check.preview import names_of, terms_of
+from dpselect.rehearse.planning.forecast import Held, forecast
+from dpselect.rehearse.planning.scenarios import SEEN, layout_of, scenarios_of
 from dpselect.report.phrases import FAR_LONGER
 from dpselect.use.check import Rehearsal, budget_of
+from dpselect.use.plan import price_of_estimate
 
 EPSILONS = (1.0, 0.35)
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.001)
 NEAR, FACTOR, SHORT = 0.1, 1.5, 3000
 QUICK_SPLITS, LIKELIEST = 4, 300
+SHARES = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 
 
 def all_tables(studies: Path | None, wanted: list[str]):
@@ -178,54 +188,83 @@ def previewed_quickly(study, frame, epsilon: float) -> dict:
     return {"check_kept": kept, "inclusion": dict(zip(terms_of(study), seen.inclusion, strict=True)), "effects": {}}
 
 
-def measure(name: str, study, frame, epsilon: float, runs: int, quick: bool) -> dict:
-    """One line."""
-    plain, rows = Plain(study, frame), len(frame)
-    r2 = plain.r2(plain.terms)
-    planned = {"planned": dpselect.plan(study, rows=rows, epsilon=epsilon).to_dict()}
-    if not quick:
-        told = dpselect.plan(study, rows=rows, epsilon=epsilon, r2=min(max(r2, 0.01), 0.95))
-        planned["planned_r2"] = told.to_dict()
-    seen = (previewed_quickly if quick else previewed)(study, frame, epsilon)
-    done = [one_run(study, frame, plain, epsilon) for _ in range(runs)]
-    return (
-        planned
-        | seen
-        | {
-            "table": name,
-            "rows": rows,
-            "columns": len(study.columns),
-            "family": plain.family,
-            "epsilon": epsilon,
-            "r2": r2,
-            "bic_r2": plain.best(),
-            "runs": done,
-        }
-    )
+def planned(study, rows: int, epsilon: float, r2: float | None = None) -> dict:
+    """What `plan` says of a run; what it says of other numbers of rows and other prices, most of its time, is left out."""
+    without = {"STEPS": (1.0,), "smallest_effect": lambda *_: None, "_needed": lambda *_: None}
+    with mock.patch.multiple("dpselect.rehearse.planning.outlook", **without):
+        said = dpselect.plan(study, rows=rows, epsilon=epsilon, r2=r2).to_dict()
+    return {name: said[name] for name in ("expected", "low", "high", "r2_matters", "intervals")}
+
+
+def kept_by_share(study, rows: int, epsilon: float, r2: float) -> dict[str, list[float]]:
+    """What each kind of scenario keeps, in order, were this share of R^2 seen by votes."""
+    layout, models = layout_of(study), candidates_for(study, None)
+    price = epsilon - price_of_estimate(study, epsilon)
+    rule = held_votes(replace(study, rows=None), models, rows, price)
+    assert not isinstance(rule, WideRule)
+    told = {share: share * r2 / SEEN[layout.response] for share in SHARES}
+    return {
+        str(share): sorted(forecast(each, Held(rule, rows, price)).kept for each in scenarios_of(layout, own))
+        for share, own in told.items()
+        if own < 1
+    }
+
+
+def measure(part: str, study, frame, epsilon: float, runs: int) -> dict:
+    """What one part adds to a table's line."""
+    rows, plain = len(frame), Plain(study, frame)
+    if part == "plan":
+        return {"planned": planned(study, rows, epsilon)}
+    if part == "r2":
+        return {"planned_r2": planned(study, rows, epsilon, min(max(plain.r2(plain.terms), 0.01), 0.95))}
+    if part == "shares":
+        return {"kept_by_share": kept_by_share(study, rows, epsilon, max(plain.r2(plain.terms), 0.01))}
+    if part in ("check", "chances"):
+        return (previewed if part == "check" else previewed_quickly)(study, frame, epsilon)
+    facts = {"rows": rows, "columns": len(study.columns), "family": plain.family}
+    facts |= {"r2": plain.r2(plain.terms), "bic_r2": plain.best()}
+    return facts | {"runs": [one_run(study, frame, plain, epsilon) for _ in range(runs)]}
+
+
+PARTS = ("plan", "r2", "check", "runs")
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(prog="python -m benchmarks.forecasts")
-    parser.add_argument("what", choices=("measure", "show"))
-    parser.add_argument("file", type=Path)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--studies", type=Path, help="a folder of study files, each beside its table")
-    parser.add_argument("--runs", type=int, default=4)
-    parser.add_argument(
-        "--quick", action="store_true", help="four random splits, no plans with R^2, no previews of effects"
-    )
+    told = parser.add_subparsers(dest="what", required=True)
+    measuring, showing = told.add_parser("measure"), told.add_parser("show")
+    measuring.add_argument("file", type=Path)
+    measuring.add_argument("--only", nargs="+", default=[], help="names of tables")
+    measuring.add_argument("--studies", type=Path, help="a folder of study files, each beside its table")
+    measuring.add_argument("--parts", nargs="+", choices=(*PARTS, "chances", "shares"), default=PARTS)
+    measuring.add_argument("--runs", type=int, default=4)
+    showing.add_argument("files", nargs="+", type=Path)
     asked = parser.parse_args()
-    lines = [json.loads(line) for line in asked.file.read_text().splitlines()] if asked.file.exists() else []
     if asked.what == "measure":
-        known = {(line["table"], line["epsilon"]) for line in lines}
-        for name, study, frame in all_tables(asked.studies, asked.names):
-            for epsilon in EPSILONS:
-                if (name, epsilon) not in known:
-                    lines.append(measure(name, study, frame, epsilon, asked.runs, asked.quick))
+        known = {(line["part"], line["table"], line["epsilon"]) for line in _lines(asked.file)}
+        for name, study, frame in all_tables(asked.studies, asked.only):
+            for part, epsilon in ((part, epsilon) for part in asked.parts for epsilon in EPSILONS):
+                if (part, name, epsilon) not in known:
+                    line = {"part": part, "table": name, "epsilon": epsilon}
                     with asked.file.open("a") as out:
-                        out.write(json.dumps(lines[-1]) + "\n")
-    show(lines)
+                        out.write(json.dumps(line | measure(part, study, frame, epsilon, asked.runs)) + "\n")
+    lines = all_lines(asked.files if asked.what == "show" else [asked.file])
+    whole = [line for line in lines if {"planned", "inclusion", "runs"} <= line.keys()]
+    if whole:
+        show(whole)
+
+
+def all_lines(files: list[Path]) -> list[dict]:
+    """The parts of every table and epsilon put together; of two that are the same the later one."""
+    found: dict[tuple[str, float], dict] = {}
+    for line in (line for file in files for line in _lines(file)):
+        found.setdefault((line["table"], line["epsilon"]), {}).update(line)
+    return list(found.values())
+
+
+def _lines(file: Path) -> list[dict]:
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def realized_kept(line: dict) -> float:
@@ -248,7 +287,13 @@ def show_kept(lines: list[dict]) -> None:
     true = np.array([realized_kept(line) for line in lines])
     short = np.array([line["rows"] < SHORT for line in lines])
     pypi = np.array([not line["table"].startswith("study ") for line in lines])
-    for title, key in (("plan", "planned"), ("plan with --r2", "planned_r2")):
+    for line in (line for line in lines if "planned_r2" in line):
+        line["asked"] = line["planned_r2" if line["planned"]["r2_matters"] else "planned"]
+    for title, key in (
+        ("plan", "planned"),
+        ("plan with --r2 where it asks for it", "asked"),
+        ("plan with --r2", "planned_r2"),
+    ):
         if any(key not in line for line in lines):
             continue
         said = np.array([line[key]["expected"]["kept"] for line in lines])
@@ -264,32 +309,86 @@ def show_kept(lines: list[dict]) -> None:
 def show_lengths(lines: list[dict]) -> None:
     """Planned and realized lengths, as multiples of those without privacy and in the response's units."""
     print(
-        "\n| planned times | terms | realized, quartiles | hidden | between the planned quartiles | within a factor 1.5 |"
+        "\n| planned times | terms | realized, quartiles | hidden | between the planned quartiles | within a factor 1.5 "
+        "| of what is planned for as many variables as the run selected |"
     )
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
+    times, *_, ratios = _lengths(lines, "planned")
+    parts = {f"{low} to {high}": (times >= low) & (times < high) for low, high in pairwise((1, 2, 3, 5, 10))}
+    parts |= {"over 10": times >= 10, "all": times > 0, "all that are not hidden": np.isfinite(ratios)}
+    for words, here in parts.items():
+        _show_part(words, *_lengths(lines, "planned"), here)
+    if all("planned_r2" in line for line in lines):
+        for words in ("all", "all that are not hidden"):
+            _show_part(f"{words}, with --r2", *_lengths(lines, "planned_r2"), parts[words])
+    units = []
+    for line in lines:
+        terms = (line["planned"]["intervals"] or {}).get("terms", ())
+        said = {each["term"]: each["length"] for each in terms if each["length"] is not None}
+        seen = ((name, each[0]) for run in line["runs"] for name, each in run["terms"].items() if each[0] is not None)
+        units += [length / said[name] for name, length in seen if name in said]
+    within = _near(np.ones(len(units)), np.array(units)).mean()
+    print(
+        f"| in units, as ranges suggest | {len(units)} | {_quartiles(np.array(units))} of planned | | | {within:.0%} | |"
+    )
+    show_oracles(lines)
+
+
+def _lengths(lines: list[dict], key: str) -> np.ndarray:
+    """For each released coefficient: the middle that is planned, its quartiles, that for as many variables, and what came true."""
     found = []
     for line in lines:
-        planned = line["planned"]["intervals"] or {}
-        units = {each["term"]: each["length"] for each in planned.get("terms", ())}
+        planned = line[key]["intervals"] or {}
+        ends = [planned.get(each) or np.inf for each in ("times", "times_low", "times_high")]
+        by_selected = dict(planned.get("by_selected", ()))
         for run in line["runs"]:
-            for name, (length, over, _) in run["terms"].items():
-                ratio = np.inf if over is None or not np.isfinite(over) else over
-                unit = units.get(name)
-                own = np.nan if unit is None or length is None else length / unit
-                ends = [planned.get(each) or np.inf for each in ("times", "times_low", "times_high")]
-                found.append((*ends, ratio, own))
-    times, lows, highs, ratios, units = np.array(found).T
-    inside = (ratios >= lows) & ((ratios <= highs) | (highs > FAR_LONGER))
-    near = np.array([a == b or 1 / FACTOR <= b / a <= FACTOR for a, b in zip(times, ratios, strict=True)])
-    for low, high in ((1, 2), (2, 3), (3, 5), (5, 10), (10, np.inf)):
-        here = (times >= low) & ((times < high) | (high == np.inf))
-        if here.any():
-            hidden = f"{np.isinf(ratios[here]).mean():.0%} | {inside[here].mean():.0%} | {near[here].mean():.0%}"
-            print(f"| {low} to {high} | {here.sum()} | {_quartiles(ratios[here])} | {hidden} |")
-    print(f"| all | {near.size} | | {np.isinf(ratios).mean():.0%} | {inside.mean():.0%} | {near.mean():.0%} |")
-    known = units[np.isfinite(units)]
-    within = ((known >= 1 / FACTOR) & (known <= FACTOR)).mean()
-    print(f"| in units, as ranges suggest | {known.size} | {_quartiles(known)} of planned | | | {within:.0%} |")
+            own = by_selected.get(len(run["variables"])) or np.inf
+            found += [(*ends, own, _times(over)) for _, over, _ in run["terms"].values()]
+    return np.array(found).T
+
+
+def _times(over: float | None) -> float:
+    return np.inf if over is None or not np.isfinite(over) else over
+
+
+def _show_part(words: str, times, lows, highs, own_times, ratios, here) -> None:
+    if here.any():
+        inside = (ratios >= lows) & ((ratios <= highs) | (highs > FAR_LONGER))
+        measures = (np.isinf(ratios), inside, _near(times, ratios), _near(own_times, ratios))
+        shares = " | ".join(f"{each[here].mean():.0%}" for each in measures)
+        print(f"| {words} | {here.sum()} | {_quartiles(ratios[here])} | {shares} |")
+
+
+def show_oracles(lines: list[dict]) -> None:
+    """How near a forecast comes that knows what no public fact says: the middle length of the others of its kind."""
+    places, ratios = [], []
+    for line in lines:
+        for turn, run in enumerate(line["runs"]):
+            places += [(line["table"], line["epsilon"], turn, name) for name in run["terms"]]
+            ratios += [_times(over) for _, over, _ in run["terms"].values()]
+    print("\n| a forecast that knew the middle of the other | lengths within a factor 1.5 |\n|---|---|")
+    for words, kind in (
+        ("terms and runs of its table and epsilon", (0, 1)),
+        ("terms of its own run", (0, 1, 2)),
+        ("runs of its own term", (0, 1, 3)),
+    ):
+        groups: dict[tuple, list[int]] = {}
+        for place, each in enumerate(places):
+            groups.setdefault(tuple(each[k] for k in kind), []).append(place)
+        pairs = [
+            (np.quantile([ratios[other] for other in some if other != own], 0.5, method="lower"), ratios[own])
+            for some in groups.values()
+            if len(some) > 1
+            for own in some
+        ]
+        print(f"| {words} | {_near(*np.array(pairs).T).mean():.0%} of {len(pairs)} |")
+
+
+def _near(said: np.ndarray, true: np.ndarray) -> np.ndarray:
+    """Within a factor; what is said to be hidden, and is."""
+    finite = np.isfinite(said) & np.isfinite(true)
+    ratio = np.where(finite, true, 1.0) / np.where(finite, said, 1.0)
+    return np.where(finite, (ratio >= 1 / FACTOR) & (ratio <= FACTOR), np.isinf(said) & np.isinf(true))
 
 
 def _quartiles(values: np.ndarray) -> str:

@@ -229,7 +229,13 @@ def spark() -> Iterator[Any]:
         pytest.skip("No Java: install openjdk-17-jre-headless to run the Spark tests.")
     sql = pytest.importorskip("pyspark.sql", reason="No Spark: pip install 'dpselect[spark]'.")
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1"}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.host": "127.0.0.1",
+        # For a few small queries compiling them well costs more than running them: half of the processor time.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
     builder = sql.SparkSession.builder.master("local[2]").config(map=settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

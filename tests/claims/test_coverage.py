@@ -52,7 +52,7 @@ def test_intervals_cover_and_classical_ones_do_not(neighbors, epsilon, n):
         assert share(classical) < 0.6
 
 
-@pytest.mark.parametrize("n", [10_000, 60_000])
+@pytest.mark.parametrize("n", [10_000, pytest.param(60_000, marks=pytest.mark.thorough)])
 def test_bounds_much_wider_than_the_rows_do_not_deceive(n):
     """Sizes of 15 to 150 stated as 0 to 1,000: the slope is then steeper than the response's range over the column's.
 

@@ -52,10 +52,10 @@ def outcomes(margins):
     ],
 )
 def test_the_range_is_never_exceeded_and_is_attained(rule):
-    """20,000 pairs of votes in all, each as far apart as one block of each partition can make them."""
+    """8,000 pairs of votes in all, each as far apart as one block of each partition can make them."""
     rng = np.random.default_rng(2024)
     worst = {}
-    for _ in range(20_000 // len(RULES)):
+    for _ in range(8_000 // len(RULES)):
         partitions, blocks = int(rng.integers(1, 4)), int(rng.integers(1, 5))
         step = WHOLE_VOTE if rng.random() < 0.8 else 1  # plain votes most of the time: with them the range is attained
         votes = step * rng.integers(-WHOLE_VOTE // step, WHOLE_VOTE // step + 1, (partitions, blocks, rule.width))

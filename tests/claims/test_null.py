@@ -27,7 +27,9 @@ def test_idle_columns_are_not_selected(label):
     assert idle(label, 6000, 1.0, 3) <= most_idle(6000, 1.0)
 
 
-@pytest.mark.parametrize("label", HEAVY)
+@pytest.mark.parametrize(
+    "label", [*HEAVY[::2], *(pytest.param(each, marks=pytest.mark.thorough) for each in HEAVY[1::2])]
+)
 def test_nor_at_a_lower_price(label):
     assert idle(label, 6000, 0.35, 3) <= 2 * most_idle(6000, 0.35)
 

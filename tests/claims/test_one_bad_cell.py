@@ -3,17 +3,20 @@
 And it is missing in the same way everywhere: a table with unreadable cells gives the integers of the one in which they are empty.
 """
 
+import json
 import math
 import tempfile
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -149,6 +152,47 @@ def test_a_number_of_many_digits_as_polars_reads_it():
     numeric = Study(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing="midpoint")
     frame = pl.read_csv(b"y,a\n1,1\n2,-1\n3," + b"9" * 30)
     assert gather(frame, numeric).integers() == gather(([[1], [-1], [2]], [1, 2, 3]), numeric).integers()
+
+
+PLANS = {
+    "polars": lambda file: pl.scan_csv(file).filter(pl.col("a") > -9).select("y", "a"),
+    "polars, json": lambda file: pl.scan_ndjson(file.with_suffix(".json")),
+    "arrow": lambda file: ds.dataset(file, format="csv"),
+    "arrow, json": lambda file: ds.dataset(file.with_suffix(".json"), format="json"),
+    "arrow, of two": lambda file: ds.dataset([ds.dataset(file, format="csv"), ds.dataset(pa.table({"z": [1.0]}))]),
+    "duckdb": lambda file: duckdb.read_csv(str(file)),
+    "duckdb, query": lambda file: Database("duckdb:", query=f"SELECT y, a FROM '{file}' WHERE a IS NOT NULL"),
+    "duckdb, table": lambda file: Database("duckdb:", table=f"{file.name}"),
+    "duckdb, view": lambda file: f"{file.with_name('v.duckdb')}?table=rows",
+    "adbc": lambda file: Database("adbc:duckdb:", query=f"SELECT * FROM '{file}'"),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_plan_that_reads_text_is_refused_whatever_its_cells(tmp_path, monkeypatch, plan):
+    """Whoever runs it takes the types of columns from cells, so that one of them would decide whether there is a release."""
+    monkeypatch.chdir(tmp_path)
+    numeric = Study(Numeric("y", 0, 4), [Numeric("a", -2, 2)], missing="zero-row")
+    with duckdb.connect("v.duckdb") as connection:
+        Path("t.csv").write_text("y,a\n1,1\n", encoding="utf-8")
+        connection.execute("CREATE VIEW rows AS SELECT * FROM 't.csv'")
+    found = set()
+    for cell in ("1", "x", ""):
+        Path("t.csv").write_text("y,a\n1,1\n2,-1\n" + f"3,{cell}\n", encoding="utf-8")
+        Path("t.json").write_text(json.dumps({"y": 1, "a": cell or None}) + "\n", encoding="utf-8")
+        with pytest.raises(DataError) as refused:
+            gather(PLANS[plan](tmp_path / "t.csv"), numeric)
+        found.add(str(refused.value))
+    assert len(found) == 1 and "give the path of the CSV file itself" in found.pop()
+
+
+def test_a_plan_that_reads_files_with_types_is_taken(tmp_path):
+    numeric = Study(Numeric("y", 0, 4), [Numeric("a", -2, 2)])
+    file = tmp_path / "csv.parquet"
+    pl.DataFrame({"y": [1.0, 2.0], "a": [1.0, -1.0]}).write_parquet(file)
+    wanted = gather(file, numeric).integers()
+    for plan in (pl.scan_parquet(file), ds.dataset(file), duckdb.read_parquet(str(file))):
+        assert gather(plan, numeric).integers() == wanted
 
 
 def test_a_column_whose_memory_ends_within_a_number():

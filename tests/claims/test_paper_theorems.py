@@ -42,7 +42,7 @@ def tables(problem, seed):
 
 @pytest.mark.parametrize("mechanism", ["laplace", "exponential", "permute-and-flip"])
 @pytest.mark.parametrize("start", PROBLEMS)
-@pytest.mark.parametrize("wanted", [0.5, 0.05])
+@pytest.mark.parametrize("wanted", [0.5, pytest.param(0.05, marks=pytest.mark.thorough)])
 def test_theorem_4_1(start, mechanism, wanted):
     def bound(problem, epsilon, penalty):
         return pcls_bound(problem, epsilon, penalty, mechanism=mechanism)

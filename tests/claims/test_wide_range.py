@@ -4,6 +4,7 @@ And what the proof needs: a block's votes are a function of the set of its own r
 """
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -51,9 +52,15 @@ def hostile_tables(rng, pairs, longest):
     return tables, others
 
 
-@pytest.mark.parametrize("size", [PAIR_ROWS, DUAL_ROWS])
-@pytest.mark.parametrize("bounded", [True, False])
-@pytest.mark.parametrize("relation", ["replace", "add"])
+def ways():
+    """All eight; without the thorough ones four, in which every two settings meet."""
+    for size, bounded, relation in product([PAIR_ROWS, DUAL_ROWS], [True, False], ["replace", "add"]):
+        usual = (size == PAIR_ROWS) ^ bounded ^ (relation == "add")
+        marks = () if usual else pytest.mark.thorough
+        yield pytest.param(size, bounded, relation, marks=marks, id=f"{relation}-{bounded}-{size}")
+
+
+@pytest.mark.parametrize(("size", "bounded", "relation"), list(ways()))
 def test_hostile_pairs(size, bounded, relation, monkeypatch):
     """20,000 pairs through gather and the votes, eight ways: all pairs in one reading, a few blocks of their own each."""
     monkeypatch.setattr("dpselect.gather.rows.cores", lambda: 1)  # so that rows come in order, as `Fixed` needs

@@ -134,7 +134,7 @@ def test_a_text_file_and_the_same_packed_are_not_two(tmp_path, names):
         kinds = {".gz": gzip.open, ".bz2": bz2.open}
         with kinds.get(name[name.rindex(".") :], open)(tmp_path / name, "wt") as file:
             file.write("a,y\n0,1\n")
-    sources = [Csv(tmp_path), Csv(tmp_path / "*"), ds.dataset([str(tmp_path / name) for name in names], format="csv")]
+    sources = [Csv(tmp_path), Csv(tmp_path / "*")]
     if "p.txt" not in names:
         sources += [tmp_path, str(tmp_path / "*"), [tmp_path / name for name in names]]
     for source in sources:
@@ -145,13 +145,12 @@ def test_a_text_file_and_the_same_packed_are_not_two(tmp_path, names):
 
 def test_nor_where_the_files_are_elsewhere(tmp_path):
     system = fs.PyFileSystem(Elsewhere(fs.LocalFileSystem()))
-    files = [str(tmp_path / name) for name in ("p.csv", "p.csv.gz")]
-    for file, kind in zip(files, (open, gzip.open), strict=True):
-        with kind(file, "wt") as opened:
-            opened.write("a,y\n0,1\n")
+    files = [str(tmp_path / name) for name in ("p.parquet", "p.snappy.parquet")]
+    for file in files:
+        pq.write_table(pa.table({"a": [0.0], "y": [1.0]}), file)
     with pytest.raises(DataError, match="is given twice, or packed twice"):
-        gather(ds.dataset(files, filesystem=system, format="csv"), STUDY)
-    assert gather(ds.dataset(files[1], filesystem=system, format="csv"), STUDY).n == 1
+        gather(ds.dataset(files, filesystem=system), STUDY)
+    assert gather(ds.dataset(files[1], filesystem=system), STUDY).n == 1
 
 
 @pytest.mark.parametrize(

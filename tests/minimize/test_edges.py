@@ -1,6 +1,6 @@
 """Edge votes: right, the same from C and NumPy, and each block's own affair."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -74,11 +74,18 @@ def plain_votes(rows, inside, ridge, intercept):
     return np.where(counts, np.rint(64 * soft), 0).astype(int)
 
 
+def settings():
+    """All sixteen; without the thorough ones eight, in which every three settings meet."""
+    for whole, intercept, ridge, make in product([True, False], ["always", "none"], [0.0, 0.8], [table, skewed]):
+        usual = whole ^ (intercept == "none") ^ (ridge > 0) ^ (make is skewed)
+        marks = () if usual else pytest.mark.thorough
+        yield pytest.param(
+            whole, intercept, ridge, make, marks=marks, id=f"{make.__name__}-{ridge}-{intercept}-{whole}"
+        )
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("intercept", ["always", "none"])
-@pytest.mark.parametrize("ridge", [0.0, 0.8])
-@pytest.mark.parametrize("make", [table, skewed])
+@pytest.mark.parametrize(("whole", "intercept", "ridge", "make"), list(settings()))
 def test_leads_are_the_votes_that_the_formulas_give(backend, whole, intercept, ridge, make):
     """Beside every set of four terms, one of them of two columns, in blocks of 5 to 60 rows; x5 is in every model."""
     rows, rng = make(4, 600, 6, whole=whole), np.random.default_rng(2)

@@ -37,6 +37,28 @@ def test_twins_agree(d, radius):
         assert max(bounds.max(), twin_bounds.max()) < 1e-10
 
 
+@pytest.mark.parametrize("d", [1, 4, 9])
+@pytest.mark.parametrize("radius", [0.0, 0.5, 50.0])
+def test_twins_agree_on_how_sure_they_are(d, radius):
+    """Without coefficients to the last bit that is kept; with them a bound has rounding in it, which differs."""
+    products = table(d, d)
+    bounds, twin = (lattice_losses(products, radius, backend=backend)[1] for backend in ("c", "numpy"))
+    assert (bounds > 0.6 * twin).all() and (bounds < 3 * twin).all()
+    if not radius:
+        np.testing.assert_allclose(bounds, twin, rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+def test_no_loss_is_below_zero_where_rounding_would_make_it_so(backend):
+    """A response that its columns explain wholly, whatever its scale."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(-9, 10, (30, 4)) / 8
+        rows = np.column_stack([x, x @ rng.integers(-3, 4, 4) / 4])
+        values, bounds = lattice_losses(rows.T @ rows, 20.0, backend=backend)
+        assert (values >= 0).all() and values[-1] <= bounds[-1]
+
+
 @pytest.mark.parametrize("d", [1, 4, 5, 9, 11])
 def test_a_processor_without_new_instructions_gives_the_same_losses(d):
     products = table(d, d)

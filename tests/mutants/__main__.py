@@ -20,23 +20,30 @@ from equivalent import EQUIVALENT
 from faults import SOURCE, Fault, faults_in, sample
 from kept import Answer, Answers, identity
 from order import Quickest
-from plant import ROOT, run
+from plant import ROOT, Planted, run
+from reached import Reached
 from usual import Usual
 from where import ROOMS, modules_of, stages
 
+REACHED_SECONDS = 300
+"""Of processor time for the tests that reach a fault."""
 
-def tried(fault: Fault, usual: Usual, most: str) -> Answer:
-    """The fault against each ring of tests, as far as `most`."""
+
+def tried(fault: Fault, usual: Usual, most: str, reached: Reached | None = None) -> Answer:
+    """The fault against each ring of tests, as far as `most`; or against the tests that reach it."""
     spent, passed = 0.0, set[str]()
     place = f"{fault.module}:{fault.line}:{fault.column}"
-    for stage, tests in stages(fault.module, most).items():
-        allowed = 20 + 3 * usual.of(tests)
-        seen = run(tests, fault, allowed, Quickest(usual.tests, passed))
+    rings = stages(fault.module, most) if reached is None else {"reached": reached.tests(fault)}
+    for stage, tests in rings.items():
+        if not tests:
+            continue
+        allowed = 20 + 3 * usual.of(tests) if reached is None else REACHED_SECONDS
+        seen = run(tests, Planted(fault), allowed, Quickest(usual.tests, passed))
         spent, passed = spent + seen.processor, passed | seen.seconds.keys()
         if seen.outcome != "passed":
             outcome = "noticed" if seen.outcome == "failed" else "too slow"
             return Answer(identity(fault), place, fault.key, outcome, stage, seen.by, round(spent, 1))
-    return Answer(identity(fault), place, fault.key, "survived", most, "", round(spent, 1))
+    return Answer(identity(fault), place, fault.key, "survived", list(rings)[-1], "", round(spent, 1))
 
 
 def options() -> argparse.Namespace:
@@ -46,6 +53,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=12)
     parser.add_argument("--most", default="wider", help="the last ring of tests: mirror, claims, room or wider")
+    parser.add_argument("--reached", type=Path, help="coverage with contexts: a fault meets the tests that reach it")
     parser.add_argument("--again", action="store_true", help="try survivors of earlier runs again")
     parser.add_argument("--answers", type=Path, default=ROOT / "build/mutants.jsonl", help="what was seen, kept")
     return parser.parse_args()
@@ -62,6 +70,7 @@ def main() -> int:
         if not asked.modules or each.module in asked.modules
     ]
     answers, usual = Answers(asked.answers), Usual(asked.answers.with_suffix(".usual.json"))
+    reached = None if asked.reached is None else Reached(asked.reached)
     counts: Counter[str] = Counter()
     for number, fault in enumerate(faults, 1):
         answer = answers.known.get(identity(fault))
@@ -69,7 +78,7 @@ def main() -> int:
             counts["equivalent"] += 1
             continue
         if answer is None or (answer.outcome == "survived" and asked.again):
-            answer = tried(fault, usual, asked.most)
+            answer = tried(fault, usual, asked.most, reached)
             answers.add(answer)
         counts[answer.outcome if answer.outcome == "survived" else f"{answer.outcome} by {answer.stage}"] += 1
         if answer.outcome == "survived":

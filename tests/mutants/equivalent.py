@@ -8,6 +8,7 @@ BALL = (
 FINER = "a digit or a bit more to begin with; a draw goes on until it is certain, and is exact with any number of them"
 ASKED = "a coin at the very end of the room is asked for its digits, which decide the same"
 FEW_BLOCKS = "room for no block, for one or for two: there is one block and there are two partitions either way"
+TOLERANCE = "half of a tolerance that is far wider than any rounding, and far narrower than any edit that matters"
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
@@ -78,6 +79,29 @@ EQUIVALENT: dict[str, str] = {
         "# pragma: no cover [no refusal] at 0"
     ): "never reached: the attempts end with a return or an error",
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
+    (
+        "dpselect/report/figure.py: room = {anchor: ends for anchor, ends in places.items() if ends[0] >= 0 and ends[1] <= 1} "
+        "[GtE -> Gt] at 59"
+    ): "a number beside a bar that begins exactly at the edge of the figure stands on the other side",
+    (
+        "dpselect/report/figure.py: whole = value == round(value) and 1000 <= abs(value) < 1e9 [lower end open] at 34"
+    ): "a whole number below 1,000 is written alike both ways",
+    (
+        "dpselect/report/form.py: MAX_TEXT_LENGTH = 64 * 2**20 [one more] at 23"
+    ): "a mebibyte more of what is far too long for a report",
+    (
+        "dpselect/report/numbers.py: found = exact.quantize(Decimal(1).scaleb(place, _WIDE), way, _WIDE) [one more] at 31"
+    ): "only the exponent of that decimal is used, and 2 has the same as 1",
+    (
+        "dpselect/report/phrases.py: odds = belief / (1 - belief) * math.exp(min(float(epsilon), 500.0)) [half the number] at 60"
+    ): "beyond odds of e^250 a belief is 1 to the last digit, as it is beyond e^500",
+    (
+        "dpselect/report/selection_checks.py: return 2 * profile_change(largest, recipe.rows, sensitivity, "
+        "as_printed=recipe.as_printed) * (1 - 1e-9) [half the number] at 98"
+    ): TOLERANCE,
+    (
+        "dpselect/report/verify.py: return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room) [half the number] at 43"
+    ): TOLERANCE,
     "dpselect/randomize/digits.py: DIGITS = 40 [one more] at 9": FINER,
     "dpselect/randomize/coins.py: heads = tossed <= 2.0**BITS * (near - ROOM) - 1 [LtE -> Lt] at 8": ASKED,
     (

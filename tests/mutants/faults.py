@@ -116,7 +116,7 @@ def _idle(node: ast.AST) -> bool:
     return True
 
 
-def planted(fault: Fault) -> str:
+def changed_source(fault: Fault) -> str:
     """The module's source with the fault."""
     tree = ast.parse((SOURCE / fault.module).read_text(encoding="utf-8"))
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 import pytest
-from faults import SOURCE, Fault, planted
+from faults import SOURCE, Fault, changed_source
 from order import Quickest, Told
 
 ROOT = SOURCE.parent
@@ -31,7 +31,7 @@ class Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, fault: Fault) -> None:
         self.name = fault.module.removesuffix(".py").replace("/", ".")
-        self.path, self.source = SOURCE / fault.module, planted(fault)
+        self.path, self.source = SOURCE / fault.module, changed_source(fault)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> object:
         if name != self.name:
@@ -56,12 +56,12 @@ class Run:
     seconds: dict[str, float]
 
 
-def run(tests: Sequence[str], fault: Fault | None, processor: float, order: Quickest) -> Run:
-    """The tests up to the first failure, with a fault or with none, within so many processor seconds."""
+def run(tests: Sequence[str], planted: importlib.abc.MetaPathFinder | None, processor: float, order: Quickest) -> Run:
+    """The tests up to the first failure, with what finds a fault or with none, within so many processor seconds."""
     with tempfile.TemporaryFile() as file:
         child = os.fork()
         if not child:
-            os._exit(_limited(tests, fault, processor, (order, Told(file))))
+            os._exit(_limited(tests, planted, processor, (order, Told(file))))
         code, used = _awaited(child, 60 + 20 * processor)  # by the clock it may wait for others
         file.seek(0)
         lines = [json.loads(line) for line in file.read().splitlines()]
@@ -88,7 +88,9 @@ def _awaited(child: int, wall: float) -> tuple[int, float]:
     return os.waitstatus_to_exitcode(status), round(used.ru_utime + used.ru_stime, 1)
 
 
-def _limited(tests: Sequence[str], fault: Fault | None, processor: float, plugins: Sequence[object]) -> int:
+def _limited(
+    tests: Sequence[str], planted: importlib.abc.MetaPathFinder | None, processor: float, plugins: Sequence[object]
+) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -97,8 +99,8 @@ def _limited(tests: Sequence[str], fault: Fault | None, processor: float, plugin
     resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 1))
     gc.freeze()  # nothing of the parent's is looked through again
     try:
-        if fault is not None:
-            sys.meta_path.insert(0, Planted(fault))
+        if planted is not None:
+            sys.meta_path.insert(0, planted)
         os.chdir(ROOT)
         options = ["-x", "-q", "-p", "no:cacheprovider", "-m", MARKS, "-W", "ignore::pytest.PytestAssertRewriteWarning"]
         code = pytest.main([*options, *tests], plugins=plugins)

@@ -12,10 +12,11 @@ ROOT = Path(__file__).parents[2]
 ROOMS = {
     "guarantee": ("assume/*", "assume/lemmas/*", "penalize/*", "randomize/*", "release/*", "release/*/*"),
     "rows": ("gather/*", "gather/sources/*", "minimize/*", "minimize/*/*"),
+    "previews": ("rehearse/*", "rehearse/*/*"),
     "readers": ("report/*",),
     "doors": ("use/*", "use/shell/*", "use/commands/*", "use/studio/*", "use/selectors/*"),
 }
-"""What is drawn from: the stages that make a guarantee, those that read rows, what a stranger reads, and what people call."""
+"""What is drawn from: stages that make a guarantee or read rows, what is told before a run, strangers read and people call."""
 LEFT_OUT = ("__init__.py", "demo.py", "completion.py", "pages.py")
 """What says nothing of a release or a price."""
 
@@ -36,6 +37,7 @@ _MIRRORS = {
     "minimize": ["tests/minimize"],
     "penalize": ["tests/penalize/test_scores.py"],
     "randomize": ["tests/randomize"],
+    "rehearse": ["tests/rehearse"],
     "release/ledger": ["tests/release/ledger"],
     "release/rounds": ["tests/release/rounds"],
     "release": [EXITS, "tests/release/test_account.py", "tests/release/test_estimate.py"],
@@ -72,6 +74,7 @@ _ROOMS = {
     "minimize": ["tests/minimize"],
     "penalize": [EXITS, "tests/penalize", "tests/minimize/test_votes.py"],
     "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/rounds"],
+    "rehearse": ["tests/rehearse", "tests/use/test_rehearsal.py", "tests/use/test_plan.py"],
     "release/ledger": ["tests/release/ledger", "tests/use/test_stops.py"],
     "release": ["tests/release", "tests/report/verify"],
     "report": ["tests/report", "tests/use/test_command_line.py", "tests/use/studio"],

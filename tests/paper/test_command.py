@@ -14,6 +14,7 @@ from paper.__main__ import main
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.thorough
 def test_figure_3_is_written_and_its_statements_are_printed(tmp_path, capsys):
     pytest.importorskip("faraway", reason="install dpselect[paper] for the paper's figures")
     pytest.importorskip("matplotlib", reason="install dpselect[paper] for the paper's figures")

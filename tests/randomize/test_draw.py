@@ -36,7 +36,9 @@ def p_value(margins, epsilon, mechanism, draws, expected):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(8, 24))]
+)
 def test_draws_follow_the_law(seed, mechanism):
     """Wide terms, limits, groups, directions and all."""
     margins = random_margins(np.random.default_rng(seed), most_terms=3)

@@ -30,7 +30,7 @@ def by_level(margins):
         yield levels, found
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(derandomize=True, max_examples=70, deadline=None)
 @given(st.integers(0, 2**32))
 def test_each_level_weighs_what_its_candidates_do(seed):
     margins = random_margins(np.random.default_rng(seed), crowds=False)

@@ -3,16 +3,20 @@
 import subprocess
 import sys
 import warnings
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dpselect
+from dpselect.assume.budget import Budget
 from dpselect.errors import NoLedgerWarning, NoLedgerYet, StudyError
 from dpselect.release import account
-from dpselect.release.account import account_of, software_version
+from dpselect.release.account import Account, NewLedger, account_of, software_version
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.use.shell.ledgers import not_enough
 
 STUDY = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
 ROWS = {"x": np.linspace(0, 1, 200), "y": np.linspace(0, 1, 200)}
@@ -65,3 +69,17 @@ def test_the_command_line_always_has_one_and_says_nothing(tmp_path):
     )
     paths = {"PYTHONPATH": str(Path(dpselect.__file__).parents[1])}
     subprocess.run([sys.executable, "-c", script], check=True, env=paths)
+
+
+def test_a_ledger_that_another_run_opened_meanwhile_is_asked_what_remains(tmp_path):
+    """A run that is refused once said that all of the total remained."""
+    new = NewLedger(str(tmp_path / "budget.db"), Budget(Decimal(7), Decimal(0)))
+    assert new.remaining().epsilon == 7
+    with Ledger(new.place, epsilon=7) as other:
+        other.charge(Charge(what="select", mechanism="permute-and-flip", epsilon=Decimal(5)))
+    assert new.remaining().epsilon == 2
+    said = not_enough(Account(new), Budget(Decimal(3), Decimal(0)))
+    assert (
+        said
+        == "Not enough budget: this run costs epsilon 3 and 2 remains. Nothing was spent. Use `--epsilon 2` or less."
+    )

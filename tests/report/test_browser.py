@@ -17,6 +17,19 @@ VIEWS = {
 }
 
 
+def views(*usual):
+    """Each page in each view; without the thorough ones each page and each view of `usual`, in pairs."""
+    for name in ("public", "private"):
+        for view in VIEWS:
+            marks = () if (name, view) in usual else pytest.mark.thorough
+            yield pytest.param(name, view, marks=marks, id=f"{name}, {view}")
+
+
+PAIRS = (("public", "wide"), ("public", "phone and dark"), ("private", "wide and dark"), ("private", "phone"))
+WIDTHS = tuple((name, view) for name in ("public", "private") for view in ("wide", "phone"))
+"""For what depends on the width and not on colors."""
+
+
 @pytest.fixture(scope="module")
 def places(tmp_path_factory, public_page, private_page):
     folder = tmp_path_factory.mktemp("pages")
@@ -49,16 +62,14 @@ def visit(browser, places):
     assert heard == []
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("name", ["public", "private"])
+@pytest.mark.parametrize(("name", "view"), list(views(*PAIRS)))
 def test_nobody_is_shut_out(visit, name, view):
     page = visit(name, view)
     problems = axe.Axe().run(page).response["violations"]
     assert [(each["id"], each["impact"], each["nodes"][0]["html"]) for each in problems] == []
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("name", ["public", "private"])
+@pytest.mark.parametrize(("name", "view"), list(views(*WIDTHS)))
 def test_a_page_fits_its_screen(visit, name, view):
     page = visit(name, view)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -70,7 +81,7 @@ def test_a_page_fits_its_screen(visit, name, view):
             assert drawing.is_visible() == (kind == seen)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", ["wide", "phone"])
 def test_text_in_drawings_is_readable_and_inside(visit, view):
     page = visit("public", view)
     sizes = page.evaluate(

@@ -107,10 +107,10 @@ def refusals() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(("where", "text"), sorted(refusals().items()))
-def test_no_refusal_has_a_retired_word(where, text):
-    plain = " ".join(text.lower().split())
-    assert [word for word in (*RETIRED, *REFUSED_WORDS) if re.search(rf"\b{word}\b", plain)] == []
+def test_no_refusal_has_a_retired_word():
+    for where, text in refusals().items():
+        plain = " ".join(text.lower().split())
+        assert [word for word in (*RETIRED, *REFUSED_WORDS) if re.search(rf"\b{word}\b", plain)] == [], where
 
 
 def retired_in(text: str) -> list[str]:

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from dpselect.report.numbers import (
     MINUS,
+    error_place,
     estimate_text,
+    interval_place,
     interval_text,
     listed,
     number,
@@ -79,6 +81,7 @@ def test_a_rounded_number_keeps_its_sign(value, place):
 
 
 def test_zero_is_zero():
+    assert interval_place(1.0, 2.0, 2.0) == error_place(1.0)  # an interval of no length, beside its value
     assert rounded(0.0, 0) == Decimal(0)
     assert written(rounded(0.0, -1)) == "0.0"
 
@@ -137,9 +140,10 @@ def test_ticks_lie_inside_are_evenly_spaced_and_few(low, room):
 
 def test_ticks_of_nothing_and_of_ratios():
     assert ticks(1.0, 1.0) == [1.0]
+    assert ticks(0, 40, 6) == [0, 10, 20, 30, 40]
     assert ratio_ticks(0.5, 2, 8) == pytest.approx([0.5, 0.7, 1, 1.2, 1.5, 2])
     assert ratio_ticks(0.1, 30, 8) == pytest.approx([0.1, 0.2, 0.5, 1, 2, 5, 10, 20])
-    assert 1 in ratio_ticks(1e-9, 1e12, 5) and len(ratio_ticks(1e-9, 1e12, 5)) <= 5
+    assert ratio_ticks(1e-9, 1e12, 5) == pytest.approx([1e-5, 1, 1e5, 1e10])  # each fifth of 22 powers
 
 
 def test_listed():

@@ -43,6 +43,15 @@ def test_the_headline(lists, said):
     assert headline(**lists) == said
 
 
+def test_what_is_in_every_model_is_not_said_to_be_selected():
+    said = [
+        plain(phrases.headline(text("x"), False, [], [], [], [], [], [], some))
+        for some in ([text("a")], [text("a"), text("b")])
+    ]
+    lead = "In every model by statement, not selected, "
+    assert said == [f"{lead}is a.", f"{lead}are a and b."]
+
+
 def test_one_thing_rises_and_is_called_it():
     assert (
         headline("Length of stay", False, up=["age"], down=["bed"])
@@ -159,12 +168,16 @@ def test_hidden_effects_disagreements_and_weights():
 
 
 def test_nothing_selected_and_few_rows():
+    assert (
+        phrases.nothing_selected("", "1", 0.1)
+        == phrases.nothing_selected("90", "1", None)
+        == "No variable was selected."
+    )
     said = phrases.nothing_selected("1,000", "1", 0.126)
     assert said == (
         "No variable was selected. With 1,000 rows and ε = 1, only a variable that explains 13% or more of the variance "
         "would have been found."
     )
-    assert phrases.nothing_selected("", "1", None) == "No variable was selected."
     assert "none could have been found" in phrases.nothing_selected("40", "1", 1.0)
     assert "expect to miss most effects" in phrases.small_table("900", "1", 0.12)
     assert "no variable could have been found" in phrases.found_share(0.95, any_left=True)
@@ -222,6 +235,10 @@ def test_a_random_selection_is_called_one():
     assert "partly random, by design" in phrases.selection_note(8.0)
 
 
+def test_so_many_models_that_nobody_could_read_are_a_power_of_ten():
+    assert phrases.count_words(10**15 - 1) == "999,999,999,999,999" and phrases.count_words(2 * 10**15) == "about 10^15"
+
+
 def test_what_is_explained():
     assert phrases.subject_of(study(), "") == (("weeks", "code"),)
     assert phrases.subject_of(study(label="weeks worked"), "") == (("Weeks worked", ""),)
@@ -245,3 +262,37 @@ def test_so_many_times_a_unit_that_is_an_amount():
 def test_a_promise_is_called_strong_to_1_moderate_to_3_and_weak_beyond():
     called = {epsilon: phrases.strength(Decimal(epsilon)) for epsilon in ("1", "1.01", "3", "3.01")}
     assert called == {"1": "strong", "1.01": "moderate", "3": "moderate", "3.01": "weak"}
+
+
+ALIKE, HIDES = " times as long as without privacy", ": noise would hide most effects."
+
+
+@pytest.mark.parametrize(
+    ("times", "selected", "said"),
+    [
+        ((1.2, 1.5, 2.25), None, f"about 1.5{ALIKE} (half of them 1.2 to 2.2 times)."),
+        ((1.2, 8.0, 20.0), 1, f"about 8{ALIKE} (half of them 1.2 to 20 times) if 1 variable is selected."),
+        ((1.2, 5.0, 21.0), 2, f"about 5{ALIKE} (a quarter of them far longer) if 2 variables are selected."),
+        ((1.2, 8.1, 9.0), 2, f"about 8.1{ALIKE} if 2 variables are selected{HIDES}"),
+        ((1.2, 20.5, 30.0), None, f"more than 20{ALIKE}{HIDES}"),
+    ],
+)
+def test_how_long_intervals_will_be(times, selected, said):
+    assert phrases.length_sentence(times, selected) == f"95% intervals should be {said}"
+    assert phrases.are_long(times) == (times[1] > 8 or times[2] > 20)
+    assert phrases.length_sentence(None, selected) == "No effect would be estimated: noise would hide all of them."
+
+
+def test_how_long_they_are_with_fewer_and_with_all():
+    assert phrases.other_lengths(None, None) == ""
+    assert phrases.other_lengths((2, 1.5), None) == "With 2, about 1.5 times."
+    assert phrases.other_lengths((2, 1.5), (9, None)) == "With 2, about 1.5 times; with all 9, none would be estimated."
+    assert phrases.other_lengths(None, (9, 25.0)) == "With all 9, more than 20 times."
+
+
+def test_how_many_chance_alone_would_select():
+    lead = "If no variable were associated with y, "
+    assert phrases.false_findings(0.009, "y") == f"{lead}fewer than one run in 100 would select any."
+    assert phrases.false_findings(0.01, "y") == f"{lead}at most about one run in 100 would select any."
+    assert phrases.false_findings(0.25, "y") == f"{lead}at most about one run in 4 would select any."
+    assert phrases.false_findings(0.5, "y") == f"{lead}about 0.5 variables would be selected on average."

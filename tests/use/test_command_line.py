@@ -459,10 +459,10 @@ def test_plan_without_r2_has_one_line_a_kind_of_scenario(place, capsys):
     _, out, _ = run(capsys, *facts, "--details")
     table = out[out.index("R² kept in a scenario of") : out.index("Exactly the best model")].splitlines()
     said = json.loads(run(capsys, *facts, "--json")[1])
-    assert [each.strip() for each in table[0].split("  ") if each][1:] == [f"R² = {r2}" for r2 in (0.05, 0.1, 0.3)]
+    assert [each.strip() for each in table[0].split("  ") if each][1:] == [f"R² = {r2}" for r2 in (0.1, 0.2, 0.4)]
     kinds = {words.partition(", ")[2] for words, _ in said["scenarios"]}
     assert len(table[2:]) == len(kinds) == 6 and all(any(line.startswith(kind) for kind in kinds) for line in table[2:])
-    assert sum(line.count("*") for line in table) == len(said["middle"]) == 6
+    assert sum(line.count("*") for line in table) == len(said["usual"]) == 6
     _, out, _ = run(capsys, *facts, "--r2", "0.3", "--details")
     assert "exactly the best" in out and "R² kept in a scenario of" not in out
 

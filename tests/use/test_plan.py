@@ -36,6 +36,7 @@ def table(n, rng):
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(20_000, 2, 0)])
 def test_the_median_length_of_released_intervals_is_as_expected(n, epsilon, delta):
     expected = expected_intervals(STUDY, rows=n, epsilon=epsilon, delta=delta, r2=R2)
@@ -108,6 +109,24 @@ def test_a_split_and_more_terms_change_the_lengths():
     many = expected_intervals(STUDY, rows=8000, epsilon=1, delta=1e-6, selected=7)
     assert (usual.epsilon, half.epsilon) == (0.65, 0.5) and usual.times < half.times
     assert usual.coefficients < many.coefficients == 9 and usual.times < many.times
+
+
+def test_a_plan_says_how_long_intervals_are_if_fewer_or_all_variables_are_selected():
+    found = expected_intervals(STUDY, rows=8000, epsilon=1, delta=1e-6, selected=3.2)
+    middles = dict(found.by_selected)
+    assert found.selected == 3 and middles[3] == found.times.middle and list(middles) == list(range(1, 8))
+    assert list(middles.values()) == sorted(middles.values())
+    first, second = found.sentence.split(". ")
+    assert first.endswith("if 3 variables are selected")
+    assert second == f"With 1, about {middles[1]:.2g} times; with all 7, about {middles[7]:.2g} times."
+    assert (
+        expected_intervals(STUDY, rows=8000, epsilon=1, delta=1e-6, selected=0.2).sentence.count("if 1 variable is")
+        == 1
+    )
+    every = expected_intervals(STUDY, rows=8000, epsilon=1, delta=1e-6, selected=7).sentence
+    assert "if 7 variables are selected. With 3, about" in every and "with all" not in every
+    short = expected_intervals(STUDY, rows=500, epsilon=1, delta=1e-6, selected=1)
+    assert dict(short.by_selected)[7] is None and short.sentence.endswith("With all 7, none would be estimated.")
 
 
 def test_supposed_sums_are_those_of_drawn_rows():

@@ -58,6 +58,7 @@ def column_kinds(study: Study, columns: Sequence[int]) -> tuple[ColumnKind, ...]
     kinds: list[ColumnKind] = []
     for column in chosen:
         of_levels = all(factor.level is not None for factor in column.factors)
+        # Levels of one term exclude each other, so a record moves two of their counts at most, however many there are.
         if of_levels and sum(other.term == column.term for other in chosen) > 1:
             kinds.append("level")
         elif of_levels or (len(column.factors) == 1 and column.factors[0].variable in answers):
@@ -225,6 +226,7 @@ class RoundsPlan:
 def rows_of(matrix: ArrayLike, bits: int = MATRIX_BITS) -> tuple[Row, ...]:
     """A matrix as a query holds it: on the grid, row by row, its entries cut where their sum might leave what is exact."""
     entries = on_grid(matrix, bits)
+    # Cut entry by entry and not by scaling the column: what is sane is untouched, and a cut entry is still on the grid.
     limit = np.floor(MAX_COLUMN_SUM / max(len(entries), 1))
     table: Sequence[Sequence[float]] = np.clip(entries, -limit, limit).tolist()
     return tuple(map(tuple, table))

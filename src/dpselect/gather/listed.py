@@ -126,6 +126,13 @@ def dataset_files(dataset: Any) -> list[str]:
     return here
 
 
+def dataset_formats(dataset: Any) -> set[str]:
+    """What an Arrow dataset and those within it are written in, by the usual ending: "parquet", "csv"."""
+    within = [dataset_formats(child) for child in getattr(dataset, "children", None) or ()]
+    written = getattr(dataset, "format", None)
+    return set[str]().union(*within, () if written is None else {written.default_extname})
+
+
 def _named_files(dataset: Any) -> Iterator[tuple[Any, str]]:
     """Each file of a dataset, and of datasets within it, with the file system that it is a name in."""
     for child in getattr(dataset, "children", None) or ():

@@ -165,12 +165,12 @@ def require_repeatable(source: Any, what: str) -> None:
 
 
 def _states_rows(study: Study) -> bool:
-    """Whether a sheet that may leave out empty rows is filled up to a stated number, whether or not one is seen to be left out.
+    """Whether a sheet that may leave out empty rows is held to a stated number, whether or not one is seen to be left out.
 
-    Else the first record that is left out, within the table or at its end, decided which number counts. Where an empty record
-    stops the run in any case, as one without a person or a cluster does, it decides that and no number.
+    Else the first record that is left out, within the table or at its end, decided which number counts. Persons and clusters are
+    counted, not rows, and an empty record is none of them.
     """
-    return study.rows is not None and study.missing != "error" and study.together is None
+    return study.rows is not None and study.together is None
 
 
 def _filled_up(
@@ -202,6 +202,11 @@ def _filled_up(
                     "rows exactly, or save the sheet as CSV."
                 )
             yield [batch]
+    if left and study.missing == "error":  # each would be refused, as an empty row that is stored is
+        raise DataError(
+            f"The workbook has fewer than the {study.rows} rows that the study states, and may leave out empty rows: state rows "
+            "exactly, give every record a cell, or save the sheet as CSV."
+        )
     if left:
         kinds = [schema.field(name).type for name in names]
         yield [pa.record_batch([pa.nulls(left, kind) for kind in kinds], names=list(names))]

@@ -22,7 +22,7 @@ from dpselect.assume.records import Public, canonical_json
 from dpselect.assume.study import Study
 from dpselect.errors import DataError, LedgerError, NoLedgerWarning, NoLedgerYet, TwoLedgersWarning
 from dpselect.gather.sources.source import DataPlace
-from dpselect.release.ledger.entries import PERSON, ROW, Charge, Receipt
+from dpselect.release.ledger.entries import PERSON, ROW, Charge, Receipt, Remaining
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.store import Announce, is_address
 
@@ -72,6 +72,14 @@ class NewLedger:
         """Refuse what the ledger would refuse."""
         with Ledger(epsilon=self.totals.epsilon, delta=self.totals.delta) as pretended:
             pretended.check(*charges)
+
+    def remaining(self) -> Remaining | Budget:
+        """The totals; or what is left of them where another run has opened it meanwhile."""
+        try:
+            with Ledger(self.place) as opened:
+                return opened.remaining()
+        except NoLedgerYet:
+            return self.totals
 
     def open(self) -> Ledger:
         """The ledger, with its totals on the disk."""

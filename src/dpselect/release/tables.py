@@ -41,6 +41,7 @@ def variable_title(variable: Variable, *, unit: bool = False) -> str:
 
 def level_title(variable: Variable, level: Category) -> str:
     """A category's label, or the category itself; the codes 0 and 1 of a binary variable are no and yes."""
+    # Only 0 and 1 say which is yes; of 1 and 2, as many code books have them, either may be.
     if isinstance(variable, Binary) and not variable.category_labels and variable.categories == (0, 1):
         return "yes" if level == 1 else "no"
     if isinstance(variable, Numeric) or not variable.category_labels:
@@ -158,6 +159,7 @@ def tidy_rows(effects: Sequence[Effect], *, ratios: bool) -> list[dict[str, Any]
     With `ratios` the numbers are ratios, whose std_error stays that of the logarithm.
     """
 
+    # A ratio that no double holds is cut, not made infinite: JSON has no infinity, and None already means "unbounded".
     def shown(number: float | None) -> float | None:
         return number if number is None or not ratios else math.exp(min(number, MAX_LOGARITHM))
 
@@ -180,6 +182,7 @@ def tidy_rows(effects: Sequence[Effect], *, ratios: bool) -> list[dict[str, Any]
     ]
 
 
+# Results are printed by report, a later stage, which this one may not import; it registers its functions here instead.
 @singledispatch
 def result_text(result: Any) -> str:
     """A result as lines of text. The words are report's, which says here how each kind of result is written."""

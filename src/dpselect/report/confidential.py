@@ -81,6 +81,7 @@ def advice(fit: TableFit, missing: str) -> list[str]:
 
 
 def _remarks(each: VariableFit, rows: int, missing: str) -> Iterator[str]:
+    # One sentence for all that is missing, the likeliest cause first: an unused category beside unknown cells is a spelling.
     unknown = each.missing > OFTEN * rows
     if each.missing and each.unused:
         yield (
@@ -101,6 +102,7 @@ def _remarks(each: VariableFit, rows: int, missing: str) -> Iterator[str]:
             f"Many values of '{each.name}' are outside its range. Check the unit. Change the range only for reasons "
             "that do not come from these rows."
         )
+    # A column with no usable cell, or a single row, is constant too, but a unit is not what is wrong with it.
     if each.constant and rows > 1 and each.missing < rows:
         yield f"'{each.name}' is the same in every row after values were moved to the nearest limit. Check the unit."
 
@@ -113,6 +115,7 @@ def _weight_remarks(weights: WeightFit, rows: int, missing: str) -> Iterator[str
         )
     if weights.above > OFTEN * rows:
         yield f"Many weights are above the limit. Check weight_limit: it should be near the largest weight of '{weights.name}'."
+    # Written so that a sum that is no number is remarked on too.
     if not abs(weights.total / weights.population - 1) <= WEIGHTS_APART:
         yield (
             f"The weights add up to about {number(weights.total)}, and the study states a population of "
@@ -193,6 +196,7 @@ def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list
             continue
         factor, *more = column.factors
         variable = next(each for each in study.predictors if each.name == factor.variable)
+        # Of two categories there is nothing to merge: the variable could only be left out.
         if not more and isinstance(variable, Categorical) and len(variable.categories) > 2:
             share = shares[variable.name][variable.categories.index(factor.level)]
             if share < RARE_CATEGORY:
@@ -205,6 +209,7 @@ def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list
     ]
     for variable in study.predictors:
         own = [column.name for column in study.columns if [each.variable for each in column.factors] == [variable.name]]
+        # A rare reference makes every effect of its variable uncertain, however common the other categories are.
         if isinstance(variable, Categorical) and hidden.intersection(own):
             share = shares[variable.name][variable.categories.index(variable.reference)]
             if share < RARE_CATEGORY and len(variable.categories) > 2:
@@ -376,6 +381,7 @@ def curve_chart(
     width, height = (360.0, 240.0) if narrow else (720.0, 280.0)
     frame = Frame(44.0, width - 30.0, 14.0, height - 44.0, settings[0], settings[-1])
     parts = [_grid(frame, settings, narrow), line(frame.x(now), frame.top, frame.x(now), frame.bottom, "zero")]
+    # Lines may end in one point; their letters stand apart, and a letter is the only name a line has without colours.
     ends = _spread([frame.y(chance) for chance in chances[-1]], frame.bottom - 4)
     for place, height_at_end in enumerate(ends):
         points = [(frame.x(setting), frame.y(row[place])) for setting, row in zip(settings, chances, strict=True)]

@@ -522,17 +522,34 @@ def are_long(times: tuple[float, float, float] | None) -> bool:
     return times is None or times[1] > MANY_TIMES or times[2] > FAR_LONGER
 
 
-def length_sentence(times: tuple[float, float, float] | None) -> str:
-    """How long intervals are expected to be: the quartiles of their length over that without privacy."""
+def length_sentence(times: tuple[float, float, float] | None, selected: int | None = None) -> str:
+    """How long intervals are expected to be, if so many variables are selected: the quartiles over those without privacy."""
     if times is None:
         return "No effect would be estimated: noise would hide all of them."
     low, middle, high = times
-    many = f"about {middle:.2g}" if middle <= FAR_LONGER else f"more than {FAR_LONGER:g}"
-    about = f"95% intervals should be {many} times as long as without privacy"
+    about = f"95% intervals should be {_times(middle)} as long as without privacy"
+    counted = (
+        "" if selected is None else f" if {selected} {'variable is' if selected == 1 else 'variables are'} selected"
+    )
     if middle > MANY_TIMES:
-        return f"{about}: noise would hide most effects."
+        return f"{about}{counted}: noise would hide most effects."
     rest = f"half of them {low:.2g} to {high:.2g} times" if high <= FAR_LONGER else "a quarter of them far longer"
-    return f"{about} ({rest})."
+    return f"{about} ({rest}){counted}."
+
+
+def other_lengths(fewer: tuple[int, float] | None, every: tuple[int, float | None] | None) -> str:
+    """How long they are if fewer variables are selected, and if all are; each a number of variables and its length."""
+    said = []
+    if fewer is not None:
+        said.append(f"with {fewer[0]}, {_times(fewer[1])}")
+    if every is not None:
+        said.append(f"with all {every[0]}, " + ("none would be estimated" if every[1] is None else _times(every[1])))
+    both = "; ".join(said)
+    return both and f"{both[0].upper()}{both[1:]}."
+
+
+def _times(middle: float) -> str:
+    return f"about {middle:.2g} times" if middle <= FAR_LONGER else f"more than {FAR_LONGER:g} times"
 
 
 BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."

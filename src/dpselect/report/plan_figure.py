@@ -30,6 +30,8 @@ def plan_figure(plan: Plan) -> Any:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    # matplotlib is an extra and takes most of a second to import, so only who draws pays for it. Its `Figure` needs no backend and
+    # leaves the user's own figures alone; settings hold inside only.
     facts = plan.facts
     with rc_context(FIGURE_SETTINGS):
         figure = Figure(figsize=(8.4, 3.9), layout="constrained")
@@ -51,7 +53,7 @@ Curve = Sequence[tuple[float, float | None]]
 
 
 def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = None) -> Any:
-    """The same for votes: the share of R^2 that is kept, in the mean of the middle scenarios.
+    """The same for votes: the share of R^2 that is kept, as it is expected.
 
     `lengths` are the name of a slope, and how long its interval is over epsilon and over n; they get two panels below.
     """
@@ -62,7 +64,7 @@ def outlook_figure(outlook: Outlook, lengths: tuple[str, Curve, Curve] | None = 
         figure = Figure(figsize=(8.4, 3.9 if lengths is None else 6.6), layout="constrained")
         panels = figure.subplots(1 if lengths is None else 2, 2, sharey="row", squeeze=False)
         left, right = panels[0]
-        kept, label = outlook.expected.kept, "mean of the middle scenarios"
+        kept, label = outlook.expected.kept, "expected"
         _draw(left, outlook.by_epsilon, (outlook.epsilon, kept), None, 0.8, label)
         _draw(right, outlook.by_rows, (outlook.rows, kept), outlook.rows_needed, 0.8, label)
         left.set_xlabel(f"epsilon, at n = {outlook.rows:,}")
@@ -109,6 +111,7 @@ def _draw(
 
 def _draw_lengths(panel: Any, curve: Curve, here: float) -> None:
     """Lengths on a logarithmic scale; where nothing is seen there is no point, and a grey band says so."""
+    # A length has no zero and spans decades, so its axis is logarithmic; without any length there is nothing to put on one.
     seen = [(x, length) for x, length in curve if length is not None]
     from matplotlib.ticker import LogLocator
 
@@ -151,6 +154,7 @@ def save_figure(figure: Any, folder: Path, name: str) -> list[Path]:
     from matplotlib import rc_context
 
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
+    # Dates, versions and random ids are left out: a figure under version control changes when its numbers do.
     with rc_context(FIGURE_SETTINGS):
         figure.savefig(paths[0], dpi=160, metadata={"Software": None})
         figure.savefig(paths[1], metadata={"Date": None})

@@ -94,6 +94,7 @@ def analyze(
     stated = study_for(source, study, response=response, predictors=predictors, categories=categories)
     choice = Choice(method, mechanism, candidates, penalty)
     account = account_of(ledger, data, analyst)
+    # All that public facts can refuse is refused here, before a row is read.
     order = order_analysis(
         stated,
         choice,
@@ -159,6 +160,7 @@ def analyze_several(
     names = [study.response.name for study in stated]
     if not stated or len(set(names)) < len(names):
         raise StudyError("Name at least one study, and each response once.")
+    # Each response reads the rows for itself; a stream would be empty for the second.
     if len(stated) > 1:
         require_repeatable(source, "Several responses")
     weights = tuple(shares) if shares is not None else (1,) * len(stated)
@@ -175,6 +177,7 @@ def analyze_several(
         )
         for study, budget in zip(stated, Budget(epsilon, delta).split(*weights), strict=True)
     ]
+    # A person's epsilon and a row's are not the same quantity: their sum would promise nothing to either.
     if len({(charge.unit, charge.neighbors) for order in orders for charge in order.charges}) > 1:
         raise StudyError(
             "Costs add up only where they are about the same: state one person and neighbors in all studies."

@@ -36,7 +36,7 @@ from dpselect.release.families import family_for
 from dpselect.release.linear import MomentPlan, plan_moments
 from dpselect.release.rounds.facts import MIN_NU, ExpectedLength, expected_length, facts_of
 from dpselect.release.units import beyond_range, user_scale
-from dpselect.report.phrases import are_long, false_findings, length_sentence
+from dpselect.report.phrases import are_long, false_findings, length_sentence, other_lengths
 from dpselect.use.methods import METHODS, Supposing
 from dpselect.use.order import require_study
 
@@ -161,7 +161,7 @@ def plan(
     if choice_only or study.is_sample or isinstance(found.rule, WideRule):
         return Planned(study, found, None, false, too_short(recipe) or "")
     slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
-    asked: dict[str, Any] = {"r2": r2, "split": shares, "family": family, "selected": found.expected.selected}
+    asked: dict[str, Any] = {"r2": r2, "split": shares, "family": family, "selected": found.selected}
     lengths = expected_intervals(study, rows=rows, epsilon=price, delta=slack, **asked)
     return Planned(study, found, lengths, false, too_short(recipe) or "")
 
@@ -178,10 +178,11 @@ def little_is_seen(planned: Planned) -> bool:
 class ExpectedIntervals:
     """Public. The lengths of 95% intervals to expect, in a model of so many `coefficients`.
 
-    `times` is how many times as long as without privacy they would be, in quartiles; None where nothing would be estimated, or
-    where moments answer. `terms` has each slope's name and its length in the user's units; None where the price could not show it,
-    and then the size that could have been seen, or None where none could. `by_rows` and `by_epsilon` have the length of the slope
-    `shown` at other numbers of rows and prices. Without stated ranges there is no unit, and no term.
+    `times` is how many times as long as without privacy they would be, in quartiles, if about `selected` terms were selected; None
+    where nothing would be estimated, or where moments answer. `by_selected` has its middle for every number of terms: that of a run
+    is known only afterwards, and matters most. `terms` has each slope's name and its length in the user's units; None where the
+    price could not show it, and then the size that could have been seen, or None where none could. `by_rows` and `by_epsilon` have
+    the length of the slope `shown` at other numbers of rows and prices. Without stated ranges there is no unit, and no term.
     """
 
     epsilon: float
@@ -194,13 +195,24 @@ class ExpectedIntervals:
     shown: str
     by_rows: tuple[tuple[float, float | None], ...]
     by_epsilon: tuple[tuple[float, float | None], ...]
+    selected: int | None = None
+    by_selected: tuple[tuple[int, float | None], ...] = ()
 
     @property
     def sentence(self) -> str:
-        """How long intervals would be, for people."""
+        """How long intervals would be, for people: in the model that is expected, in one of half its terms, and in that of all."""
         if self.noise != "gaussian":
             return ""
-        return length_sentence(self.times)
+        return " ".join(each for each in (length_sentence(self.times, self.selected), self._others) if each)
+
+    @property
+    def _others(self) -> str:
+        if self.selected is None or self.times is None:
+            return ""
+        middles = dict(self.by_selected)
+        half, every = self.selected // 2, max(middles)
+        fewer = None if half < 1 or (length := middles[half]) is None else (half, length)
+        return other_lengths(fewer, None if every == self.selected else (every, middles[every]))
 
     @property
     def seen(self) -> float:
@@ -276,17 +288,23 @@ def _by_rounds(
     family: FamilyName,
     selected: float | None,
 ) -> ExpectedIntervals:
-    columns = _likely_columns(study, scenario, selected)
+    expected = None if selected is None else max(1, round(selected))
+    columns = _likely_columns(study, scenario, expected)
     plain = {
         column.name: own
         for column in study.columns
         if (own := length_without_privacy(study, column, scenario.r2, family)) is not None
     }
 
-    def times(count: float, price: float) -> ExpectedLength | None:
+    def times(count: float, price: float, places: tuple[int, ...] = columns) -> ExpectedLength | None:
         part = price_of_estimate(study, price, split)
-        plan = RoundsPlan(study=study, columns=columns, family=family, rows=round(count), mu=whole_mu(part, delta))
+        plan = RoundsPlan(study=study, columns=places, family=family, rows=round(count), mu=whole_mu(part, delta))
         return None if facts_of(plan).nu < MIN_NU else expected_length(plan)
+
+    by_selected = []
+    for terms in range(1, len(scenario.layout.widths) + 1):
+        found = times(rows, epsilon, _likely_columns(study, scenario, terms))
+        by_selected.append((terms, found and found.middle))
 
     def length(name: str, count: float, price: float) -> float | None:
         factor = times(count, price)
@@ -304,10 +322,12 @@ def _by_rounds(
         shown=shown,
         by_rows=tuple((round(rows * k), length(shown, rows * k, epsilon)) for k in STEPS if shown and rows * k >= 2),
         by_epsilon=tuple((epsilon * k, length(shown, rows, epsilon * k)) for k in STEPS if shown),
+        selected=expected,
+        by_selected=tuple(by_selected),
     )
 
 
-def _likely_columns(study: Study, scenario: Scenario, selected: float | None) -> tuple[int, ...]:
+def _likely_columns(study: Study, scenario: Scenario, selected: int | None) -> tuple[int, ...]:
     """The columns of a model of so many terms, or of as many as have an effect; what is always in is in."""
     acting, others = likely_models(study, scenario)
     every = tuple(dict.fromkeys([*acting, *others]))

@@ -267,6 +267,32 @@ def test_as_many_rows_as_are_stated_whichever_record_excel_left_out(tmp_path, em
     assert count_rows(tmp_path / "t.xlsx", msgspec.structs.replace(EMPTY_LAST, rows=rows)) == rows
 
 
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("empty", [1, 3, 5])
+def test_an_empty_record_that_excel_left_out_is_refused_as_a_stored_one_is(tmp_path, empty, stored):
+    """With missing = "error" it once made n one less, at the end of a sheet, where a stored one stopped the run."""
+    book = openpyxl.Workbook()
+    for place, row in enumerate([("y", "a"), *[(1.0, 2.0)] * 5]):
+        for right, cell in enumerate(row if place != empty else ("", "") if stored else ()):
+            book.active.cell(row=1 + place, column=1 + right, value=cell)
+    book.save(tmp_path / "t.xlsx")
+    for rows in (5, 7) if stored else (5, 6, 7):
+        refusing = msgspec.structs.replace(EMPTY_LAST, rows=rows, missing="error")
+        with pytest.raises(DataError, match=f"fewer than the {rows} rows|missing"):
+            gather(tmp_path / "t.xlsx", refusing)
+
+
+def test_a_workbook_with_all_its_rows_is_read_where_nothing_may_be_missing(tmp_path):
+    exactly = msgspec.structs.replace(EMPTY_LAST, rows=4, missing="error")
+    book = openpyxl.Workbook()
+    for row in [("y", "a"), *[(1.0, 2.0)] * 4]:
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert gather(tmp_path / "t.xlsx", exactly).n == 4
+    with pytest.raises(DataError, match="more than the 3 rows"):
+        gather(tmp_path / "t.xlsx", msgspec.structs.replace(exactly, rows=3))
+
+
 def test_rows_that_excel_itself_left_out_are_noticed(tmp_path):
     path = changed(written(tmp_path / "t.xlsx"), SHEET, b'<row r="3"', b'<row r="4"')
     changed(path, SHEET, b'r="A3"', b'r="A4"')

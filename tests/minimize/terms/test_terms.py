@@ -66,6 +66,17 @@ def test_each_loss_is_the_list_solvers(backend, sizes, always):
             assert bounds.max() <= 1e-9 * products[-1, -1]
 
 
+@pytest.mark.skipif(len(BACKENDS) < 2, reason="the C kernel was not built here")
+@pytest.mark.parametrize("radius", [0.0, 0.5, 50.0])
+def test_twins_agree_on_how_sure_they_are(radius):
+    """Without coefficients to the last bit that is kept; with them a bound has rounding in it, which differs."""
+    integers, rule = study((2, 1, 3, 1), rows=300)
+    bounds, twin = (term_losses(products_of(integers), rule, radius, backend=each)[1] for each in BACKENDS)
+    assert (bounds > 0.6 * twin).all() and (bounds < 3 * twin).all()
+    if not radius:
+        np.testing.assert_allclose(bounds, twin, rtol=1e-6)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("scale", [0.1, 0.5, 2.0])
 def test_bounds_hold_for_the_exact_losses(backend, scale):

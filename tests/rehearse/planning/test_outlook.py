@@ -32,7 +32,7 @@ def short() -> Outlook:
 def test_a_long_table_works_and_no_promise_is_certain(long):
     assert long.works
     assert long.expected.kept > 0.9
-    assert "supposes that the variables explain 10% of the variance" in long.verdict
+    assert "supposes that the variables explain 20% of the variance" in long.verdict
     assert "100%" not in long.verdict
     assert long.rows_needed is None
     assert len(long.scenarios) == 18
@@ -53,14 +53,14 @@ def test_the_range_holds_every_world_and_is_rounded_outwards(long, short):
         assert (20 * each.low) % 1 == pytest.approx(0, abs=1e-9)
 
 
-def test_what_is_expected_is_the_middle_scenario_and_so_are_the_curves(long, short):
+def test_what_is_expected_is_the_second_lowest_scenario_and_so_are_the_curves(long, short):
     for each in (long, short):
         named = dict(each.scenarios)
-        assert len(each.middle) == 6
+        assert len(each.usual) == 6
         assert each.typical in named
-        assert all(words.startswith("R² = 0.1,") for words in each.middle)
-        kept = sorted(named[words].kept for words in each.middle)
-        assert each.expected in [named[words] for words in each.middle] and each.expected.kept == kept[2]
+        assert all(words.startswith("R² = 0.2,") for words in each.usual)
+        kept = sorted(named[words].kept for words in each.usual)
+        assert each.expected in [named[words] for words in each.usual] and each.expected.kept == kept[1]
         assert dict(each.by_rows)[each.rows] == dict(each.by_epsilon)[each.epsilon] == each.expected.kept
     half = outlook_study(BOUNDED, rows=15_000, epsilon=1.0)
     assert half.expected.kept == pytest.approx(dict(long.by_rows)[15_000])
@@ -73,7 +73,7 @@ def test_the_smallest_effect_falls_with_rows_and_is_in_own_units(long):
     assert units["age"].endswith("of wage for one unit")
     assert "between a category and the others" in units["region"]
     said = float(units["age"].split()[0].replace(",", ""))
-    assert said == pytest.approx(long.smallest * 25 * math.sqrt(0.9) / 10, rel=0.01)
+    assert said == pytest.approx(long.smallest * 25 * math.sqrt(0.8) / 10, rel=0.01)
 
 
 def test_without_bounds_effects_are_in_standard_deviations():
@@ -150,3 +150,9 @@ def test_a_split_pays_for_the_selection():
     )
     assert (usual.choice_epsilon, half.choice_epsilon, whole.choice_epsilon) == pytest.approx((0.35, 0.5, 1.0))
     assert usual.expected.kept < half.expected.kept < whole.expected.kept
+
+
+def test_as_many_terms_are_expected_as_the_usual_scenarios_select_on_average(short):
+    named = dict(short.scenarios)
+    assert short.selected == pytest.approx(sum(named[words].selected for words in short.usual) / 6)
+    assert short.selected != short.expected.selected

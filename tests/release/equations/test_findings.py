@@ -96,6 +96,7 @@ def test_a_test_keeps_what_a_search_over_a_grid_keeps(tables):
     assert wider[0] - 0.02 <= ends[0] <= kept[0] + 0.02 and kept[-1] - 0.02 <= ends[1] <= wider[-1] + 0.02
 
 
+@pytest.mark.thorough
 def test_they_cover_after_all(tables):
     """25 releases of a hard case, 6 numbers each: below 0.85 comes once in a hundred thousand if 0.95 is true."""
     hits = []

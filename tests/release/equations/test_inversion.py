@@ -34,6 +34,7 @@ def one_sided(n, slopes, seed, epsilon=0.65):
     return replace(empty, values=tuple(map(int, values))), truth, np.sqrt(np.mean(1 - mean**2))
 
 
+@pytest.mark.thorough
 def test_intervals_of_large_slopes_on_correlated_columns_cover():
     """Every coefficient by itself, 16 releases each. Before the test had a say, the intercept was covered once in twenty."""
     slopes, hits, deviations = np.array([-0.6, 0.6, -0.5, 0.5]), [], []

@@ -34,10 +34,10 @@ def test_noise_that_leaves_no_possible_share_leaves_none_said(values):
 @pytest.mark.parametrize("rows", [1500, pytest.param(3000, marks=pytest.mark.thorough)])
 def test_whatever_the_noise_is_an_amount_lies_in_its_interval_and_that_where_it_can_be(tables, rows):
     said = 0
-    for seed in range(60):
+    for seed in range(20):
         noisy, _ = tables.noisy(n=rows, seed=seed)
         for amount in unexplained(fit(problem(noisy, (0, 1))), 0.95):
             if amount.determined:
                 said += 1
                 assert 0 <= amount.lower <= amount.value <= amount.upper <= 1
-    assert 0 < said < 120
+    assert 0 < said < 40

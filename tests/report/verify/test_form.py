@@ -2,11 +2,15 @@
 
 import copy
 import json
+import math
 import random
 import re
+from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
+from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.errors import DataError
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check, overall
@@ -91,7 +95,7 @@ def test_wrong_types_and_values_anywhere_are_a_no(charged):
         places = [path for path in _places(report.to_dict()) if path and path[0] not in ("title", "made")]
         # A noisy count below zero is read as zero, so another such number is the same release for every reader.
         places = [path for path in places if path[-3:-1] != ("draw", "values")]
-        for path in generator.sample(places, 60):
+        for path in generator.sample(places, 25):
             value = generator.choice(ODD)
             text = changed(report, *path, value=value)
             if json.loads(text) != report.to_dict():
@@ -262,6 +266,25 @@ def test_the_range_of_pcpl_is_bounded_from_below(table, study):
         assert 0 < least <= report.selection.range
         assert answer(report.to_json()) == "ok"
         assert answer(changed(report, "selection", "range", value=least / 2)) == "failed"
+
+
+def test_a_release_of_another_version_is_not_what_its_entry_states(charged):
+    reports, ledger = charged
+    checks = check_report(changed(reports[0], "selection", "version", value="0.0.1"), ledger)
+    assert [check.holds for check in checks if check.what == "ledger entry is unchanged"] == [False, True]
+
+
+@pytest.mark.parametrize("as_printed", [True, False])
+@pytest.mark.parametrize("most", [None, 3])
+def test_the_least_range_of_pcpl_is_that_of_the_formula(study, as_printed, most):
+    """2G at the largest noisy least loss but for a chance of e^-50; the paper prints nB/(m - B) where -n log(1 - B/m) is enough."""
+    stated = study if most is None else replace(study, person="who", max_rows_per_person=most)
+    recipe = make_recipe(stated, Choice("pcpl", as_printed=as_printed), rows=900, epsilon=2, delta=Decimal("1e-6"))
+    change, rows = (most or 1) * (1 + stated.rho) ** 2, 900
+    largest = rows + 1 + 51 * (change + 1) / float(recipe.bound_epsilon)
+    bound = rows * change / (largest - change) if as_printed else -rows * math.log(1 - change / largest)
+    assert recipe.bound_epsilon == 1 and least_profile_range(recipe) == pytest.approx(2 * bound, rel=2e-9)
+    assert least_profile_range(recipe) < 2 * bound
 
 
 def test_a_list_that_nobody_could_score_is_a_no_and_not_a_full_memory(charged):

@@ -279,6 +279,7 @@ def read_and_verify(visitor):
     visitor.look()
 
 
+@pytest.mark.thorough  # test_attacks.py has it without a browser
 def test_an_exhausted_budget_is_refused_before_anything_is_read(visit):
     visitor = visit()
     visitor.studio.state(budget="1")
@@ -345,6 +346,7 @@ def press_by_key(page, name):
     raise AssertionError(f"{name} cannot be reached")
 
 
+@pytest.mark.thorough
 def test_the_keyboard_is_enough(visit):
     visitor = visit()
     page = visitor.page

@@ -67,7 +67,8 @@ def test_the_command_hands_over_what_a_studio_left(start, monkeypatch):
     assert command_line.run(["verify", "report.html", "--ledger", "people.budget.db"]) == 0
 
 
-@pytest.mark.parametrize("screen", [pytest.param("budget", marks=pytest.mark.thorough), "release"])
+@pytest.mark.thorough  # of the page of releases test_attacks.py asks the same
+@pytest.mark.parametrize("screen", ["budget", "release"])
 def test_a_finished_release_leaves_no_such_sentence(studio, screen):
     studio.state().ask()
     assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303

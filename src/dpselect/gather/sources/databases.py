@@ -8,7 +8,7 @@ from typing import Any
 
 from dpselect.errors import DataError
 from dpselect.gather.sources.source import Database
-from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence
+from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence, refuse_untyped_scan
 
 
 def quoted(name: str) -> str:
@@ -45,6 +45,7 @@ def duckdb_stream(source: Database) -> Stream:
             relation = connection.sql(query)
             if relation is None:
                 raise DataError("The query returns no table: give one SELECT.")
+            refuse_untyped_scan(relation.explain(), f"DuckDB's {_asked(source).removeprefix('the ')}")
             schema = _duckdb_schema(relation)
             by_look = source.table is None or not _in_catalog(connection, quoted_table(source.table))
     except BaseException:

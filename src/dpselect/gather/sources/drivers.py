@@ -14,7 +14,15 @@ from typing import Any
 from dpselect.errors import DataError
 from dpselect.gather.sources.databases import quoted, quoted_table
 from dpselect.gather.sources.source import Database
-from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence, require_whole
+from dpselect.gather.sources.stream import (
+    BATCH_ROWS,
+    TEXTS,
+    Kinds,
+    Stream,
+    one_sentence,
+    refuse_untyped_scan,
+    require_whole,
+)
 
 MAX_TEXT_BYTES = 4096
 """Of a cell of text that ODBC hands over: a longer one stops the reading, whatever it holds."""
@@ -33,6 +41,10 @@ def driver_stream(source: Database, kinds: Kinds) -> Stream:
             ask = stack.enter_context(_adbc(source) if source.engine == "adbc" else _odbc(source))
         with one_sentence(f"{source.place} refuses {asked}: check its spelling and the right to read it"):
             schema = ask.batches(f"SELECT * FROM {rows} WHERE 1 = 0").schema
+            if ask.explains:
+                refuse_untyped_scan(
+                    str(ask.batches(f"EXPLAIN SELECT * FROM {rows}").read_all().to_pydict()), source.place
+                )
             if ask.typeless:
                 schema = _stated_schema(schema.names, kinds) if kinds else ask.batches(f"SELECT * FROM {rows}").schema
         close = stack.pop_all().close
@@ -91,13 +103,14 @@ def _rows_of(source: Database) -> str:
 class _Asking:
     """Private. An open connection: `batches` of what is asked; `typeless` if its columns have no types, as those of SQLite.
 
-    `looks` is whether cells may decide the types that it tells.
+    `looks` is whether cells may decide the types that it tells, `explains` whether EXPLAIN says how it reads.
     """
 
     batches: Callable[[str], Any]
     close: Callable[[], None] = lambda: None
     typeless: bool = False
     looks: bool = False
+    explains: bool = False
 
     def __repr__(self) -> str:
         return "_Asking(values=<private>)"
@@ -136,7 +149,9 @@ def _adbc(source: Database) -> _Asking:
         connection.close()
 
     vendor = str(connection.adbc_get_info().get("vendor_name")).lower()
-    return _Asking(ask, close, typeless=vendor == "sqlite", looks=vendor in LOOKING_VENDORS)
+    return _Asking(
+        ask, close, typeless=vendor == "sqlite", looks=vendor in LOOKING_VENDORS, explains=vendor == "duckdb"
+    )
 
 
 def _odbc(source: Database) -> _Asking:

@@ -10,7 +10,7 @@ import narwhals as nw
 
 from dpselect.errors import DataError
 from dpselect.gather.sources.arrow import is_number, is_text, require_named
-from dpselect.gather.sources.stream import BATCH_ROWS, Kinds, Stream, one_sentence, require_whole
+from dpselect.gather.sources.stream import BATCH_ROWS, Kinds, Stream, one_sentence, refuse_untyped_scan, require_whole
 from dpselect.gather.sources.text_numbers import number_in
 
 _MIXED = "The column {!r} cannot be turned into an Arrow column: give all its cells one type"
@@ -151,6 +151,7 @@ def _table_stream(table: Any) -> Stream:
 def _lazy_stream(source: Any) -> Stream:
     """A polars LazyFrame: its plan is run by polars itself, for the needed columns, some rows at a time."""
     with one_sentence("The polars LazyFrame cannot be run: collect it yourself to see why"):
+        refuse_untyped_scan(source.explain(optimized=False), "The polars LazyFrame")
         schema = source.head(0).collect().to_arrow().schema
 
     def read(names: Sequence[str]) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from dpselect.assume.study import Study
 from dpselect.errors import DataError
 from dpselect.gather.listed import (
     dataset_files,
+    dataset_formats,
     listed_files,
     refuse_managed,
     refuse_twice,
@@ -43,7 +44,16 @@ from dpselect.gather.sources.source import (
     split_sheet,
 )
 from dpselect.gather.sources.statistics import statistics_stream
-from dpselect.gather.sources.stream import BATCH_ROWS, LABEL, LEVELS, Kinds, Stream, one_sentence, require_whole
+from dpselect.gather.sources.stream import (
+    BATCH_ROWS,
+    LABEL,
+    LEVELS,
+    Kinds,
+    Stream,
+    one_sentence,
+    refuse_untyped_scan,
+    require_whole,
+)
 from dpselect.gather.sources.text import csv_stream
 
 RUN_ANEW = frozenset({"datafusion"})
@@ -174,6 +184,8 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
     if isinstance(source, ds.Dataset):
         return _dataset_stream(source)
     if _hands_out_streams(source):
+        if _package(source) == "duckdb":
+            refuse_untyped_scan(source.explain(), "The DuckDB relation")
         with one_sentence("The Arrow stream cannot be opened: it may have been read before"):
             batches = pa.RecordBatchReader.from_stream(source)
 
@@ -194,6 +206,7 @@ def _hands_out_streams(source: Any) -> bool:
 def _dataset_stream(dataset: Any) -> Stream:
     """An Arrow dataset; what is asked of files is asked of its files too, where they are on this machine."""
     files = dataset_files(dataset)
+    refuse_untyped_scan(" ".join(f"{name} scan" for name in dataset_formats(dataset)), "The Arrow dataset")
     refuse_twice(files)
     refuse_twins(files)
     refuse_managed(files)

@@ -6,6 +6,7 @@ An offset beyond its buffer kills a process, so damaged Arrow columns are found 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ Kinds = Mapping[str, CellKind]
 objects in memory): numbers, or text; or, where no cell may refuse the table, numbers or text wherever there are any."""
 NUMBER_CELLS: tuple[CellKind, CellKind] = ("number", "number or missing")
 TEXTS: tuple[CellKind, CellKind] = ("text", "text or missing")
+_UNTYPED_SCAN = re.compile(r"\b(nd)?(csv|json) scan\b|\bread_(csv|json|ndjson|xlsx)", re.IGNORECASE)
+"""How plans of polars, DuckDB and Arrow name the reading of a file without types."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -128,6 +131,15 @@ class Reporter:
         if self._tell is not None and (done or now - self._last >= 0.1):
             self._last = now
             self._tell(Progress(rows, now - self._start, done))
+
+
+def refuse_untyped_scan(plan: str, where: str) -> None:
+    """Refuse a plan that reads text: its own reader takes the types, and DuckDB's the delimiter and the first row, from cells."""
+    if _UNTYPED_SCAN.search(plan):
+        raise DataError(
+            f"{where} reads a file without types and decides by its cells what the columns hold: give the path of the CSV file "
+            "itself, or store the rows as Parquet with types that you state."
+        )
 
 
 def require_whole(batch: Any, what: str) -> Any:

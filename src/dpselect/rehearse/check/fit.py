@@ -150,6 +150,8 @@ class FitAnd(Both[TableFit, Any]):
     def add(self, chunk: Chunk) -> None:
         """Count some rows, and add them unless a run would have stopped."""
         self._first.add(chunk)
+        # Rows after a bad cell are still counted, so that a custodian sees all that is wrong at once; what they would add to the
+        # other summary is never shown, so it is not computed.
         if not self._first.stops:
             self._second.add(chunk)
 
@@ -191,6 +193,7 @@ class _Tally:
         if isinstance(self.variable, Numeric):
             self._add_numbers(np.asarray(values, np.float64))
             return
+        # The grid writes a category as its place, and -1 for what is missing or was not stated.
         usable = values[values >= 0].astype(np.int64)
         self.counts[2] += len(values) - len(usable)
         self.levels = self.levels + np.bincount(usable, minlength=len(self.levels))
@@ -202,6 +205,7 @@ class _Tally:
         if self.variable.bounded:
             lower, upper = self.variable.bounds
             self.counts[:2] += np.array([(usable < lower).sum(), (usable > upper).sum()])
+            # Clipped before the ends are taken: a variable that is outside its range in every row is constant for a run.
             usable = np.clip(usable, lower, upper)
         self.least = min(self.least, float(usable.min(initial=np.inf)))
         self.most = max(self.most, float(usable.max(initial=-np.inf)))
@@ -226,10 +230,12 @@ def near_twins(moments: Moments, study: Study) -> tuple[tuple[str, str], ...]:
     terms = [*(column.term for column in columns), -1]
     start = int(bool(columns) and not columns[0].factors)
     if start and products[0, 0] > 0:
+        # What the intercept explains is taken out: two columns far from zero are otherwise alike whatever they do.
         products = products - np.outer(products[0], products[0]) / products[0, 0]
     norms = np.sqrt(np.maximum(np.diagonal(products), 0.0))
     with np.errstate(all="ignore"):
         alike = np.abs(products) / np.outer(norms, norms) > NEARLY
+    # A column that hardly varies is a twin of anything by rounding alone, and is told as constant elsewhere.
     near = np.outer(norms > 1e-6 * np.sqrt(moments.n), np.ones(len(norms), bool))
     pairs = zip(*np.nonzero(np.triu(alike & near & near.T, 1)), strict=True)
     return tuple((names[i], names[j]) for i, j in pairs if i >= start and terms[i] != terms[j])

@@ -83,6 +83,7 @@ def losses(
 def _loss_values(products: NDArray[np.float64], models: Candidates, rho: float) -> NDArray[np.float64]:
     masks = models.masks()
     if isinstance(models, SubsetRule) and models.is_full_lattice:
+        # All subsets cost less by one pass over the lattice than a list of them one by one, also where the empty one is left out.
         return lattice_losses(products, rho, error=SUMMED)[0][masks.astype(np.int64)]
     return list_losses(products, masks, rho)[0]
 
@@ -165,6 +166,8 @@ def score_probabilities(scores: PrivateScores, recipe: Recipe, *, least: float =
     if isinstance(scores, Margins):
         scores = scores.scores()
     if isinstance(scores, LocalScores):
+        # PCPL's range is itself drawn: the chances are averaged over its noise and not taken at its middle, where they would
+        # leave out that a low draw makes the choice uniform.
         noise = NoisyBound(
             scores.least_loss,
             scores.sensitivity,
@@ -221,6 +224,7 @@ class Listed:
         self._recipes = recipes
         recipe = recipes(epsilon)
         self._losses = minimize(moments, recipe)
+        # R^2 is by least squares without the radius, so that it compares with what any other program would say.
         self.r2: Explained | None = explained(moments, recipe.candidates, recipe.study)
         self.factors = factors_for(recipe)
 

@@ -72,6 +72,7 @@ class Explained:
         """What is to be expected over the best."""
         if not self.best > 0:
             return None
+        # BIC's model is not the one with the largest R^2, so a mean may lie above it: no more than all is claimed.
         return min(float(chances @ self.each) / self.best, 1.0)
 
 
@@ -85,6 +86,8 @@ def explained(moments: Moments, candidates: Candidates, study: Study) -> Explain
     with np.errstate(all="ignore"):
         each = np.clip(1 - losses / whole, 0.0, 1.0) if whole > 0 else np.zeros(losses.size)
         prices = np.log(max(moments.n, 2)) * candidates.sizes()
+        # A perfect fit has a loss of 0; its logarithm is a large negative number here and not infinite, or prices could not part
+        # two perfect fits.
         best = int(np.argmin(moments.n * np.log(np.maximum(losses, 1e-300)) + prices))
     return Explained(each, float(each[best]), candidates.mask(best))
 
@@ -201,6 +204,7 @@ def _curves(rehearsed: Rehearsed, now: Rehearsal, epsilon: Decimal, step: Step) 
     found = []
     for price in prices:
         step("epsilon")
+        # The same models at every price, those that lead now: lines of a chart, not a new ranking at each point.
         found.append(now if price == epsilon else rehearsed.at(price, leading=now.models))
     if not found:
         return ()

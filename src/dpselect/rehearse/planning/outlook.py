@@ -30,10 +30,10 @@ from dpselect.rehearse.planning.forecast import (
     Worth,
     bic_model,
     blur,
+    expected_forecast,
     forecast,
     lone_votes,
     mean_votes,
-    middle_forecast,
     votes_to_chances,
 )
 from dpselect.rehearse.planning.scenarios import (
@@ -41,9 +41,9 @@ from dpselect.rehearse.planning.scenarios import (
     Scenario,
     in_own_units,
     layout_of,
-    middle_scenarios,
     scenarios_of,
     typical,
+    usual_scenarios,
 )
 from dpselect.rehearse.planning.wide_forecast import (
     USUAL_COUNT,
@@ -102,7 +102,7 @@ class Outlook:
     """Public. Forecasts in every supposed scenario, and what follows from them.
 
     `kept` is the share of the R^2 of the model that BIC would choose without privacy which the chosen model is expected to keep:
-    `expected` in the middle one of the `middle` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
+    `expected` in the second lowest of the `usual` scenarios, which have the R^2 `supposed`, `low` to `high` in all of them, rounded
     outwards to five hundredths. `smallest` is the effect of one standard deviation of a variable, in standard deviations of what
     is left unexplained, that is found with a chance of 0.8 in the `typical` one.
     """
@@ -113,7 +113,7 @@ class Outlook:
     rule: VoteRule | EdgeRule | WideRule
     scenarios: tuple[tuple[str, Forecast], ...]
     supposed: str
-    middle: tuple[str, ...]
+    usual: tuple[str, ...]
     typical: str
     expected: Forecast
     low: float
@@ -127,8 +127,13 @@ class Outlook:
 
     @property
     def works(self) -> bool:
-        """Whether the choice is clearly better than a lottery in the middle scenario."""
+        """Whether the choice is clearly better than a lottery, as is expected."""
         return self.expected.informed
+
+    @property
+    def selected(self) -> float:
+        """How many terms are expected to be selected: the mean of the usual scenarios, since those that keep little select few."""
+        return float(np.mean([each.selected for words, each in self.scenarios if words in self.usual]))
 
     @property
     def chance(self) -> float:
@@ -239,13 +244,13 @@ def outlook_study(
             rule = vote_rule(round(n), layout.columns, len(layout.widths), part)
         return Held(rule, round(n), part)
 
-    now, one, middle = held(rows, epsilon), typical(layout, r2), middle_scenarios(layout, r2)
+    now, one, usual = held(rows, epsilon), typical(layout, r2), usual_scenarios(layout, r2)
     found = _forecasts(scenarios_of(layout, r2), now, tell)
     shares, smallest = [each.kept for _, each in found], smallest_effect(one, now)
     tell(0.5)
-    expected = middle_forecast([each for scenario, each in found if scenario in middle])
-    kept = _memory(middle, held, (rows, epsilon), expected)
-    needed = None if _enough(expected) else _needed(rows, lambda n: _middle(middle, held(n, epsilon)))
+    expected = expected_forecast([each for scenario, each in found if scenario in usual])
+    kept = _memory(usual, held, (rows, epsilon), expected)
+    needed = None if _enough(expected) else _needed(rows, lambda n: _expected(usual, held(n, epsilon)))
     tell(0.7)
     steps = STEPS if len(layout.widths) <= MANY_TERMS else STEPS[1:-1]
     made = Outlook(
@@ -255,7 +260,7 @@ def outlook_study(
         rule=now.rule,
         scenarios=tuple((scenario.words, each) for scenario, each in found),
         supposed=f"the variables explain {one.r2:.0%} of the variance",
-        middle=tuple(scenario.words for scenario in middle),
+        usual=tuple(scenario.words for scenario in usual),
         typical=one.words,
         expected=expected,
         low=math.floor(20 * min(shares)) / 20,
@@ -278,14 +283,14 @@ def _wide_outlook(
     terms, equal = len(layout.widths), deals_equally(study, rows)
     one = WideWorld(USUAL_SHARE if r2 is None else r2, min(USUAL_COUNT, terms))
     worlds = wide_worlds(terms, r2)
-    middle = [world for world in worlds if world.r2 == one.r2]
+    usual = [world for world in worlds if world.r2 == one.r2]
 
     def held(n: float, price: float) -> WideRule:
         return wide_rule(round(n), layout.columns, terms, part_of(price), equal=equal)
 
     def mean(n: float, price: float) -> Forecast:
         rule = held(n, price)
-        return middle_forecast([wide_forecast(world, rule, terms, part_of(price), equal=equal) for world in middle])
+        return expected_forecast([wide_forecast(world, rule, terms, part_of(price), equal=equal) for world in usual])
 
     rule, expected = held(rows, epsilon), mean(rows, epsilon)
     found = [(world, wide_forecast(world, rule, terms, part_of(epsilon), equal=equal)) for world in worlds]
@@ -297,7 +302,7 @@ def _wide_outlook(
         rule=rule,
         scenarios=tuple((world.words, each) for world, each in found),
         supposed=f"the variables explain {one.r2:.0%} of the variance",
-        middle=tuple(world.words for world in middle),
+        usual=tuple(world.words for world in usual),
         typical=one.words,
         expected=expected,
         low=math.floor(20 * min(shares)) / 20,
@@ -327,12 +332,12 @@ def _memory(
     known: tuple[float, float],
     expected: Forecast,
 ) -> Callable[[float, float], float]:
-    """The share kept in the middle of scenarios by rows and epsilon; at those that are known no forecast is made again."""
-    return lambda n, price: expected.kept if (n, price) == known else _middle(scenarios, held(n, price)).kept
+    """The share that is expected to be kept by rows and epsilon; at those that are known no forecast is made again."""
+    return lambda n, price: expected.kept if (n, price) == known else _expected(scenarios, held(n, price)).kept
 
 
-def _middle(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
-    return middle_forecast([forecast(scenario, held) for scenario in scenarios])
+def _expected(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
+    return expected_forecast([forecast(scenario, held) for scenario in scenarios])
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:

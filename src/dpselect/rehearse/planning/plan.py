@@ -115,6 +115,7 @@ def plan(
         if columns is None:
             raise StudyError("A plan needs the number of columns, or what is supposed about the rows.")
         supposed = suppose(columns, r)
+    # If the right model is the empty one it must compete, or no method could ever be right.
     if supposed.truth == 0:
         facts = replace(facts, empty=True)
     tell = progress or (lambda share: None)
@@ -122,6 +123,7 @@ def plan(
     options = list(search.options(tell))
     best = recommended(options)
     short = best.chance < wanted
+    # Each is a search of its own over whole plans, so it is begun only for who would be told the answer.
     more_rows = search.rows_needed(wanted) if short else None
     more_epsilon = search.epsilon_needed(wanted) if short else None
     tell(0.8)
@@ -133,6 +135,7 @@ def plan(
         facts=facts,
         supposed=supposed.words,
         recommended=best,
+        # The option without any advice: the penalty of the default formula, and the stated range as bound and radius.
         defaults=next(o for o in options if o.multiple is None and o.upper == o.radius == r),
         options=tuple(sorted(options, key=lambda option: -option.chance)),
         by_epsilon=by_epsilon,
@@ -184,6 +187,7 @@ def plan_study(
     -------
     Plan
     """
+    # Terms, not columns: a category's columns come and go together, so 2^terms models compete.
     terms = max(1, candidates_for(study, Subsets(empty=True)).count.bit_length() - 1)
     return plan(
         rows=rows,

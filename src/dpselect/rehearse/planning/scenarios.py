@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpselect.assume.candidates import candidates_for, columns_of, vote_units
 from dpselect.assume.study import Study
 from dpselect.assume.terms import Column
-from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
+from dpselect.assume.variables import GRID, Binary, Categorical, Count, Numeric
 from dpselect.gather.moments import Moments
 from dpselect.rehearse.planning.supposed import three_digits
 
@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 Effects = Literal["few", "many", "one", "all"]
 Columns = Literal["independent", "alike", "close", "mixed", "skewed", "heavy"]
 
-USUAL_R2 = (0.05, 0.1, 0.3)
-"""Of 46 real tables (benchmarks.forecast_tables) R^2 was .02 to .78, half of them between .08 and .30, the median .17."""
-USUAL = 0.1
-"""With it the middle scenario was right on average (benchmarks.forecasts): BIC keeps less than all variables explain."""
+USUAL_R2 = {"number": (0.1, 0.2, 0.4), "other": (0.05, 0.1, 0.2)}
+"""Near the quartiles of R^2 on 46 real tables (benchmarks.forecast_tables): of numbers, and of yes or no and of counts."""
+SEEN = {"number": 1.0, "other": 0.4}
+"""So much of R^2 votes see: less where most rows are no or zero. Either half of the tables of benchmarks.forecasts gave .4."""
 CORRELATION: dict[Columns, float] = {"independent": 0.0, "close": 0.5, "mixed": 0.3, "skewed": 0.5, "heavy": 0.0}
 MOST_ALIKE = 0.7
-"""Columns that are alike have the correlation R^2, up to this: where they explain much, they say much of it together."""
+"""Columns that are alike have the correlation R^2, as it is seen, up to this: where they explain much, they say it together."""
 SIGNS = (1, -1, -1, 1)
 """Of effects in the order of their size: columns that go together hide effects of different signs from each other."""
 SKEW = 0.7
@@ -49,6 +49,8 @@ class Layout:
     columns: int
     two_levels: frozenset[int] = frozenset()
     """Terms that are one column of zeros and ones."""
+    response: Literal["number", "other"] = "number"
+    """What is explained: a number, or a yes or no or a count."""
 
     @property
     def first(self) -> NDArray[np.int64]:
@@ -63,7 +65,8 @@ def layout_of(study: Study) -> Layout:
     names = (":".join(factor.variable for factor in columns[unit[0]].factors) or "intercept" for unit in units)
     binary = {variable.name for variable in study.predictors if isinstance(variable, Binary)}
     two = (place for place, unit in enumerate(units) if len(unit) == 1 and _two_levels(columns[unit[0]], binary))
-    return Layout(tuple(names), tuple(map(len, units)), len(columns), frozenset(two))
+    other = isinstance(study.response, Binary | Count)
+    return Layout(tuple(names), tuple(map(len, units)), len(columns), frozenset(two), "other" if other else "number")
 
 
 def _two_levels(column: Column, binary: set[str]) -> bool:
@@ -75,11 +78,11 @@ def _two_levels(column: Column, binary: set[str]) -> bool:
 class Scenario:
     """Public. Supposed rows: `r2` of the response is explained, by few effects, by many of falling size, mostly by one, or by all.
 
-    Columns are normal and independent; or they share what they say, all effects having one sign: alike, with the correlation
-    `r2`, or close, with 0.5; or mixed, with 0.3 and effects of both signs, which hide each other; or skewed, with 0.5 and every
-    second number so; or heavy: independent, every second number mostly zero, the others with a heavy tail. A category's levels
-    have shares that fall as 1, 1/2, 1/3; of two levels the second is rare in skewed and in heavy columns. The noise is normal
-    with standard deviation 1.
+    Rows are made as if `seen` of it were, which is what votes see. Columns are normal and independent; or they share what they say,
+    all effects having one sign: alike, with the correlation `seen`, or close, with 0.5; or mixed, with 0.3 and effects of both
+    signs, which hide each other; or skewed, with 0.5 and every second number so; or heavy: independent, every second number mostly
+    zero, the others with a heavy tail. A category's levels have shares that fall as 1, 1/2, 1/3; of two levels the second is rare
+    in skewed and in heavy columns. The noise is normal with standard deviation 1.
     """
 
     layout: Layout
@@ -105,6 +108,16 @@ class Scenario:
         return f"R² = {self.r2:g}, {count}, {columns}"
 
     @property
+    def seen(self) -> float:
+        """What votes see of R^2."""
+        return SEEN[self.layout.response] * self.r2
+
+    @property
+    def signal(self) -> float:
+        """The variance of what is explained, in units of the noise."""
+        return self.seen / (1 - self.seen)
+
+    @property
     def active(self) -> int:
         """How many terms have an effect."""
         terms = len(self.layout.widths)
@@ -115,7 +128,7 @@ class Scenario:
     @property
     def correlation(self) -> float:
         """Of any two columns."""
-        return min(self.r2, MOST_ALIKE) if self.columns == "alike" else CORRELATION[self.columns]
+        return min(self.seen, MOST_ALIKE) if self.columns == "alike" else CORRELATION[self.columns]
 
     @cached_property
     def weights(self) -> Floats:
@@ -136,15 +149,15 @@ class Scenario:
 
     @cached_property
     def pool(self) -> tuple[Floats, Floats]:
-        """Columns, and the signal in units of the noise: its variance is r2 / (1 - r2)."""
+        """Columns, and the signal in units of the noise."""
         pool = _pool(self._any_r2)
-        return pool.columns, pool.signal * math.sqrt(self.r2 / (1 - self.r2))
+        return pool.columns, pool.signal * math.sqrt(self.signal)
 
     @cached_property
     def pilot(self) -> tuple[Floats, Floats]:
         """The covariances of the columns, and those of columns and signal."""
         pool = _pool(self._any_r2)
-        return pool.covariance, pool.cross * math.sqrt(self.r2 / (1 - self.r2))
+        return pool.covariance, pool.cross * math.sqrt(self.signal)
 
     def rows(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
         """So many rows: columns and signal."""
@@ -233,18 +246,18 @@ SCENARIO_KINDS: tuple[tuple[Effects, Columns], ...] = (
 
 def scenarios_of(layout: Layout, r2: float | None = None) -> tuple[Scenario, ...]:
     """The scenarios of a plan, six for every R^2 that is usual or for the one given."""
-    given = USUAL_R2 if r2 is None else (r2,)
+    given = USUAL_R2[layout.response] if r2 is None else (r2,)
     return tuple(Scenario(layout, each, effects, columns) for each in given for effects, columns in SCENARIO_KINDS)
 
 
-def middle_scenarios(layout: Layout, r2: float | None = None) -> tuple[Scenario, ...]:
-    """Those whose middle is what a plan expects: all kinds with the usual R^2."""
-    return scenarios_of(layout, USUAL if r2 is None else r2)
+def usual_scenarios(layout: Layout, r2: float | None = None) -> tuple[Scenario, ...]:
+    """Those of which one is what a plan expects: all kinds with the usual R^2."""
+    return scenarios_of(layout, USUAL_R2[layout.response][1] if r2 is None else r2)
 
 
 def typical(layout: Layout, r2: float | None = None) -> Scenario:
     """One of them, for what is said of a single scenario."""
-    return Scenario(layout, USUAL if r2 is None else r2, "many", "mixed")
+    return Scenario(layout, USUAL_R2[layout.response][1] if r2 is None else r2, "many", "mixed")
 
 
 SPREADS = 6.5

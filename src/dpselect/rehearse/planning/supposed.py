@@ -78,6 +78,7 @@ def suppose(width: int, r: float, effects: Sequence[float] | None = None, deviat
             raise StudyError(f"There are {width} columns; a plan needs at least 1.")
         shown = min(width, MAX_PLANNED_COLUMNS)
         active = max(1, round(math.sqrt(shown)))
+        # A uniform column in [-1, 1] has variance 1/3; `active` of them make r^2/8, half of the response's (r/2)^2.
         each = r * math.sqrt(3 / (8 * active))
         effects = [each] * active + [0.0] * (shown - active)
     elif len(effects) > MAX_PLANNED_COLUMNS:
@@ -135,6 +136,7 @@ def bic_choice(products: Floats, rows: int) -> int:
     """The mask that minimizes n log(loss/n) + log(n) |M| without a radius, from sums of products with the response last."""
     width = len(products) - 1
     norm = float(np.abs(np.linalg.solve(products[:width, :width], products[:width, width])).sum())
+    # The solver has no "no radius": one that is far above every model's norm binds none of them.
     losses = lattice_losses(products, 1e9 * max(1.0, norm), error=SUMMED_ERROR)[0][1:]
     return int(np.argmin(rows * np.log(losses / rows) + math.log(rows) * sizes_of(width)[1:])) + 1
 
@@ -162,6 +164,7 @@ class DrawnSums(Drawn):
     def products(self, lower: float, upper: float) -> Floats:
         """A sum over n independent rows is nearly normal: n times the mean, with n times the covariance of a row."""
         mean, root = _row_law(self.supposed, lower, upper)
+        # The same normals for all bounds and numbers of rows: options that are compared differ by themselves, not by luck.
         sums = self.rows * mean + math.sqrt(self.rows) * (self.normals @ root.T)
         width = self.supposed.width + 1
         first, second = np.triu_indices(width)
@@ -179,6 +182,7 @@ def _row_law(supposed: Supposed, lower: float, upper: float) -> tuple[Floats, Fl
     table = np.column_stack([X, np.clip((y - middle) / half, -1.0, 1.0)])
     first, second = np.triu_indices(table.shape[1])
     each = table[:, first] * table[:, second]
+    # By eigenvalues, as Cholesky refuses a covariance without full rank: a constant column's square never varies.
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(each, rowvar=False)))
     return each.mean(axis=0), vectors * np.sqrt(np.maximum(values, 0.0))
 
@@ -240,6 +244,7 @@ class Bench:
     def pcpl(self, epsilon: float, delta: float, penalty: float) -> float:
         """The chance with Algorithm 2, half of epsilon for its bound; averaged over eight quantiles of the bound's noise."""
         n, B, half = self.facts.rows, loss_sensitivity(1.0, self.rho), epsilon / 2
+        # Floored at B as in `penalize`: below it the range is infinite and the choice uniform, whatever the score.
         values = n * np.log(np.maximum(self.losses, B) / n) + penalty * self.sizes
         least = self.losses.min(axis=1)
         chances = []

@@ -21,11 +21,14 @@ TAIL_EDGES: Floats = np.array([0.0, 2.0, 2.0**1.5, 4.0, 2.0**2.5, 8.0, 16.0, 32.
 """Of any other response: few bins far out, for each of them has noise of its own."""
 CLIP_RADII: Floats = 2.0 ** np.arange(1, 6.01, 0.1)
 """That a clip may have."""
-CLIP_SHARE, YES_CLIP_SHARE = 0.3, 0.5
-"""Of the clip's bound that is added to an interval: what is cut off points both ways, and not all of it at one coefficient.
+ONE_WAY, MOST_ONE_WAY = 1.8, 0.6
+"""Of the clip's bound that is added to an interval: the first over the width, or the second where that is less.
 
-The rows of a rare yes lie on one side, and more of it does.
+What is cut off points both ways, and the more columns there are, the less of it at one coefficient. On real tables a tenth of the
+coefficients lose more than the whole of 2.4 over the width.
 """
+YES_ONE_WAY, MOST_YES_ONE_WAY = 3.0, 0.5
+"""The same of a response of no and yes: the rows of a rare yes lie on one side, and more of it points one way."""
 SHORT_TAIL_RATIO, LONG_TAIL_RATIO = 0.25, 0.5
 """Beyond the last bin that is surely seen each has at most this share of the rows of the one before: tails have a variance."""
 UNSEEN_SHAPE = 1
@@ -42,6 +45,12 @@ HIDDEN_FROM = 4.0
 """The length from which on there are fewer of them: half as many at twice the length."""
 SEEN_BEYOND = 2.5
 """Deviations of the noise from which a bin counts that lies farther than limits suggest."""
+TAIL_SEEN = 3.0
+"""The same for a bin whose rows count as they are, however few lie before it: rows that share a value lie at one length."""
+MOST_USUAL = 4.0
+"""A usual length, of the one that was supposed."""
+TAIL_START = 1.9
+"""Usual lengths: a bin that begins beyond them is one of a tail."""
 LONG_ROW = 1.5
 """The residual of a row that lies as far as limits allow, in deviations."""
 USUAL_QUANTILE = 1.96
@@ -53,9 +62,8 @@ EXCESS_BEYOND: Floats = np.array(
 )
 """What one row in a bin (column) has beyond a radius (row), on average."""
 _TAIL_OCTAVES: Floats = np.diff(np.log2(np.append(TAIL_EDGES[1:], 2 * TAIL_EDGES[-1])))
-_TAIL_POINTS: Floats = TAIL_EDGES[1:, None] * 2.0 ** (_TAIL_OCTAVES[:, None] * (np.arange(8) + 0.5) / 8)
-TAIL_EXCESS: Floats = np.array([np.maximum(_TAIL_POINTS - radius, 0).mean(axis=1) for radius in CLIP_RADII])
-"""The same for the bins of a tail, without the first."""
+TAIL_POINTS: Floats = TAIL_EDGES[1:, None] * 2.0 ** (_TAIL_OCTAVES[:, None] * (np.arange(8) + 0.5) / 8)
+"""Of the bins of lengths, without the first: where rows in them lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +80,19 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Public. A radius, and the summed excess beyond it: both in units."""
+    """Public. A radius, the summed excess beyond it, and how long a usual gradient was seen to be: all in units."""
 
     radius: float
     excess: float
+    usual: float = 1.0
 
 
 def choose_radius_of_answers(
-    halves: list[Half], noise: float, rows: float, *, tail: float, noise_a_radius: float
+    halves: list[Half], noise: float, rows: float, *, width: int, tail: float, noise_a_radius: float
 ) -> Clip:
-    """Of a response of no and yes: the radius that makes noise^2 + bias^2 least, the whole excess counting as bias.
-
-    It is not below half the tail.
-    """
+    """Of a response of no and yes: the radius that makes intervals shortest, not below half the tail."""
     excess = sum((EXCESS_BEYOND @ answer_counts(half, noise, rows) for half in halves), np.zeros(len(CLIP_RADII)))
-    return _best(excess, (noise_a_radius * CLIP_RADII) ** 2 + excess**2, tail)
+    return _best(excess, _half_lengths(excess, yes_clip_share(width), rows / width, noise_a_radius), tail)
 
 
 def choose_radius(
@@ -98,23 +104,52 @@ def choose_radius(
     stated: no row has a gradient longer than about `farthest`. Up to there rows are counted that noise may hide; beyond it only
     those that are seen.
     """
-    edges = TAIL_EDGES[1:]
-    possible = edges < farthest
-    counts = np.minimum(noisy[1:], 4 * rows / edges**2)  # squares add up to about the rows
+    usual = usual_length(noisy, noise, rows)
+    first = int(np.flatnonzero(TAIL_EDGES > TAIL_START * usual)[0])
+    edges, lengths = TAIL_EDGES[first:] / usual, TAIL_POINTS[first - 1 :] / usual
+    possible = edges < farthest / usual
+    counts = np.minimum(noisy[first:], 4 * rows / edges**2)  # squares add up to about the rows
     counts = np.where(possible | (counts > SEEN_BEYOND * noise), counts, 0.0)
     octaves = np.log2(edges / edges[0])
     fits = [falling(counts, ratio ** (2 * octaves)) for ratio in HALF_OCTAVE_RATIOS]
     misfits = np.array([float(((counts - fit) ** 2).sum()) / noise**2 for fit in fits])
     fit = fits[int(np.flatnonzero(misfits <= misfits.min() + MISFIT)[0])]
     hidden = HIDDEN_ROWS * noise * np.where(possible, np.minimum(HIDDEN_FROM / edges, 1.0), 0.0)
-    excess = TAIL_EXCESS @ np.maximum(fit, hidden)
-    error = np.sqrt((noise_a_radius * CLIP_RADII) ** 2 + rows / width)
-    return _best(excess, USUAL_QUANTILE * error + CLIP_SHARE * excess, tail)
+    seen = np.where(counts > TAIL_SEEN * noise, counts, 0.0)
+    beyond = np.array([np.maximum(lengths - radius, 0).mean(axis=1) for radius in CLIP_RADII])
+    excess = beyond @ np.maximum(np.maximum(fit, hidden), seen)
+    clip = _best(excess, _half_lengths(excess, clip_share(width), rows / width, noise_a_radius), tail)
+    return Clip(clip.radius * usual, clip.excess * usual, usual)
+
+
+def clip_share(width: int) -> float:
+    """Of the clip's bound: what may point at one of so many coefficients."""
+    return min(ONE_WAY / width, MOST_ONE_WAY)
+
+
+def yes_clip_share(width: int) -> float:
+    """The same of a response of no and yes."""
+    return min(YES_ONE_WAY / width, MOST_YES_ONE_WAY)
+
+
+def usual_length(noisy: Floats, noise: float, rows: float) -> float:
+    """The length of a usual gradient in units: more than one if the squares of those that are seen add up to more than the rows.
+
+    The unit was found before residuals were seen: where the first look has missed rows far out, it is too short.
+    """
+    seen = np.where(noisy[1:] > SURELY_SEEN * noise, noisy[1:], 0.0)
+    square = float(seen @ (TAIL_POINTS**2).mean(axis=1)) / rows
+    return min(max(math.sqrt(square), 1.0), MOST_USUAL)
 
 
 def farthest_row(response_extent: float, extent: float, deviation: float, width: int) -> float:
     """About how long a gradient can be, in units, if limits lie so many deviations from the centers: far in one of them."""
     return max(response_extent / deviation, LONG_ROW * extent / math.sqrt(width))
+
+
+def _half_lengths(excess: Floats, share: float, sampling: float, noise_a_radius: float) -> Floats:
+    """Of an interval, by radius: noise and sampling, and what is added for the clip."""
+    return np.asarray(USUAL_QUANTILE * np.sqrt((noise_a_radius * CLIP_RADII) ** 2 + sampling) + share * excess)
 
 
 def _best(excess: Floats, risk: Floats, tail: float) -> Clip:

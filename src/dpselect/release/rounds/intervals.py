@@ -14,16 +14,16 @@ import numpy as np
 from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.equations.findings import HIDDEN, MAX_DEVIATION_RATIO, MAX_SHARE_LENGTH, Amount, Finding, scheffe
 from dpselect.release.rounds.clips import (
-    CLIP_SHARE,
     MIN_CLUSTERS,
     USUAL_QUANTILE,
-    YES_CLIP_SHARE,
     Clip,
     ClusterClip,
+    clip_share,
     clustered_covariance,
     few_clusters_factor,
+    yes_clip_share,
 )
-from dpselect.release.rounds.facts import MIN_NU, Facts
+from dpselect.release.rounds.facts import Facts
 from dpselect.release.rounds.scales import Scales
 from dpselect.release.rounds.steps import Standpoint
 
@@ -45,6 +45,8 @@ MIN_WEIGHTED_VARIANCE = 0.02
 """Of the homoscedastic variance: what weights may leave of it at least, where most rows count little."""
 SEEN_INFORMATION = 3.5
 """Deviations of the Hessian's noise from which a coefficient's information is seen."""
+MIN_YES_NU = 12.0
+"""Of nu times 4 p (1 - p), below which no odds are shown where a share p says yes: the few that seem seen are so by chance."""
 MAX_ALONG = 0.25
 """Correlation of a coefficient's error with that of one which cannot be shown, from which it cannot be shown either."""
 MAX_RAISED = 0.5
@@ -125,15 +127,23 @@ def _deviation(variance: float, half: float, unit: float) -> Amount:
 
 
 def _share(rest: float, rest_half: float, explained: float, explained_half: float) -> Amount:
-    """R^2 = explained/(explained + rest), to first order."""
-    total = explained + rest
-    if not (rest > rest_half and total > 0):
+    """R^2 = explained/(explained + rest): it rises with the one and falls with the other, each by as much as its own interval says.
+
+    Not to first order: where what is left is known to a half only, R^2 may be far larger than it seems, and not so far smaller.
+    """
+    if not (rest > rest_half and explained + rest > 0):
         return HIDDEN
-    value = explained / total
-    half = math.hypot((1 - value) * explained_half, value * rest_half) / total
-    if not 2 * half <= MAX_SHARE_LENGTH:
+
+    def share(part: float, left: float) -> float:
+        return part / (part + left)
+
+    value = share(explained, rest)
+    less = value - share(max(explained - explained_half, 0.0), rest), value - share(explained, rest + rest_half)
+    more = share(explained + explained_half, rest) - value, share(explained, rest - rest_half) - value
+    lower, upper = value - math.hypot(*less), value + math.hypot(*more)
+    if not upper - lower <= MAX_SHARE_LENGTH:
         return HIDDEN
-    return Amount(value, max(value - half, 0.0), min(value + half, 1.0))
+    return Amount(value, max(lower, 0.0), min(upper, 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +171,7 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     reach = transform @ here.matrix @ here.inverse
     privacy = _root(reach, _privacy(facts, here, last)) * (1 + 2 / facts.nu)
     sampling = _root(reach, _sampling(facts, here, last))
-    share = YES_CLIP_SHARE if facts.response == "yes or no" else CLIP_SHARE
+    share = (yes_clip_share if facts.response == "yes or no" else clip_share)(len(last.step))
     bias = share * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
     surplus = _surplus(facts, here, last, transform, reach)
     known = _known(facts, scales, here, reach)
@@ -231,7 +241,7 @@ def _sampling(facts: Facts, here: Standpoint, last: Last) -> Floats:
     Where rows have weights the homoscedastic one is too large, for shares are at most 1 and their squares smaller: it stands where
     no sandwich was asked for. Else the sandwich is averaged with its own size in all directions, and little of that.
     """
-    variance, hessian = here.deviation**2, here.hessian
+    variance, hessian = (here.deviation * last.clip.usual) ** 2, here.hessian
     if last.sandwich is None:
         return np.asarray(variance * hessian)
     if last.clusters is not None:
@@ -313,7 +323,7 @@ def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> lis
     constants = len(facts.names) - len(facts.columns)
     # A constant is as wrong as any slope: it goes through the means of all columns.
     seen = [bool(scales.shown.all())] * constants + [bool(shown) for shown in scales.shown]
-    rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_NU
+    rare = scales.drowned or facts.nu * 4 * scales.mean * (1 - scales.mean) < MIN_YES_NU
     if (facts.family == "binomial" and rare) or not scales.located:
         return [False] * len(seen)
     known = []

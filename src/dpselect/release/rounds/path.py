@@ -128,13 +128,13 @@ def _look_at_lengths(
         ask = (*ask, (lengths, facts.mu * math.sqrt(facts.shares.clusters)))
     reply, *clusters = yield ask
     noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(_last_share(facts, scales)))
+    width = here.matrix.shape[1]
     if yes_or_no:
         halves = _halves_of_answers(facts, scales, here, reply)
         clip = choose_radius_of_answers(
-            halves, reply.deviation, facts.rows, tail=scales.tail, noise_a_radius=noise_a_radius
+            halves, reply.deviation, facts.rows, width=width, tail=scales.tail, noise_a_radius=noise_a_radius
         )
     else:
-        width = here.matrix.shape[1]
         clip = choose_radius(
             reply.sums[0],
             reply.deviation,

@@ -237,6 +237,10 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
     known = here.doubt
     if noise < 0.05 * rows:  # scales may be wrong: where the noise is small, diagonals from them are little trusted
         known = known + (0.3 * rows) ** 2 * np.eye(width)
+    # Where two looks differ by more than both allow for, as they do where columns go along, the first counts for less.
+    # (The noise of a diagonal has twice the variance.)
+    apart = float(((replies[0].sums - here.hessian) ** 2).mean()) / (1 + 1 / width) - noise**2
+    known = known * max(1.0, apart / float(known.mean()))
     seen = (known * replies[0].sums + noise**2 * here.hessian) / (known + noise**2)
     variance = known * noise**2 / (known + noise**2)
     found = tamed(seen, here.short, rows, math.sqrt(float(variance.mean())), 0.03 if gaussian else 0.1)

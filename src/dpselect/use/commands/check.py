@@ -85,6 +85,7 @@ def command(
         settings = Settings(**options)
         budget = budget_of(settings.epsilon, settings.delta, run)
         rehearsal = Rehearsal(stated, settings.choice, budget, parse_split(split), run, models)
+    # Before the rows are read: a check of a long table should not end with "cannot write".
     if output is not None:
         require_writable(output)
         kept_away = [*said.files, *rows.files, *LedgerOptions(str(ledger_beside(str(data)))).files]
@@ -94,10 +95,12 @@ def command(
     with waiting(f"Reading {rows.label}", quiet):
         found = look_at(rows.source, stated, rehearsal, looks=lambda count: counting("Previewing", count, quiet))
     if output is not None:
+        # Written before anything is shown, and for its owner's eyes: a terminal that is closed meanwhile loses nothing.
         write_text(output, found.page(), mode=0o600)
     _show(found, as_json, quiet)
     if output is not None and not (as_json or quiet):
         tell(f"Wrote {output}. Confidential: keep it where you keep the rows.")
+    # Last, so that the reasons are on the screen; by an exit code, so that a script does not go on to spend.
     if found.stops:
         raise ProblemFound(f"{rows.label} does not fit the study: a run would stop. Nothing was spent.")
 

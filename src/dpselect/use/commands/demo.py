@@ -46,6 +46,7 @@ def command(output: str) -> None:
     """
     folder, rows = Path(output), load_rows()
     prepare(folder, [*FILES, *LEDGER_SIDE_FILES])
+    # Also after Ctrl-C: the next demo would otherwise take the files of this one for somebody else's.
     try:
         _path(folder, rows)
     finally:
@@ -112,6 +113,7 @@ def _few(folder: Path, rows: Any) -> None:
 def _run(name: str, *arguments: str) -> None:
     """Type a command and run it."""
     click.echo(click.style(f"$ dpselect {name} {shlex.join(arguments)}", dim=True))
+    # In this process and not by a shell: what is imported for one command serves the next.
     DEMO_COMMANDS[name].command.main(list(arguments), prog_name=f"dpselect {name}", standalone_mode=False)
 
 
@@ -201,6 +203,7 @@ def prepare(folder: Path, files: Iterable[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise DpselectError(f"The folder {str(folder)!r} cannot be made: {problem.strerror}; give another.") from None
+    # Looked through before anything is removed: a folder is either made anew or left as it was.
     ours = _marked(folder)
     places = [folder / name for name in files]
     for place in places:

@@ -55,12 +55,11 @@ Example:
 )
 @EPSILON
 @METHOD
-@advanced(
+@click.option(
     "--r2",
-    section="Method",
     type=float,
     metavar="R2",
-    help="Votes: the share of the response that is supposed to be explained.",
+    help="About what the variables explain of the variance, as in reports on similar data.",
 )
 @advanced(
     "--choice-only", section="Method", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice."
@@ -209,7 +208,9 @@ def show_outlook(planned: Planned, *, details: bool) -> None:
         click.echo(pairs(together(found.units)))
         click.echo()
     _show_curves(found, lengths)
-    click.echo(f"These are the middle of the scenarios with a *. Effects of one variable suppose: {found.typical}.")
+    click.echo(
+        f"These are the second lowest of the scenarios with a *. Effects of one variable suppose: {found.typical}."
+    )
 
 
 def _show_scenarios(found: Outlook) -> None:
@@ -217,7 +218,7 @@ def _show_scenarios(found: Outlook) -> None:
     kinds: dict[str, list[tuple[str, Forecast, bool]]] = {}
     for words, each in found.scenarios:
         supposed, _, kind = words.partition(", ")
-        kinds.setdefault(kind, []).append((supposed, each, words in found.middle))
+        kinds.setdefault(kind, []).append((supposed, each, words in found.usual))
     several = [supposed for supposed, *_ in next(iter(kinds.values()))]
     if len(several) == 1:
         show_table(

@@ -62,6 +62,7 @@ def _expected_times(order: Order, recipe: Recipe) -> ExpectedLength | None:
     assert asked is not None and rows is not None
     every = range(len(study.columns))
     mu = whole_mu(float(asked.price.epsilon), float(asked.price.delta))
+    # Which columns will be selected is not known, and may not be: half of them is a guess that needs no row.
     plan = RoundsPlan(
         study=study, columns=tuple(every)[: (len(every) + 2) // 2], family=asked.family.name, rows=rows, mu=mu
     )
@@ -83,6 +84,7 @@ def confirm(
     price = order.budget
     if price.delta > LARGE_DELTA:
         tell(f"Delta {plain(price.delta)} is large: the promise fails with that probability. 1e-6 or less is usual.")
+    # Who says yes beforehand is asked nothing, but weak promises and hopeless tables are still worth a line in the log.
     if yes:
         require_stated(proposal, label)
         if strength(price.epsilon) == "weak":
@@ -90,6 +92,7 @@ def confirm(
         if not quiet and BETTER in (words := expected(order, rows)):
             tell(words)
         return
+    # A pipe's "y" is nobody's consent: without a terminal the option is the only yes.
     if not on_terminal():
         raise NotConfirmed(
             f"Not confirmed: no terminal to ask. Add `--yes` to spend epsilon {plain(price.epsilon)}. Nothing was spent."

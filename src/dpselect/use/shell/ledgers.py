@@ -162,7 +162,7 @@ def usual_total_delta(total: Decimal, run: Budget | None = None) -> Decimal:
 def not_enough(account: Account, price: Budget, *, command: bool = True) -> str:
     """That a run costs more than remains, and what would fit, as a `command` or as a form has it."""
     ledger = account.ledger
-    rest = ledger.totals if isinstance(ledger, NewLedger) else price if ledger is None else ledger.remaining()
+    rest = price if ledger is None else ledger.remaining()
     cost, left = f"epsilon {plain(price.epsilon)}", about(rest.epsilon)
     if price.delta > rest.delta and price.epsilon <= rest.epsilon:
         return (

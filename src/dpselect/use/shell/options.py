@@ -233,6 +233,7 @@ SHARES = advanced(
 def study_and_data(places: Sequence[str], study: str | None) -> tuple[str | None, str | None]:
     """The study file and DATA, each if it was given, from the arguments of a command in either order."""
     listed = list(places)
+    # Nothing is opened to tell them apart: the ending decides, and of two words without one the first is the study.
     if study is None:
         files = [each for each in listed if Path(each).suffix == ".toml"] or listed[: len(listed) // 2]
         if files:
@@ -267,10 +268,12 @@ def categories_in(texts: Sequence[str]) -> dict[str, list[str]]:
 
 def _listed(text: str) -> list[str]:
     """What commas separate, as in a line of a CSV file."""
+    # By the csv module, so that categories with a comma can be quoted as in the file they come from.
     parts = next(csv.reader([text], skipinitialspace=True), [])
     return [part.strip() for part in parts if part.strip()]
 
 
+# Shares stay text: a budget is divided in exact decimals, and a float in between would not be what was typed.
 def parse_split(text: str | None) -> tuple[str, str] | None:
     """Two shares from a text such as 35:65."""
     if text is None:

@@ -66,6 +66,7 @@ def ask(request: Request) -> Response:
         session.ask(plan_report(session.study_file, session.source, {key: text.strip() for key, text in sent.items()}))
     except DpselectError as problem:
         sentence = explain(problem).sentence
+        # Errors carry a sentence and no field; the field beside which it is shown is the one that it begins with.
         where = next((each for each in ("delta", "epsilon") if sentence.startswith(each)), "what")
         where = "epsilon" if isinstance(problem, BudgetExceeded) else where
         session.keep("release", sent, {where: sentence})
@@ -100,10 +101,12 @@ def confirm(request: Request) -> Response:
         if not _equal(sent.get("amount", "").strip(), waiting.order.budget.epsilon):
             session.keep("confirm", sent, {"amount": "This is not the amount above. Type it to agree."})
             return go_to("confirm")
+        # What is charged is the order that was shown; if the file says something else by now, the amount was typed for another run.
         if stated(session.study_file).hash != waiting.order.study.hash:
             session.withdraw()
             session.keep("release", {}, {"form": STUDY_CHANGED})
             return go_to("release")
+    # A form that is sent twice (a double click, "reload") is led to the run that it began, and begins no second one.
     if session.start(nonce, _begin) or session.began(nonce):
         return go_to("progress")
     session.keep("release", {}, {"form": USED})
@@ -133,6 +136,7 @@ def hand_over(request: Request) -> Response:
     source = session.source
     if source is not None and not session.busy:
         session.job = Job(lambda tell: hand_over_waiting(session.study_file, source, tell))
+        # Waited for: the next page is to say whether the files were written.
         session.job.ended.wait()
         if session.job.problem:
             session.keep("release", {}, {"form": session.job.problem})
@@ -175,6 +179,7 @@ def show_page(request: Request) -> Response:
 def show_json(request: Request) -> Response:
     """The JSON file as it lies on the disk."""
     session, number = session_of(request), request.path_params["number"]
+    # A header is ASCII, and a quote in a file's name would end the text that it stands in.
     name = report_files(session.study_file, number)[1].name.encode("ascii", "replace").decode().replace('"', "_")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(report_text(session.study_file, number), media_type="application/json", headers=headers)
@@ -193,6 +198,7 @@ def show_download(request: Request) -> Response:
 def show_verify(request: Request) -> Response:
     """A place to drop a report, and what was found in the last one."""
     session = session_of(request)
+    # Shown once: the page is read again after a post, and what somebody dropped there is not kept.
     found, session.verified = session.verified, Verified()
     return answer(request, "verify", checks=found.checks, sentence=found.problem, name=found.name)
 
@@ -207,6 +213,6 @@ def verify(request: Request) -> Response:
             raise DpselectError("Choose a report first: its HTML page or its JSON file.")
         name = f"Report {number}" if number else "The report"
         session.verified = Verified(name, check_text(text, session.source))
-    except Exception as problem:
+    except Exception as problem:  # anybody's file: whatever is wrong with it is an answer, not a failure of the studio
         session.verified = Verified(problem=explain(problem).sentence)
     return go_to("verify")

@@ -368,7 +368,7 @@ def plan_facts(study: Study, rows: int, epsilon: str, r_squared: str, mark: str)
         r_squared=r_squared,
         mark=mark,
         verdict=found.verdict,
-        facts=(("Scenarios", _scenarios(found.middle)), *effects, *intervals),
+        facts=(("Scenarios", _scenarios(found.usual)), *effects, *intervals),
         charts=tuple(charts),
         table=tuple(
             (f"{e:.3g}", percent(one), f"{n:,}", percent(other))
