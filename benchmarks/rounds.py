@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -243,16 +243,35 @@ def release(table: Table, mu: float, rng: np.random.Generator, considered: int |
         return end.value
 
 
-def classical(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Maximum likelihood on the rows and its (robust) standard errors, in the user's units and order."""
+def _design(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and response in the user's units."""
     facts = _facts(table)
     x = [(table.lines[:, c.place] - c.zero) / c.unit for c in facts.columns]
-    design = np.column_stack(([np.ones(len(table.response))] if facts.intercept else []) + x)
     y = table.response
     if table.family == "binomial":
         y = (y > 0).astype(float)
     elif table.family == "gaussian":
         y = y * facts.response_unit + facts.response_middle
+    return np.column_stack(([np.ones(len(y))] if facts.intercept else []) + x), y
+
+
+def held_amounts(table: Table, values: np.ndarray, found: Any) -> tuple[float, ...]:
+    """Whether the intervals of the residual deviation and of R^2 hold what they are on the rows; not a number if not said."""
+    if table.family != "gaussian":
+        return ()
+    design, y = _design(table)
+    rest = float(((y - design @ values) ** 2).mean())
+    real = (float(np.sqrt(rest)), 1 - rest / float(y.var()))
+    pairs = zip(real, (found.residual_deviation, found.r_squared), strict=True)
+    return tuple(
+        np.nan if one.value is None else float(one.lower - 1e-9 <= each <= one.upper + 1e-9) for each, one in pairs
+    )
+
+
+def classical(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Maximum likelihood on the rows and its (robust) standard errors, in the user's units and order."""
+    facts = _facts(table)
+    design, y = _design(table)
     scale = np.maximum(np.abs(design).max(0), 1e-300)
     design = design / scale
     if table.family == "gaussian":
@@ -353,6 +372,8 @@ class Score:
     population: np.ndarray
     hidden: float
     idle: list[float]
+    said: list[tuple[float, ...]] = field(default_factory=list)
+    """Whether the intervals of the residual deviation and of R^2 hold in each release; not a number where they are not said."""
 
     def line(self) -> str:
         """For reading."""
@@ -384,6 +405,7 @@ def score(
     idle: list[float] = []
     hits: list[dict[str, float]] = []
     population: list[dict[str, float]] = []
+    said: list[tuple[float, ...]] = []
     hidden = shown = 0
     nu = 0.0
     for _ in range(releases):
@@ -393,6 +415,7 @@ def score(
         values, errors = classical(table)
         found = release(table, mu, rng)
         nu = found.nu
+        said.append(held_amounts(table, values, found))
         hit, pop = {}, {}
         facts = _facts(table)
         offset = len(found.names) - len(facts.columns) - facts.intercept
@@ -432,6 +455,7 @@ def score(
         pd.DataFrame(population).to_numpy(float),
         hidden / max(hidden + shown, 1),
         idle,
+        said,
     )
 
 
@@ -447,6 +471,15 @@ def show(scores: list[Score]) -> None:
         + f" tables below .88 {sum(one < 0.88 for one in cover)} of {len(cover)}"
         + f" least coefficient {min(float(np.nanmin(np.nanmean(o.covered, axis=0))) for o in shown):.2f}"
     )
+    for what, place in (("residual deviation", 0), ("R^2", 1)):
+        held = np.array([each[place] for one in scores for each in one.said if each])
+        if np.isfinite(held).any():
+            print(
+                f"{what}: said {np.isfinite(held).mean():.2f}, held {np.nanmean(held):.3f} of {np.isfinite(held).sum()}"
+            )
+    idle = [each for one in scores for each in one.idle]
+    if idle:
+        print(f"idle columns told from zero: {np.mean(idle):.4f} of {len(idle)}")
 
 
 def main() -> None:

@@ -127,15 +127,23 @@ def _deviation(variance: float, half: float, unit: float) -> Amount:
 
 
 def _share(rest: float, rest_half: float, explained: float, explained_half: float) -> Amount:
-    """R^2 = explained/(explained + rest), to first order."""
-    total = explained + rest
-    if not (rest > rest_half and total > 0):
+    """R^2 = explained/(explained + rest): it rises with the one and falls with the other, each by as much as its own interval says.
+
+    Not to first order: where what is left is known to a half only, R^2 may be far larger than it seems, and not so far smaller.
+    """
+    if not (rest > rest_half and explained + rest > 0):
         return HIDDEN
-    value = explained / total
-    half = math.hypot((1 - value) * explained_half, value * rest_half) / total
-    if not 2 * half <= MAX_SHARE_LENGTH:
+
+    def share(part: float, left: float) -> float:
+        return part / (part + left)
+
+    value = share(explained, rest)
+    less = value - share(max(explained - explained_half, 0.0), rest), value - share(explained, rest + rest_half)
+    more = share(explained + explained_half, rest) - value, share(explained, rest - rest_half) - value
+    lower, upper = value - math.hypot(*less), value + math.hypot(*more)
+    if not upper - lower <= MAX_SHARE_LENGTH:
         return HIDDEN
-    return Amount(value, max(value - half, 0.0), min(value + half, 1.0))
+    return Amount(value, max(lower, 0.0), min(upper, 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
