@@ -128,7 +128,7 @@ EQUIVALENT: dict[str, str] = {
     "dpselect/use/methods.py: wanted: float = 0.8 [half the number] at 16": "a default that its only caller never leaves out",
     "dpselect/use/plan.py: WIDE_COLUMNS = 12 [one more] at 15": "from how many columns on a curve has fewer points",
     (
-        "dpselect/use/plan.py: steps = STEPS if len(columns) <= WIDE_COLUMNS else STEPS[1:-1] [half the number] at 54"
+        "dpselect/use/plan.py: steps = STEPS if len(columns) <= WIDE_COLUMNS else STEPS[1:-1] [half the number] at 57"
     ): "one point more of a curve over wide tables",
     "dpselect/randomize/digits.py: DIGITS = 40 [one more] at 9": FINER,
     "dpselect/randomize/coins.py: heads = tossed <= 2.0**BITS * (near - ROOM) - 1 [LtE -> Lt] at 8": ASKED,
