@@ -167,7 +167,7 @@ def mostly_zero(rng: np.random.Generator, rows: int, share: float, limits: tuple
 )
 def test_a_number_of_mostly_zeros_is_covered_or_hidden(rows, share, limits, top):
     """Of 20 releases at least 18, and others as always; at .95 fewer hold with chance .08: the seed is fixed."""
-    rng = np.random.default_rng(31)
+    rng, ends = np.random.default_rng(31), []
     held, others, longest = [], [], 0.0
     for _ in range(20):
         made = mostly_zero(rng, rows, share, limits, top)
@@ -241,11 +241,14 @@ def test_limits_far_from_a_response_do_not_hide_every_effect():
 
 def test_the_residual_deviation_of_a_heavy_tail_is_held():
     """Its clip takes a quarter of the squares; limits that lie far allow for it."""
-    rng = np.random.default_rng(31)
+    rng, ends = np.random.default_rng(31), []
     for _ in range(4):
         x, residual = rng.normal(0, 1, 20_000), rng.standard_t(3, 20_000)
         frame = pd.DataFrame({"x": x, "y": np.clip(0.8 * x + residual, -25, 25)})
         made = table_of("heavy", Study(Numeric("y", -25, 25), [Numeric("x", -5, 5)]), frame)
         found, (values, _) = release(made, MU, rng), classical(made)
         real = float(np.std(frame["y"] - values[0] - values[1] * x))
-        assert real < found.residual_deviation.upper
+        if found.residual_deviation.upper is not None:
+            ends.append(found.residual_deviation.upper / real)
+    assert len(ends) >= 2
+    assert min(ends) > 1
