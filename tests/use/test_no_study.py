@@ -327,6 +327,11 @@ def test_a_file_dictionary_states_categories():
     coded = column("sex", categories=((1, "male"), (2, "female")), label="Sex")
     (sex,) = propose([column("y"), coded], "y").study.predictors
     assert (sex.categories, sex.category_labels, sex.label) == ((1, 2), ("male", "female"), "Sex")
+    words = column("town", "text", categories=(("u", "Ulm"), ("k", "Köln")))
+    (town,) = propose([column("y"), words], "y").study.predictors
+    assert town.categories == ("u", "k")
+    one = column("alone", "text", categories=(("u", "Ulm"),))  # of one category nothing can be said
+    assert [name for name, _ in propose([column("y"), column("x"), one], "y").left_out] == ["alone"]
 
 
 @pytest.mark.parametrize(
