@@ -191,3 +191,14 @@ def test_impossible_candidates_are_refused_in_one_sentence(make, message):
 @given(st.sets(st.integers(0, 80)))
 def test_masks_and_columns_are_inverse(columns):
     assert columns_of(mask_of(sorted(columns))) == tuple(sorted(columns))
+
+
+def test_as_many_sets_may_need_each_other_as_are_said_and_no_more(monkeypatch):
+    """Two terms and their product: four sets without it and one with it."""
+    for most, refused in ((5, False), (4, True)):
+        monkeypatch.setattr("dpselect.assume.candidates.MAX_TOGETHER", most)
+        if refused:
+            with pytest.raises(StudyError, match="More than 4 sets"):
+                SubsetRule(3, (1, 2, 4), empty=True, needs=((2, 0), (2, 1)))
+        else:
+            assert SubsetRule(3, (1, 2, 4), empty=True, needs=((2, 0), (2, 1))).count == most

@@ -41,15 +41,20 @@ def chance_of_x0(recipe, rows, share, rng):
 )
 @pytest.mark.parametrize("whole", [False, True])
 def test_what_is_said_to_be_visible_is_found(method, rows, epsilon, whole):
+    """What is said to be found with a chance of .8 is, and a fifth of it is not.
+
+    Chances of single tables have deviations of at most .3 (.70 to .92 and .09 to .12 in the mean of 40), so that a mean of 20
+    leaves these ends four deviations of its own away: once in ten thousand runs with other noise.
+    """
     recipe, rng = recipe_for(method, rows, epsilon), np.random.default_rng([rows, 15])
     if whole and recipe.votes is not None:
         recipe = whole_models(recipe)
     share = visible_share(recipe, 1.0)
     found = {
-        factor: np.mean([chance_of_x0(recipe, rows, factor * share, rng) for _ in range(20)]) for factor in (0.3, 1)
+        factor: np.mean([chance_of_x0(recipe, rows, factor * share, rng) for _ in range(20)]) for factor in (0.2, 1)
     }
-    assert 0.6 < found[1] < 0.99
-    assert found[0.3] < 0.5
+    assert found[1] > 0.5
+    assert found[0.2] < 0.4
 
 
 def test_it_falls_with_the_price_and_the_rows():
