@@ -83,7 +83,7 @@ def plain_votes(rows, ridge, intercept):
     variance = max(residual @ residual, 1e-18) / max(base - theta * d, 0.5)
     statistic = np.where(live, b / np.sqrt(np.where(live, noise, 1) * variance), 0)
     gamma, gamma_y = (z**3).sum(axis=0), (u**3).sum()
-    kappa = gamma * gamma_y * max(1 - d / n, 0) ** 1.5 * (n * np.sqrt(base) / (base - 1) if base > 1 else 0)
+    kappa = 1.4 * gamma * gamma_y * max(1 - d / n, 0) ** 1.5 * (n * np.sqrt(base) / (base - 1) if base > 1 else 0)
     c = 1.5 * np.minimum(1, np.abs(kappa))
     mu = -0.133 * kappa * np.exp(-(c**2) / 2) * (1 + 0.6 * kappa**2 / (1 + kappa**2)) / (1 + kappa**2 * c**1.4 / 8.76)
     soft = (np.clip(statistic / np.maximum(c, 0.02), -1, 1) - mu) / (1 + np.abs(mu))

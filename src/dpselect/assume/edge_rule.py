@@ -117,7 +117,7 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
     ]
     bars[0] *= _alone(rows, terms)
     # What a ridge leaves of a strong column adds up as the rows do, and the bar as their root: none where rows are no longer dear.
-    spare = 7.5 * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
+    spare = 2.25 * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
     return EdgeRule(
         blocks=tuple(blocks),
         ridges=tuple(spare / size / (1 - 1 / size) ** 16 for size in sizes),

@@ -22,6 +22,7 @@
 #define WHOLE_VOTE 64.0
 #define SHIFT 0x1.8p52 /* added to a number and taken away again, it rounds it to a whole one */
 #define SOFTEST 1.5
+#define UNSEEN 1.4
 #define HARDEST 0.02
 #define LEAST_REST 1e-18
 #define LEAST_NOISE 1e-300
@@ -96,7 +97,7 @@ CLONES static void vote(fit *f, int8_t *votes)
     const four left = AT_LEAST(1.0 - count / f->rows, ALL(0.0)), several = base - 1.0;
     const four_whole skewed = several > ALL(0.0);
     const four product = left * roots_of(left) * f->rows * roots_of(base) / PICK(skewed, several, ALL(1.0));
-    const four of_response = PICK(skewed, product, ALL(0.0)) * f->skew[last];
+    const four of_response = PICK(skewed, UNSEEN * product, ALL(0.0)) * f->skew[last];
     for (Py_ssize_t j = 0; j < columns; j++) {
         const four kappa = f->skew[j + 1] * of_response, size = AT_LEAST(kappa, -kappa);
         const four c = SOFTEST * AT_MOST(size, ALL(1.0));

@@ -10,7 +10,7 @@ For a set S the columns of its terms (and those that every model has) are swept 
 
 What is left of a column j outside S and of the response y gives, with s columns of S that are not constant in a block of r rows,
 
-    z_j = A_jy / sqrt(A_jj A_yy / (r - 1 - s)),     kappa_j = gamma_j gamma_y (1 - s/r)^1.5 r sqrt(r - 1)/(r - 2)
+    z_j = A_jy / sqrt(A_jj A_yy / (r - 1 - s)),     kappa_j = gamma_j gamma_y 1.4 (1 - s/r)^1.5 r sqrt(r - 1)/(r - 2)
     c_j = 1.5 min(1, |kappa_j|),   vote_j = (clip(z_j/c_j, -1, 1) - mu_j) / (1 + |mu_j|), the sign of A_jy where c_j < .02
 
 in whole 64ths, mu_j the mean of clip(z/c_j) for an idle column, all as in `votes_numpy`; 0 where nothing is left of j
@@ -44,6 +44,7 @@ from dpselect.minimize.votes_numpy import (
     LEAST_FREEDOM,
     MOST_ROWS,
     SOFTEST,
+    UNSEEN,
     _about,
     _at_least,
     _between,
@@ -134,7 +135,7 @@ def _tables(rows: Floats, skew: Floats, swept: Floats, means: float) -> tuple[Fl
     base = rows - means
     left, several = _at_least(1.0 - swept / rows, 0.0), base - 1.0
     product = left * np.sqrt(left) * rows * np.sqrt(base) / np.where(several > 0, several, 1.0)
-    kappa = skew[:-1] * (np.where(several > 0, product, 0.0) * skew[-1])[:, None, :]
+    kappa = skew[:-1] * (np.where(several > 0, UNSEEN * product, 0.0) * skew[-1])[:, None, :]
     c = SOFTEST * np.where(np.abs(kappa) <= 1.0, np.abs(kappa), 1.0)
     soft = c >= HARDEST
     freedom = np.sqrt(_at_least(base - swept, LEAST_FREEDOM))[:, None, :]
