@@ -154,6 +154,12 @@ def test_a_number_of_many_digits_as_polars_reads_it():
     assert gather(frame, numeric).integers() == gather(([[1], [-1], [2]], [1, 2, 3]), numeric).integers()
 
 
+def test_truth_values_in_words_are_one_and_zero():
+    words = ["true", "True", "TRUE", "false", "False", "FALSE"]
+    assert [number_in(word) for word in words] == [number_of(word) for word in words] == [1, 1, 1, 0, 0, 0]
+    assert math.isnan(number_of("tRUE")) and math.isnan(number_of("yes"))
+
+
 PLANS = {
     "polars": lambda file: pl.scan_csv(file).filter(pl.col("a") > -9).select("y", "a"),
     "polars, json": lambda file: pl.scan_ndjson(file.with_suffix(".json")),

@@ -178,6 +178,14 @@ def test_files_that_differ_in_more_than_their_endings_are_files_of_one_table(tmp
     assert gather(tmp_path, STUDY).n == 5
 
 
+def test_what_a_writer_has_not_finished_is_no_data(tmp_path):
+    """Spark and others keep parts of a table that is being written in folders and files that begin with a point or a line."""
+    for name in ("1.parquet", "_temporary/2.parquet", ".staging/0/3.parquet", "0/_4.parquet", "0/5.parquet"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"a": [0.0], "y": [1.0]}), tmp_path / name)
+    assert gather(tmp_path, STUDY).n == 2
+
+
 def test_one_link_to_a_file_elsewhere_is_a_file_like_any_other(folder, tmp_path):
     (tmp_path / "links").mkdir()
     os.symlink(folder / "1.parquet", tmp_path / "links" / "1.parquet")

@@ -61,6 +61,7 @@ WRONG = [
     lambda v: {**v, "products": [[0, 0], [0]]},
     lambda v: {**v, "products": [[1.0] * 3] * 3},
     lambda v: {**v, "products": [[0, 1, 0], [0, 0, 0], [0, 0, 0]]},
+    lambda v: {**v, "products": [[*v["products"][0][:-1], float(v["products"][0][-1])], *v["products"][1:]]},
     lambda v: {**v, "products": 7},
     lambda v: {**v, "columns": None},
     lambda v: {name: value for name, value in v.items() if name != "study"},

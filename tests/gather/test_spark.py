@@ -23,7 +23,7 @@ from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import gather
-from dpselect.gather.spark import _shipped, package_sources
+from dpselect.gather.spark import SIGNS_OF_A_LOST_WORKER, _running, _shipped, package_sources
 from dpselect.gather.summary import Both, Count
 
 STUDY = Study(Binary("y", [0, 1]), [Numeric("a", 0, 1)])
@@ -47,6 +47,14 @@ found = [row for _ in range(2) for batch in function(iter(batches)) for row in b
 where = sys.modules["dpselect"].__spec__.origin
 sys.stdout.buffer.write(pickle.dumps((where, found)))
 """
+
+
+@pytest.mark.parametrize("sign", [*SIGNS_OF_A_LOST_WORKER, "something else"])
+def test_what_spark_says_becomes_one_sentence_and_a_lost_worker_is_named(sign):
+    with pytest.raises(DataError) as stopped, _running():
+        raise RuntimeError(f"Job aborted: {sign} (SECRET 17)")
+    assert ("lost a worker" in str(stopped.value)) == (sign in SIGNS_OF_A_LOST_WORKER)
+    assert "SECRET" not in str(stopped.value) and stopped.value.__context__ is None
 
 
 def test_a_module_that_was_not_built_has_no_functions():

@@ -38,10 +38,10 @@ def a_study(missing: str = "midpoint", **more) -> Study:
     return Study(Numeric("y y", 0, 10), predictors, missing=missing, terms=terms, **more)
 
 
-def duckdb_answer(table: pa.Table, study: Study, name: str = "t") -> dict:
+def duckdb_answer(table: pa.Table, study: Study, name: str = "t", **asked) -> dict:
     with closing(duckdb.connect()) as connection:
         connection.register("t", table)
-        found = connection.execute(aggregate_query(study, name, "duckdb"))
+        found = connection.execute(aggregate_query(study, name, "duckdb", **asked))
         return dict(zip([column[0] for column in found.description], found.fetchone(), strict=True))
 
 
@@ -99,6 +99,13 @@ def test_wide_decimals_and_huge_integers_round_as_elsewhere(slow_moments):
     with closing(duckdb.connect()) as connection:
         table = connection.sql(f"SELECT * FROM {query}").to_arrow_table()
     assert moments_from_answer(duckdb_answer(TABLE, wide, query), wide).integers() == gather(table, wide).integers()
+
+
+def test_truth_values_are_one_and_zero():
+    study = Study(Numeric("y", 0, 4), [Numeric("b", -1, 4)])
+    table = pa.table({"y": [1.0, 2.0, 3.0], "b": [True, False, True]})
+    answer = duckdb_answer(table, study, booleans=["b"])
+    assert moments_from_answer(answer, study).integers() == gather(table, study).integers()
 
 
 def test_an_empty_table_is_zero_where_n_is_private_and_refused_where_it_is_public():

@@ -8,6 +8,7 @@ BALL = (
 FINER = "a digit or a bit more to begin with; a draw goes on until it is certain, and is exact with any number of them"
 ASKED = "a coin at the very end of the room is asked for its digits, which decide the same"
 FEW_BLOCKS = "room for no block, for one or for two: there is one block and there are two partitions either way"
+AT_A_TIME = "how much is read or added up at a time: more memory or less, and the same sums"
 TOLERANCE = "half of a tolerance that is far wider than any rounding, and far narrower than any edit that matters"
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
@@ -80,6 +81,28 @@ EQUIVALENT: dict[str, str] = {
     ): "never reached: the attempts end with a return or an error",
     "dpselect/randomize/opendp_door.py: LEAST_SCALE = 2.0**-900 [one more] at 20": "a width that is no noise at all, or half of it",
     (
+        "dpselect/gather/block_numpy.py: shift = np.repeat(_SHIFTS[own_tops.astype(np.int64) - LOWEST] * 2.0 ** (-32 * s), "
+        "lengths, axis=0) [Sub -> Add] at 26"
+    ): "48 places from -48 on are, counted from the end, the same as those from 0 on",
+    "dpselect/gather/block_numpy.py: some = max(1, PRODUCTS // len(left)) [FloorDiv -> Mult] at 14": AT_A_TIME,
+    "dpselect/gather/moments.py: self._chunks += 1 [one more] at 16": AT_A_TIME,
+    (
+        "dpselect/gather/saved.py: values = json.loads(text) if len(text) <= most else None [LtE -> Lt] at 29"
+    ): "no file of moments is as long as the limit, which is more than any has",
+    (
+        "dpselect/gather/sql.py: tiny = variable.half_width / (4 * GRID) [one more] at 30"
+    ): "within half a step of the middle the formula gives 0 as well, which this only says without computing it",
+    "dpselect/gather/sources/arrays.py: MANY_COLUMNS = 128 [half the number] at 15": "the order of an array in memory",
+    (
+        'dpselect/gather/sources/databases.py: raise DataError("The query returns no table: give one SELECT.") [no refusal] at 0'
+    ): "the next line refuses what is no table, in a sentence that says less",
+    "dpselect/gather/sources/drivers.py: MAX_TEXT_BYTES = 4096 [half the number] at 17": "how long a text by ODBC may be",
+    (
+        'dpselect/gather/sources/excel.py: rows, columns, cells, rest = 1, 1, 0, b"" [one more] at 29'
+    ): "a sheet of one row or column is far from being too large, counted as two as well",
+    "dpselect/gather/sources/files.py: READ_BYTES = 1 << 18 [half the number] at 18": AT_A_TIME,
+    "dpselect/gather/sources/stream.py: fitting = max(MAX_BATCH_CELLS // max(columns, 1), 1) [one more] at 46": AT_A_TIME,
+    (
         "dpselect/report/figure.py: room = {anchor: ends for anchor, ends in places.items() if ends[0] >= 0 and ends[1] <= 1} "
         "[GtE -> Gt] at 59"
     ): "a number beside a bar that begins exactly at the edge of the figure stands on the other side",
@@ -102,6 +125,18 @@ EQUIVALENT: dict[str, str] = {
     (
         "dpselect/report/verify.py: return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room) [half the number] at 43"
     ): TOLERANCE,
+    "dpselect/use/methods.py: wanted: float = 0.8 [half the number] at 16": "a default that its only caller never leaves out",
+    "dpselect/use/plan.py: WIDE_COLUMNS = 12 [one more] at 15": "from how many columns on a curve has fewer points",
+    (
+        "dpselect/use/plan.py: steps = STEPS if len(columns) <= WIDE_COLUMNS else STEPS[1:-1] [half the number] at 57"
+    ): "one point more of a curve over wide tables",
+    (
+        "dpselect/use/spend.py: first = order.charges[:1] if gathered.recipe is None else (selection_charge(gathered.recipe),) "
+        "[one more] at 23"
+    ): "an order without a selection has one charge",
+    (
+        'dpselect/use/start.py: os.write(2, b"Stopped. Nothing was read or charged.\\n") [one more] at 9'
+    ): "runs in programs of their own, where no fault is planted: tests/use/test_stops.py looks at what they print",
     "dpselect/randomize/digits.py: DIGITS = 40 [one more] at 9": FINER,
     "dpselect/randomize/coins.py: heads = tossed <= 2.0**BITS * (near - ROOM) - 1 [LtE -> Lt] at 8": ASKED,
     (

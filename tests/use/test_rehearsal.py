@@ -1,6 +1,8 @@
 """A rehearsal of a run is about that very run: same split, same defaults, and its chances come true."""
 
 from collections import Counter
+from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -158,3 +160,15 @@ def test_a_row_that_stops_a_run_leaves_the_fit_alone(table):
 def test_what_cannot_be_rehearsed_is_refused_in_a_sentence(more, words):
     with pytest.raises(StudyError, match=words):
         Rehearsal(STUDY, Choice("pcls"), Budget(1), **more)
+
+
+@pytest.mark.parametrize(("split", "other"), [((35, 65), (60, 40)), ((60, 40), (35, 65)), ((50, 50), (35, 65))])
+def test_a_run_is_compared_with_half_and_twice_its_cost_and_another_split(split, other):
+    rehearsal = Rehearsal(STUDY, Choice("votes"), Budget(2, Decimal("1e-6")), split)
+    others = rehearsal.others(SimpleNamespace(factors=(1.0,)))
+    assert [(each._budget.epsilon, each._budget.delta, each._split) for each in others] == [
+        (1, Decimal("1e-6"), split),
+        (2, Decimal("1e-6"), other),
+        (4, Decimal("1e-6"), split),
+    ]
+    assert rehearsal.others(SimpleNamespace(factors=())) == []

@@ -15,7 +15,7 @@ from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import count_rows, gather
 from dpselect.gather.sources.excel import MAX_SPARSE_CELLS as MOST_CELLS
-from dpselect.gather.sources.excel import require_readable
+from dpselect.gather.sources.excel import _column, require_readable
 from dpselect.gather.sources.open import read_schema
 from dpselect.gather.sources.source import split_sheet
 
@@ -156,6 +156,19 @@ def test_cells_that_are_not_so_far_and_full_sheets_are_read(tmp_path):
     (tmp_path / "full.xlsx").write_bytes(_packed({SHEET: rows}))
     assert 1000 * (1 << 15) > MOST_CELLS
     require_readable(str(tmp_path / "full.xlsx"))
+
+
+def test_a_short_sheet_that_is_mostly_empty_is_read(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append([f"c{place}" for place in range(40)])
+    for place in range(60):
+        book.active.cell(row=2 + place, column=1 + place % 40, value=1.0)
+    book.save(tmp_path / "t.xlsx")
+    assert len(read_schema(tmp_path / "t.xlsx")) == 40
+
+
+def test_columns_are_counted_as_their_letters_are():
+    assert [_column(letters) for letters in (b"A", b"Z", b"AA", b"ab", b"XFD")] == [1, 26, 27, 28, 16384]
 
 
 def _packed(parts):

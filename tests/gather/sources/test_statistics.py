@@ -166,3 +166,11 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     (tmp_path / "t.dta").write_bytes((tmp_path / "t.dta").read_bytes().replace(b"weekx", b"weeks"))
     with pytest.raises(DataError, match="two columns of the same name"):
         read_schema(tmp_path / "t.dta")
+
+
+def test_a_second_file_without_a_column_of_the_first_is_refused(tmp_path):
+    for name, table in (("1.dta", frame(9)[["weeks", "age"]]), ("2.dta", frame(9)[["weeks", "sex"]])):
+        table.to_stata(tmp_path / name, write_index=False)
+    study = Study(Numeric("weeks", 0, 52), [Numeric("age", 18, 35)], missing="midpoint")
+    with pytest.raises(DataError, match=r"'age' is not in '.*2\.dta' exactly once"):
+        gather([tmp_path / "1.dta", tmp_path / "2.dta"], study)

@@ -237,3 +237,18 @@ def test_limits_far_from_a_response_do_not_hide_every_effect():
         shown.append(finding.value is not None)
         assert not shown[-1] or finding.lower <= values[-1] <= finding.upper
     assert sum(shown) >= 9
+
+
+def test_the_residual_deviation_of_a_heavy_tail_is_held():
+    """Its clip takes a quarter of the squares; limits that lie far allow for it."""
+    rng, ends = np.random.default_rng(31), []
+    for _ in range(4):
+        x, residual = rng.normal(0, 1, 20_000), rng.standard_t(3, 20_000)
+        frame = pd.DataFrame({"x": x, "y": np.clip(0.8 * x + residual, -25, 25)})
+        made = table_of("heavy", Study(Numeric("y", -25, 25), [Numeric("x", -5, 5)]), frame)
+        found, (values, _) = release(made, MU, rng), classical(made)
+        real = float(np.std(frame["y"] - values[0] - values[1] * x))
+        if found.residual_deviation.upper is not None:
+            ends.append(found.residual_deviation.upper / real)
+    assert len(ends) >= 2
+    assert min(ends) > 1

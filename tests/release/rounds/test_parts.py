@@ -373,7 +373,8 @@ def test_r_squared_is_held_where_what_is_left_is_hardly_known(explained, rest, e
     rng = np.random.default_rng(26)
     real, held = explained / (explained + rest), []
     for part, left in zip(rng.normal(explained, errors[0], 4000), rng.normal(rest, errors[1], 4000), strict=True):
-        found = _share(left, 1.96 * errors[1], max(part, 0.0), 1.96 * errors[0])
+        rests = left - 1.96 * errors[1], left, left + 1.96 * errors[1]
+        found = _share(rests, max(part, 0.0), 1.96 * errors[0])
         if found.value is not None:
             held.append(found.lower <= real <= found.upper)
     assert len(held) > 2000

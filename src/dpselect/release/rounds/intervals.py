@@ -31,12 +31,14 @@ LEAST_CONSTANT = 1e-6
 """Of the rows: a constant's sum of squares below it is not one."""
 TAIL_DOUBT = 0.05
 """Of a sum of squares: what a clipped tail, or shortened rows, may have taken from it."""
+FAR_DOUBT, NEAR_EXTENT = 0.035, 5.0
+"""The same for each deviation by which the response's limits lie farther than these: rows far out may hold as much, unseen."""
 LONG_STEP = 1.5
 """What a last step adds to an interval's square, if it is longer than noise explains by half the interval: see `_stretch`."""
 MAX_STRETCH = 1e6
 """Of an interval by a step: a file may state any."""
 STEP_DOUBT = 0.10
-"""Of the last step that may be wrong because the Hessian is that of shortened rows."""
+"""Of the last step, or of what is explained, that may be wrong because the Hessian is that of shortened rows."""
 VARIANCE_DOUBT = 0.3
 """How far the sandwich is from the homoscedastic variance beforehand: what its noise is weighed against."""
 WEIGHTED_DOUBT = 1.0
@@ -105,7 +107,6 @@ def unexplained(
     noise = centered @ covariance
     explained = float(direction @ hessian @ direction) - float(np.trace(noise))
     error = squares.deviation**2 + 2 * max(rest, 0.0) ** 2 / independent
-    doubt = TAIL_DOUBT * max(rest, 0.0)
     seen = back @ direction
     uncertain = (
         4 * float(coefficients @ centered @ covariance @ centered @ coefficients)
@@ -114,32 +115,37 @@ def unexplained(
         + 4 * max(explained, 0.0) * max(rest, 0.0) / independent
     )
     z = NormalDist().inv_cdf((1 + facts.level) / 2)
-    half = z * math.sqrt(error) + doubt
-    deviation = _deviation(rest / rows, half / rows, scales.response_deviation * facts.response_unit)
-    return deviation, _share(rest, half, max(explained, 0.0), z * math.sqrt(max(uncertain, 0.0)))
+    half, far = z * math.sqrt(error), FAR_DOUBT * max(scales.response_extent - NEAR_EXTENT, 0.0)
+    least = rest - half - TAIL_DOUBT * max(rest, 0.0)
+    most = rest + half + (TAIL_DOUBT + far) * max(rest, 0.0)
+    deviation = _deviation(rest / rows, least / rows, most / rows, scales.response_deviation * facts.response_unit)
+    explained = max(explained, 0.0)
+    # The Hessian of shortened rows is too small, and so is what is explained.
+    explained_half = z * math.sqrt(max(uncertain, 0.0)) + STEP_DOUBT * explained
+    return deviation, _share((least, rest, most), explained, explained_half)
 
 
-def _deviation(variance: float, half: float, unit: float) -> Amount:
-    low, high = variance - half, variance + half
+def _deviation(variance: float, low: float, high: float, unit: float) -> Amount:
     if not (low > 0 and high <= MAX_DEVIATION_RATIO**2 * low):
         return HIDDEN
     return Amount(*(unit * math.sqrt(value) for value in (variance, low, high)))
 
 
-def _share(rest: float, rest_half: float, explained: float, explained_half: float) -> Amount:
+def _share(rests: tuple[float, float, float], explained: float, explained_half: float) -> Amount:
     """R^2 = explained/(explained + rest): it rises with the one and falls with the other, each by as much as its own interval says.
 
     Not to first order: where what is left is known to a half only, R^2 may be far larger than it seems, and not so far smaller.
     """
-    if not (rest > rest_half and explained + rest > 0):
+    least, rest, most = rests
+    if not least > 0:
         return HIDDEN
 
     def share(part: float, left: float) -> float:
         return part / (part + left)
 
     value = share(explained, rest)
-    less = value - share(max(explained - explained_half, 0.0), rest), value - share(explained, rest + rest_half)
-    more = share(explained + explained_half, rest) - value, share(explained, rest - rest_half) - value
+    less = value - share(max(explained - explained_half, 0.0), rest), value - share(explained, most)
+    more = share(explained + explained_half, rest) - value, share(explained, least) - value
     lower, upper = value - math.hypot(*less), value + math.hypot(*more)
     if not upper - lower <= MAX_SHARE_LENGTH:
         return HIDDEN
