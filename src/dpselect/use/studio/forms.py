@@ -238,7 +238,9 @@ def _before(values: Values, name: str) -> Values:
 def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> Values:
     """One variable's table; what its file says besides, such as a reference, stays."""
     values: Values = {"name": entry.name, **{key: getattr(entry, key) for key in WORDS if getattr(entry, key)}}
-    if not (entry.categories or entry.lower or entry.upper):
+    if before.get("kind") == "count" and entry.use == "response" and not entry.categories:
+        values["kind"] = "count"
+    elif not (entry.categories or entry.lower or entry.upper):
         values["kind"] = "number"
     if entry.categories:
         values["categories"] = _categories(entry)
