@@ -125,6 +125,16 @@ EQUIVALENT: dict[str, str] = {
     (
         "dpselect/report/verify.py: return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room) [half the number] at 43"
     ): TOLERANCE,
+    (
+        'dpselect/use/commands/check.py: show_table(["coefficient", "chance that it is clear", "95% interval"], '
+        "effect_rows(found.effects), numbers=(1,)) [one more] at 108"
+    ): "which column of a table stands to the right",
+    (
+        'dpselect/use/commands/plan.py: with sharing("Planning", quiet or as_json) as progress: [and <-> or] at 25'
+    ): "progress is shown on a terminal alone, and beside the answer",
+    (
+        "dpselect/use/commands/studio.py: raise [no refusal] at 0"
+    ): "a package of our own that is missing is called one that was not installed; the studio starts in neither case",
     "dpselect/use/methods.py: wanted: float = 0.8 [half the number] at 16": "a default that its only caller never leaves out",
     "dpselect/use/plan.py: WIDE_COLUMNS = 12 [one more] at 15": "from how many columns on a curve has fewer points",
     (
