@@ -2,11 +2,13 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dpselect import Numeric, Study
 from dpselect.errors import StudyError
+from dpselect.use.studio import plan_pages, release_pages
 from dpselect.use.studio.forms import holds_already, save_study
 from dpselect.use.studio.reports import LedgerFacts, Source, _scenarios, plan_facts, study_mark
 from dpselect.use.studio.session import Session
@@ -54,3 +56,51 @@ def test_a_form_waits_until_it_is_shown():
     session.keep("variables", {"a": "1"}, {"a": "wrong"})
     assert session.kept("variables", forget=False).form == session.kept("variables").form == {"a": "1"}
     assert session.kept("variables").form == {}
+
+
+def test_a_check_has_a_way_back_and_says_when_it_is_stale(tmp_path, monkeypatch):
+    file = tmp_path / "study.toml"
+    file.write_text("one")
+    session = Session(file)
+    session.check = SimpleNamespace(page="<main>rows</main>", mark=study_mark(file, None))
+    monkeypatch.setattr(plan_pages, "session_of", lambda request: session)
+    fresh = plan_pages.show_check_page(None).body.decode()
+    assert fresh == f"{plan_pages.BACK}rows</main>"
+    file.write_text("two")
+    assert plan_pages.show_check_page(None).body.decode() == f"{plan_pages.BACK}{plan_pages.STALE}rows</main>"
+
+
+@pytest.mark.parametrize(
+    ("rows", "taken"),
+    [
+        ("2", True),
+        ("70,000", True),
+        (str(2**32), True),
+        ("1", False),
+        (str(2**32 + 1), False),
+        ("x", False),
+        ("", False),
+    ],
+)
+def test_a_plan_takes_as_many_rows_as_a_table_may_have(tmp_path, monkeypatch, rows, taken):
+    session = Session(tmp_path / "study.toml")
+    save_study(STUDY.to_dict(), session.study_file)
+    monkeypatch.setattr(plan_pages, "session_of", lambda request: session)
+    monkeypatch.setattr(plan_pages, "form_of", lambda request: {"rows": rows, "epsilon": "1", "r_squared": "0.3"})
+    monkeypatch.setattr(plan_pages, "plan_facts", lambda study, rows, *_: rows)
+    plan_pages.make_plan(None)
+    assert (session.plan == int(rows.replace(",", ""))) if taken else session.plan is None
+    assert ("rows" in session.kept("plan").problems) != taken
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_what_waits_is_offered_unless_a_release_is_under_way(monkeypatch, tmp_path, busy):
+    session = SimpleNamespace(
+        study_file=tmp_path / "study.toml", source=None, busy=busy, kept=Session(tmp_path / "study.toml").kept
+    )
+    shown = {}
+    monkeypatch.setattr(release_pages, "session_of", lambda request: session)
+    monkeypatch.setattr(release_pages, "ledger_facts", lambda *_: SimpleNamespace(waiting=("one",)))
+    monkeypatch.setattr(release_pages, "answer", lambda request, screen, **facts: shown.update(facts))
+    release_pages.show_release(None)
+    assert shown["waiting"] == (() if busy else ("one",))
