@@ -47,7 +47,7 @@ def test_the_bar_of_a_budget_is_no_longer_than_all_of_it(share, gone):
 
 @pytest.mark.parametrize("share", ["0", "1", "1.5", "-0.1", "nan"])
 def test_no_model_explains_all_nothing_or_more(share):
-    with pytest.raises(StudyError, match="must be between 0 and 1"):
+    with pytest.raises(StudyError, match=f"The expected R² is {share}; it must be between 0 and 1"):
         plan_facts(STUDY, 500, "1", share, "")
 
 
