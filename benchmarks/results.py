@@ -42,8 +42,8 @@ FEW_KILLS = "--kill 20 --interrupt 3 --terminate 3 --counts build/results/kills-
 RESULTS = (
     Result("votes-tables", VOTES, "-m benchmarks.votes_heldout", "--times 1"),
     Result("votes-studies", VOTES, f"-m benchmarks.votes_rule studies {STUDIES}", "--times 1"),
-    Result("votes-cut", VOTES, "-m benchmarks.votes_rule rows", "--times 1"),
-    Result("votes-permuted", ("docs/RESULTS.md",), "-m benchmarks.votes_rule permuted", "--times 1"),
+    Result("votes-cut", VOTES, f"-m benchmarks.votes_rule rows {STUDIES}", "--times 1"),
+    Result("votes-permuted", ("docs/RESULTS.md",), f"-m benchmarks.votes_rule permuted {STUDIES}", "--times 1"),
     Result("votes-simulated", ("docs/RESULTS.md",), "-m benchmarks.votes_rule simulated --times 40", "--times 2"),
     Result("votes-many", ("docs/RESULTS.md",), "-m benchmarks.votes_rule many --times 2", "--times 1"),
     Result("votes-final", ("docs/RESULTS.md",), "-m benchmarks.votes_final final", "--times 1"),
