@@ -97,6 +97,9 @@ def run(result: Result, full: bool, studies: str | None, folder: Path) -> str:
     (folder / f"{result.name}{'' if full else '-quick'}.txt").write_text(
         head + done.stdout + done.stderr, encoding="utf-8"
     )
+    last = (done.stderr.strip().splitlines() or [""])[-1]
+    if done.returncode and last.startswith("ModuleNotFoundError: "):  # a package of data that nothing else needs
+        return f"left out: {last.removeprefix('ModuleNotFoundError: ')}"
     return f"{seconds:.0f} s" if done.returncode == 0 else f"FAILED with {done.returncode}, after {seconds:.0f} s"
 
 
