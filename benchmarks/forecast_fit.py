@@ -103,6 +103,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     lines = [line for line in all_lines(parser.parse_args().files) if "runs" in line]
+    if not lines:
+        parser.error(
+            "No runs in these files. Measure them first: python -m benchmarks.forecasts measure FILE --parts runs"
+        )
     known = [
         line for line in lines if {"kept_by_share", "inclusion"} <= line.keys() and np.isfinite(realized_kept(line))
     ]

@@ -44,7 +44,7 @@ from dpselect.use.plan import price_of_estimate
 
 EPSILONS = (1.0, 0.35)
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.001)
-NEAR, FACTOR, SHORT = 0.1, 1.5, 3000
+NEAR, FACTOR, SHORT, PROMISE = 0.1, 1.5, 3000, 0.8
 QUICK_SPLITS, LIKELIEST = 4, 300
 SHARES = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 
@@ -304,6 +304,11 @@ def show_kept(lines: list[dict]) -> None:
             means = f"{said[where].mean():.2f} | {true[where].mean():.2f}"
             print(f"| {title}, {part} | {where.sum()} | {(off <= NEAR).mean():.0%} | {off.mean():.2f} | {means} |")
         print(f"| {title}: in the range of its scenarios | | {inside.mean():.0%} | | | |")
+        high = said >= PROMISE
+        broken = (
+            f"{(high & (true < said - NEAR)).sum()} below it by more than .1, {(high & (true < 0.5)).sum()} below .5"
+        )
+        print(f"| {title}: where it says .8 or more | {high.sum()} | {broken} | | | |")
 
 
 def show_lengths(lines: list[dict]) -> None:

@@ -65,6 +65,7 @@ RESULTS = (
     Result("plan", ("docs/RESULTS.md",), f"-m benchmarks.plan {STUDIES}", "--times 1"),
     Result("plan-calibration", ("docs/RESULTS.md",), "-m benchmarks.plan_calibration --times 60 --first 1000", "--times 4"),
     Result("forecasts", ("docs/RESULTS.md",), "-m benchmarks.forecasts measure build/results/plans.jsonl", "--runs 1 --only wage2"),
+    Result("forecast-fit", ("docs/RESULTS.md", "docs/RESULTS_ROUNDS.md"), "-m benchmarks.forecast_fit build/results/plans.jsonl"),
     Result("field", ("docs/COMPARISONS.md", "README.md"), "-m benchmarks.field", all="--full"),
     Result("kernel", ("docs/KERNEL.md",), "-m benchmarks", "--quick"),
     Result("terms", ("docs/KERNEL.md",), "-m benchmarks.terms"),

@@ -467,16 +467,16 @@ def test_a_strange_record_that_another_reader_read_touches_only_itself(make, tmp
 
 
 @pytest.mark.parametrize("make", [plain_csv, workbook, frame_of_objects, lists, stata, spss, *BY_TYPE, *READ_BEFORE])
-def test_a_strange_weight_cluster_group_or_count_touches_only_itself(make, tmp_path):
+@pytest.mark.parametrize("each", [5, pytest.param(1, marks=pytest.mark.thorough)])
+def test_a_strange_weight_cluster_group_or_count_touches_only_itself(make, each, tmp_path):
     """A row without a cluster is refused whatever is stated, so that cells of clusters are not blank here."""
     words, numbers = [*TEXTS, *QUOTED], FLOATS if make in (*BY_TYPE, *SLOWLY) else [*FLOATS, *TEXTS]
     cases = [(cell, column) for cell in numbers for column in ("w", "v", "a")]
     cases += [(cell, "g") for cell in words]
     cases += [(cell, "k") for cell in words if cell.strip(" \n") and cell not in MISSING_WORDS]
-    compared, refused = compare(
-        make, cases[:: 3 if make in (workbook, adbc, stata, spss, read_by_pandas) else 1], tmp_path, SURVEY
-    )
-    assert compared > 40
+    slow = make in (workbook, adbc, stata, spss, read_by_pandas)
+    compared, refused = compare(make, cases[:: each * (3 if slow else 1)], tmp_path, SURVEY)
+    assert compared > 40 / each
     assert refused == 0
 
 
@@ -523,7 +523,8 @@ def test_a_strange_cell_of_a_spark_frame_touches_only_itself(spark, each):
 
 
 @pytest.mark.postgres
-def test_a_strange_cell_of_postgresql_touches_only_itself(postgres):
+@pytest.mark.parametrize("each", [6, pytest.param(1, marks=pytest.mark.thorough)])
+def test_a_strange_cell_of_postgresql_touches_only_itself(postgres, each):
     import psycopg
 
     address = Database(postgres, table="strange")
@@ -543,8 +544,8 @@ def test_a_strange_cell_of_postgresql_touches_only_itself(postgres):
         load(table)
         return address, STUDY
 
-    compared, refused = compare(make, typed_cases(), None)
-    assert compared > 100
+    compared, refused = compare(make, typed_cases()[::each], None)
+    assert compared > 100 / each
     assert refused == 0
 
 

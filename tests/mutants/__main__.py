@@ -20,7 +20,7 @@ from equivalent import EQUIVALENT
 from faults import SOURCE, Fault, faults_in, sample
 from kept import Answer, Answers, identity
 from order import Quickest
-from plant import ROOT, Planted, run
+from plant import ROOT, planted, run
 from reached import Reached
 from usual import Usual
 from where import ROOMS, modules_of, stages
@@ -38,7 +38,8 @@ def tried(fault: Fault, usual: Usual, most: str, reached: Reached | None = None)
         if not tests:
             continue
         allowed = 20 + 3 * usual.of(tests) if reached is None else REACHED_SECONDS
-        seen = run(tests, Planted(fault), allowed, Quickest(usual.tests, passed))
+        with planted(fault) as tree:
+            seen = run(tests, tree, allowed, Quickest(usual.tests, passed))
         spent, passed = spent + seen.processor, passed | seen.seconds.keys()
         if seen.outcome != "passed":
             outcome = "noticed" if seen.outcome == "failed" else "too slow"

@@ -130,6 +130,13 @@ EQUIVALENT: dict[str, str] = {
     (
         "dpselect/use/plan.py: steps = STEPS if len(columns) <= WIDE_COLUMNS else STEPS[1:-1] [half the number] at 57"
     ): "one point more of a curve over wide tables",
+    (
+        "dpselect/use/spend.py: first = order.charges[:1] if gathered.recipe is None else (selection_charge(gathered.recipe),) "
+        "[one more] at 23"
+    ): "an order without a selection has one charge",
+    (
+        'dpselect/use/start.py: os.write(2, b"Stopped. Nothing was read or charged.\\n") [one more] at 9'
+    ): "runs in programs of their own, where no fault is planted: tests/use/test_stops.py looks at what they print",
     "dpselect/randomize/digits.py: DIGITS = 40 [one more] at 9": FINER,
     "dpselect/randomize/coins.py: heads = tossed <= 2.0**BITS * (near - ROOM) - 1 [LtE -> Lt] at 8": ASKED,
     (

@@ -92,7 +92,7 @@ FAULTS = [
     KernelFault(SUBSET, "out->value = (v4)((v4l)value & (value > 0));", "out->value = value;"),
     KernelFault(CHILDREN, "with_more += ways[k * step + 1]", "with_more += ways[k * step]"),
     KernelFault(RESCUE, "found.bound[l] = INFINITY;", "found.bound[l] = 0;"),
-    KernelFault(GROUP, "root->singular |= ~(", "root->singular = ~("),
+    KernelFault(GROUP, "root->singular |= ~(", "root->singular = ~(", FOUND),
     KernelFault(GROUP, "+ k]) * state->run->norm_factor", "+ k])", SINGLE),
     KernelFault(TERMS, "excess = 2.0 * over", "excess = over"),
     KernelFault(TERMS, "gap > excess ? gap : excess", "gap"),

@@ -1,14 +1,12 @@
-"""`python tests/mutants/kernels.py [--again] [WORD ...]`: faults in the C sources, one by one, against the tests of their twins.
+"""`python tests/mutants/kernels.py [WORD ...]`: faults in the C sources, one by one, against the tests of their twins.
 
-A copy of the sources is changed and one extension is built from it, in a folder of its own; the tests then run in a process
-that finds the extension there. WORD picks the faults whose file has it in its name. Exit code 1: one survived without a reason.
+A copy of the sources is changed and one extension is built from it; the tests then run in a tree that has it. WORD picks the
+faults whose file has it in its name. Exit code 1: one survived without a reason.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.abc
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -21,7 +19,7 @@ from pathlib import Path
 from faults import SOURCE
 from kernel_faults import FAULTS, KernelFault
 from order import Quickest
-from plant import run
+from plant import changed_tree, run
 
 PACKAGE = SOURCE / "dpselect"
 PROCESSOR_SECONDS = 240
@@ -48,19 +46,9 @@ BUILT = {
 """By how the path of a file begins: the extension, its source, and the tests that compare it with NumPy."""
 
 
-class Built(importlib.abc.MetaPathFinder):
-    """Finds one extension where it was built."""
-
-    def __init__(self, name: str, library: Path) -> None:
-        self.name, self.library = name, library
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
-        return importlib.util.spec_from_file_location(name, self.library) if name == self.name else None
-
-
-def build(fault: KernelFault | None, start: str, folder: Path) -> Built:
+def build(fault: KernelFault | None, start: str, folder: Path) -> bytes:
     """One extension from the changed sources; a fault whose line is not there, or not once, stops all."""
-    name, source, _ = BUILT[start]
+    _, source, _ = BUILT[start]
     copy = folder / "dpselect"
     shutil.copytree(PACKAGE, copy, ignore=lambda _, names: [n for n in names if Path(n).suffix not in ("", ".c", ".h")])
     if fault is not None:
@@ -68,17 +56,20 @@ def build(fault: KernelFault | None, start: str, folder: Path) -> Built:
         if text.count(fault.was) != 1:
             raise SystemExit(f"{fault.file} has {fault.was!r} {text.count(fault.was)} times: mend kernel_faults.py.")
         (copy / fault.file).write_text(text.replace(fault.was, fault.becomes), encoding="utf-8")
-    library = folder / f"{name.rpartition('.')[2]}.abi3.so"
+    library = folder / "built.so"
     flags = CERTIFICATE_FLAGS if "kernel" in source else FLAGS
     include = f"-I{sysconfig.get_path('include')}"
     subprocess.run(["cc", *flags, include, "-o", library, copy / source, "-lm"], check=True)
-    return Built(name, library)
+    return library.read_bytes()
 
 
 def tried(fault: KernelFault | None, start: str) -> str:
     """Which test noticed the fault, "too slow", or nothing."""
+    name, _, tests = BUILT[start]
     with tempfile.TemporaryDirectory() as folder:
-        seen = run(BUILT[start][2], build(fault, start, Path(folder)), PROCESSOR_SECONDS, Quickest({}))
+        library = build(fault, start, Path(folder))
+    with changed_tree({f"{name.replace('.', '/')}.abi3.so": library}) as tree:
+        seen = run(tests, tree, PROCESSOR_SECONDS, Quickest({}))
     return {"failed": seen.by, "passed": ""}.get(seen.outcome, seen.outcome)
 
 

@@ -1,21 +1,21 @@
-"""One fault in one forked process: the changed source stands in the place of the file's, and nothing on the disk is touched."""
+"""One fault in one forked process, in a tree of its own: nothing of the repository is touched."""
 
 from __future__ import annotations
 
 import gc
-import importlib.abc
-import importlib.util
 import json
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from types import ModuleType
+from pathlib import Path
 
 import pytest
 from faults import SOURCE, Fault, changed_source
@@ -26,24 +26,23 @@ MEMORY = 6 * 2**30
 MARKS = "not spark and not postgres and not browser and not thorough"
 
 
-class Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Loads one module from changed source."""
+@contextmanager
+def changed_tree(changes: Mapping[str, bytes]) -> Iterator[Path]:
+    """A folder like the repository's in which files of the package are others: what tests start as programs sees them too."""
+    with tempfile.TemporaryDirectory() as made:
+        tree = Path(made).resolve()
+        for each in ROOT.iterdir():
+            if each.name != SOURCE.name:
+                (tree / each.name).symlink_to(each)
+        shutil.copytree(SOURCE, tree / SOURCE.name)  # with compiled modules, which are the same for what is unchanged
+        for name, content in changes.items():
+            (tree / SOURCE.name / name).write_bytes(content)
+        yield tree
 
-    def __init__(self, fault: Fault) -> None:
-        self.name = fault.module.removesuffix(".py").replace("/", ".")
-        self.path, self.source = SOURCE / fault.module, changed_source(fault)
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
-        if name != self.name:
-            return None
-        return importlib.util.spec_from_loader(name, self, origin=str(self.path))
-
-    def create_module(self, spec: object) -> None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__file__ = str(self.path)
-        exec(compile(self.source, str(self.path), "exec"), module.__dict__)
+def planted(fault: Fault) -> AbstractContextManager[Path]:
+    """A tree with a fault."""
+    return changed_tree({fault.module: changed_source(fault).encode()})
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,12 @@ class Run:
     seconds: dict[str, float]
 
 
-def run(tests: Sequence[str], planted: importlib.abc.MetaPathFinder | None, processor: float, order: Quickest) -> Run:
-    """The tests up to the first failure, with what finds a fault or with none, within so many processor seconds."""
+def run(tests: Sequence[str], tree: Path, processor: float, order: Quickest) -> Run:
+    """The tests of a tree up to the first failure, within so many processor seconds."""
     with tempfile.TemporaryFile() as file:
         child = os.fork()
         if not child:
-            os._exit(_limited(tests, planted, processor, (order, Told(file))))
+            os._exit(_limited(tests, tree, processor, (order, Told(file))))
         code, used = _awaited(child, 60 + 20 * processor)  # by the clock it may wait for others
         file.seek(0)
         lines = [json.loads(line) for line in file.read().splitlines()]
@@ -88,9 +87,7 @@ def _awaited(child: int, wall: float) -> tuple[int, float]:
     return os.waitstatus_to_exitcode(status), round(used.ru_utime + used.ru_stime, 1)
 
 
-def _limited(
-    tests: Sequence[str], planted: importlib.abc.MetaPathFinder | None, processor: float, plugins: Sequence[object]
-) -> int:
+def _limited(tests: Sequence[str], tree: Path, processor: float, plugins: Sequence[object]) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -99,9 +96,9 @@ def _limited(
     resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 1))
     gc.freeze()  # nothing of the parent's is looked through again
     try:
-        if planted is not None:
-            sys.meta_path.insert(0, planted)
-        os.chdir(ROOT)
+        os.chdir(tree)
+        os.environ["PYTHONPATH"] = str(tree / SOURCE.name)
+        sys.path.insert(0, str(tree / SOURCE.name))  # before any plugin looks for the package
         options = ["-x", "-q", "-p", "no:cacheprovider", "-m", MARKS, "-W", "ignore::pytest.PytestAssertRewriteWarning"]
         code = pytest.main([*options, *tests], plugins=plugins)
         return int(code not in (0, 5))  # 5: no test for this machine

@@ -27,7 +27,7 @@ class Usual:
     def _of_file(self, file: Path) -> float:
         known = identity_of(file)
         if known not in self._files:
-            seen = run([str(file.relative_to(ROOT))], None, 3600, Quickest(self.tests))
+            seen = run([str(file.relative_to(ROOT))], ROOT, 3600, Quickest(self.tests))
             if seen.outcome != "passed":
                 raise SystemExit(f"Without a fault, {seen.by} fails: repair that first.")
             self._files[known] = seen.processor

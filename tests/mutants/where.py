@@ -73,7 +73,7 @@ _ROOMS = {
     "gather": ["tests/gather"],
     "minimize": ["tests/minimize"],
     "penalize": [EXITS, "tests/penalize", "tests/minimize/test_votes.py"],
-    "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/rounds"],
+    "randomize": ["tests/randomize", EXITS, "tests/release/test_estimate.py", "tests/release/rounds"],
     "rehearse": ["tests/rehearse", "tests/use/test_rehearsal.py", "tests/use/test_plan.py"],
     "release/ledger": ["tests/release/ledger", "tests/use/test_stops.py"],
     "release": ["tests/release", "tests/report/verify"],

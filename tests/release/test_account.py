@@ -16,7 +16,7 @@ from dpselect.release import account
 from dpselect.release.account import Account, NewLedger, account_of, software_version
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.use.shell.ledgers import not_enough
+from dpselect.use.shell.ledgers import LedgerOptions, not_enough
 
 STUDY = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
 ROWS = {"x": np.linspace(0, 1, 200), "y": np.linspace(0, 1, 200)}
@@ -83,3 +83,11 @@ def test_a_ledger_that_another_run_opened_meanwhile_is_asked_what_remains(tmp_pa
         said
         == "Not enough budget: this run costs epsilon 3 and 2 remains. Nothing was spent. Use `--epsilon 2` or less."
     )
+
+
+def test_a_ledger_that_is_a_file_has_four_and_others_none(tmp_path):
+    """Nothing is written over them."""
+    path = str(tmp_path / "budget.db")
+    files = [place for place, _ in LedgerOptions(path).files]
+    assert files == [f"{path}{ending}" for ending in ("", "-wal", "-shm", "-journal")]
+    assert LedgerOptions(str(tmp_path)).files == LedgerOptions("postgresql://host/budgets").files == []

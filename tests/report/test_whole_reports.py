@@ -32,8 +32,9 @@ from dpselect.report.confidential import advice, confidential_page, curve_chart
 from dpselect.report.exports import to_csv, to_docx, to_latex, to_markdown
 from dpselect.report.facts import facts_of
 from dpselect.report.figure import axis_cell, axis_of, effects_figure, row_cell
-from dpselect.report.page import analysis_lines
+from dpselect.report.page import analysis_lines, report_page
 from dpselect.report.registry_entry import Deployment, as_yaml, registry_entry
+from dpselect.use.shell.files import REPORT_BYTES
 
 WHOLE = Path(__file__).with_name("whole")
 DRAWN = ("release", "fingerprint", "study_hash", "version", "citation")
@@ -275,6 +276,10 @@ def test_a_table_in_order_needs_no_advice():
     assert (
         advice(fits, "error") == [] and curve_chart("epsilon", (0.5, 1.0), ((0.2,), (0.4,)), 1.0).count("letter") == 0
     )
+
+
+def test_a_report_fits_many_times_into_the_room_that_is_kept_for_it():
+    assert 4 * len(report_page(record(scales=SCALES)).encode()) < REPORT_BYTES
 
 
 def test_the_numbers_of_a_report_are_those_of_its_terms():

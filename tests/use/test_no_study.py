@@ -19,6 +19,7 @@ from click.testing import CliRunner
 import dpselect
 from dpselect.assume.budget import NEIGHBORS
 from dpselect.assume.recipe import KNOWN_METHODS, MECHANISMS
+from dpselect.assume.variables import Binary, Categorical
 from dpselect.errors import DpselectError, LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.sources.source import parse_address
@@ -28,6 +29,7 @@ from dpselect.use.command_line import dpselect as program
 from dpselect.use.init import named_columns
 from dpselect.use.proposal import propose, study_for
 from dpselect.use.shell import options
+from dpselect.use.shell.confirm import _with_categories
 
 SELECT = ["select", "people.csv", "--response", "income", "--epsilon", "1"]
 
@@ -321,6 +323,12 @@ def test_a_table_of_duckdb_states_its_types_and_a_relation_does_not(place):
         connection.execute('CREATE SCHEMA "s"; CREATE TABLE s.t (age DOUBLE, income DOUBLE)')
         assert not any(each.stated for each in read_schema(connection.sql("SELECT * FROM s.t")))
     assert predictors(study_for("t.duckdb?table=s.t", "income ~ .")) == {"age": "Numeric"}
+
+
+def test_categories_are_shown_as_they_are_confirmed():
+    assert _with_categories(Binary("m", [0, 1])) == "m (yes or no: 1 or 0)"
+    assert _with_categories(Binary("s", ["no", "yes"])) == "s (categories no, yes)"
+    assert _with_categories(Categorical("r", ["a", "b, c"])) == 'r (categories a, "b, c")'
 
 
 def test_a_file_dictionary_states_categories():

@@ -160,6 +160,14 @@ def test_plan(place, capsys):
     assert "500" in out
 
 
+def test_what_a_plan_supposes_is_kept_and_what_is_usual_left_out(place, capsys):
+    plain = ["plan", "study.toml", "--rows", "500", "--epsilon", "1", "--method", "pcls", "--effects", "10,0"]
+    usual = shown(capsys, *plain)
+    assert "wanted" not in usual and "deviation" not in usual and "effects=[10, 0]" in usual
+    stated = " ".join(shown(capsys, *plain, "--deviation", "9", "--wanted", "0.9", "--r2", "0.2").split())
+    assert "deviation=9.0" in stated and "wanted=0.9" in stated and "r2=0.2" in stated
+
+
 def test_nothing_is_done_when_code_is_shown(place, capsys):
     shown(capsys, *SELECT, "-o", "code.json")
     shown(capsys, "init", "people.csv", "-o", "new.toml")

@@ -93,7 +93,7 @@ def ridges_used(scenario: Scenario, rule: EdgeRule, rows: int) -> tuple[float, .
 def edge_votes(found: Floats, rule: EdgeRule, rows: int, widths: tuple[int, ...]) -> Floats:
     """Mean votes (sets, columns) from partial correlations."""
     sizes, fitted = _blocks(rule, rows, widths)
-    reach = sizes / np.sqrt(sizes + fitted)
+    reach = np.sqrt(np.maximum(sizes - fitted + 1, 1.0))  # what a fit leaves of a block's rows
     effects = found / np.sqrt(1 - found**2) * reach[:, None]
     sign = np.tanh(math.sqrt(2 / math.pi) * (np.clip(effects, -9, 9) + 0.044715 * np.clip(effects, -9, 9) ** 3))
     return np.where((sizes < PAIR)[:, None], 2 / math.pi * np.arcsin(found), sign)
