@@ -54,6 +54,7 @@ RESULTS = (
     Result("rounds-cut", ROUNDS, "-m benchmarks.rounds studies --rows 3000 --releases 40", "--releases 2"),
     Result("rounds-others", ROUNDS, "-m benchmarks.rounds others", "--releases 2"),
     Result("rounds-packages", ("docs/RESULTS_ROUNDS.md",), "-m benchmarks.rounds apart", "--releases 1"),
+    Result("rounds-votes", ("docs/RESULTS_ROUNDS.md",), "-m benchmarks.rounds_votes --releases 40", "--releases 1 --rows 1000"),
     Result("rounds-made", ROUNDS, "-m benchmarks.rounds made", "--releases 2"),
     Result("rounds-odds", ROUNDS, "-m benchmarks.rounds odds", "--releases 2"),
     Result("rounds-counts", ROUNDS, "-m benchmarks.rounds counts", "--releases 2"),
