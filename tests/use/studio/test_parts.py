@@ -8,7 +8,7 @@ import pytest
 
 from dpselect import Numeric, Study
 from dpselect.errors import StudyError
-from dpselect.use.studio import plan_pages, release_pages
+from dpselect.use.studio import plan_pages, release_pages, study_pages
 from dpselect.use.studio.forms import holds_already, save_study
 from dpselect.use.studio.reports import LedgerFacts, Source, _scenarios, plan_facts, study_mark
 from dpselect.use.studio.session import Session
@@ -104,3 +104,12 @@ def test_what_waits_is_offered_unless_a_release_is_under_way(monkeypatch, tmp_pa
     monkeypatch.setattr(release_pages, "answer", lambda request, screen, **facts: shown.update(facts))
     release_pages.show_release(None)
     assert shown["waiting"] == (() if busy else ("one",))
+
+
+def test_the_form_of_variables_shows_the_study_until_something_else_was_typed(tmp_path, monkeypatch):
+    session, shown = Session(tmp_path / "study.toml"), {}
+    save_study(STUDY.to_dict(), session.study_file)
+    monkeypatch.setattr(study_pages, "session_of", lambda request: session)
+    monkeypatch.setattr(study_pages, "answer", lambda request, screen, **facts: shown.update(facts))
+    study_pages.show_variables(None)
+    assert {each.name for each in shown["entries"]} == {"y", "a"}
