@@ -128,7 +128,7 @@ def text(path, table):
 WRITERS = {"t.parquet": parquet, "t.arrow": arrow, "t.csv": text}
 
 
-# A dataset of text is refused before it is read: tests/claims/test_one_record.py.
+# A dataset of text is refused before it is read: tests/claims/test_one_bad_cell.py.
 @pytest.mark.parametrize(
     ("name", "as_dataset"), [*((name, False) for name in WRITERS), ("t.parquet", True), ("t.arrow", True)]
 )

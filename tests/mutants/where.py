@@ -30,6 +30,7 @@ def modules_of(room: str) -> list[str]:
 
 EXITS = "tests/release/test_exits.py"
 _MIRRORS = {
+    "assume/queries": ["tests/gather/test_rounds.py", "tests/release/rounds"],
     "assume": ["tests/assume", EXITS],
     "gather": ["tests/gather/test_rows.py", "tests/gather/test_moments.py"],
     "gather/sources": ["tests/gather/sources", "tests/use/test_source_form.py"],
@@ -73,7 +74,7 @@ _ROOMS = {
     "gather": ["tests/gather"],
     "minimize": ["tests/minimize"],
     "penalize": [EXITS, "tests/penalize", "tests/minimize/test_votes.py"],
-    "randomize": [EXITS, "tests/release/test_estimate.py", "tests/release/rounds"],
+    "randomize": ["tests/randomize", EXITS, "tests/release/test_estimate.py", "tests/release/rounds"],
     "rehearse": ["tests/rehearse", "tests/use/test_rehearsal.py", "tests/use/test_plan.py"],
     "release/ledger": ["tests/release/ledger", "tests/use/test_stops.py"],
     "release": ["tests/release", "tests/report/verify"],

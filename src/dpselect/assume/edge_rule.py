@@ -27,6 +27,7 @@ from dpselect.assume.vote_rule import (
     SMALLEST_BLOCK,
     expected_nats,
     largest_size,
+    usual_terms,
 )
 from dpselect.errors import StudyError
 
@@ -118,6 +119,7 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
     bars[0] *= _alone(rows, terms)
     # What a ridge leaves of a strong column adds up as the rows do, and the bar as their root: none where rows are no longer dear.
     spare = 2.25 * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
+    # A block uses (1 - q)^16 of it, and where nothing is explained q is about 1/size by chance: that much is given back.
     return EdgeRule(
         blocks=tuple(blocks),
         ridges=tuple(spare / size / (1 - 1 / size) ** 16 for size in sizes),
@@ -218,7 +220,7 @@ def idle_deviation(blocks: int, size: float, fitted: float, partitions: int) -> 
 
     It has the sample's part, which all dealings share, and what few dealings add to it; fitting leaves a share of the first.
     """
-    sample = 0.64 * size / (size + fitted)
+    sample = 0.64 * size / (size + fitted)  # 2/pi: signs of normal numbers
     return math.sqrt(blocks * (sample + (1 - sample) / partitions))
 
 
@@ -265,7 +267,7 @@ def _strictness(rows: int, bought: float) -> float:
 
 def few_terms(terms: int, top: int) -> int:
     """About how many terms are to be found: what a bar is worth is looked at beside so many."""
-    return min(round(min(math.sqrt(terms), terms / 2)), top)
+    return min(round(usual_terms(terms)), top)
 
 
 def equal_blocks(rule: EdgeRule, rows: int) -> bool:
@@ -284,7 +286,7 @@ def clear_edge_directions(rule: EdgeRule, widths: Sequence[int], epsilon: float)
     terms = len(widths)
     if not terms:
         return False
-    few = min(math.sqrt(terms), terms / 2)
+    few = usual_terms(terms)
     nats = expected_nats(terms)[1] + few * sum(math.log(2 * width) for width in widths) / terms
     bar = rule.thresholds[few_terms(terms, rule.top)]
     return epsilon * bar / rule.range >= CLEAR_DIRECTIONS * nats

@@ -83,7 +83,7 @@ def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: flo
         partitions=partitions,
         ridge=ridge_for(rows / blocks, columns),
         threshold=max(1, round(share * WHOLE_VOTE * blocks * partitions)),
-        price=price + short / min(math.sqrt(terms), terms / 2),
+        price=price + short / usual_terms(terms),
     )
 
 
@@ -115,13 +115,18 @@ def largest_size(rows: int) -> float:
     return rows / (8 * math.log(max(rows, 2)))
 
 
+def usual_terms(terms: int) -> float:
+    """About how many of so many terms are to be found: what all rules suppose."""
+    return min(math.sqrt(terms), terms / 2)
+
+
 def expected_nats(terms: int) -> tuple[float, float]:
     """(the price of a term, the nats that a choice among sets of about that size must overcome).
 
     As if about sqrt(terms) of them, at most five for the price, were to be found: the price is the log of the odds
     against a term, the nats are the entropy of such a set.
     """
-    few = min(math.sqrt(terms), terms / 2)
+    few = usual_terms(terms)
     share, priced = few / terms, min(few, 5.0)
     nats = -terms * (share * math.log(share) + (1 - share) * math.log1p(-share))
     return math.log((terms - priced) / priced), nats
@@ -143,7 +148,7 @@ def clear_directions(rule: VoteRule, widths: Sequence[int], epsilon: float) -> b
     if not widths:
         return False
     terms = len(widths)
-    few = min(math.sqrt(terms), terms / 2)
+    few = usual_terms(terms)
     more = few * sum(math.log(2 * width) for width in widths) / terms
     nats = expected_nats(terms)[1] + more
     return epsilon * rule.threshold / margin_range(rule.partitions) >= CLEAR_DIRECTIONS * nats

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dpselect.release.account import software_version
+
 Answer = Literal["ok", "failed", "not checked"]
 
 
@@ -21,6 +23,17 @@ class Check:
     def answer(self) -> Answer:
         """In words."""
         return "not checked" if self.holds is None else "ok" if self.holds else "failed"
+
+
+def compared(what: str, same: bool, found: str, version: str, *, instead: str = "") -> Check:
+    """What a release states beside what this version's public rule gives.
+
+    What the rule of another version gave nobody here knows: there a difference is neither a failure nor a pass, and whoever states
+    another version to evade a check gets no OK (`overall`).
+    """
+    if same or version == software_version():
+        return Check(what, same, found)
+    return Check(what, None, f"made with version {version}, and this is {software_version()}{instead}")
 
 
 def overall(checks: Sequence[Check]) -> Answer:

@@ -20,7 +20,7 @@ from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.randomize.noisy_moments import MomentNoise, NoisyMoments, moment_noise, noisy_moments
 from dpselect.release.account import charge_about
-from dpselect.release.checks import Check
+from dpselect.release.checks import Check, compared
 from dpselect.release.drawn import Drawn, Solved, Term, terms_of
 from dpselect.release.equations.findings import HIDDEN, Finding, Fit, findings, fit, unexplained
 from dpselect.release.equations.problem import problem
@@ -217,13 +217,15 @@ def check_moments(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     try:
         plan = planned_moments(drawn)
     except DpselectError as problem:
-        yield Check(what, False, str(problem))
+        yield compared(what, False, str(problem), drawn.version)
         return
-    needed = plan.noise
-    enough = noisy.layout == plan.layout and stated.scale == needed.scale
-    enough = enough and stated.spread >= needed.spread * (1 - PRICE_TOLERANCE) and _priced(stated, needed)
+    needed, found = plan.noise, f"epsilon {plain(guarantee.epsilon)}, {stated.scale.noise} noise"
+    if not (noisy.layout == plan.layout and stated.scale == needed.scale):  # of another rule
+        yield compared(what, False, found, drawn.version)
+        return
+    enough = stated.spread >= needed.spread * (1 - PRICE_TOLERANCE) and _priced(stated, needed)
     enough = enough and guarantee.neighbors == drawn.study.neighbors
-    yield Check(what, enough, f"epsilon {plain(guarantee.epsilon)}, {stated.scale.noise} noise")
+    yield Check(what, enough, found)
 
 
 def _same_rows(known: int | None, recipe: Recipe) -> bool:

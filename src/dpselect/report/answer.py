@@ -11,6 +11,7 @@ from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.candidates import SubsetRule, columns_of
 from dpselect.assume.edge_rule import EdgeRule, listed_sets
 from dpselect.assume.false_findings import expected_false
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
@@ -414,7 +415,7 @@ def _selection_line(selection: Selection, recipe: Recipe) -> str:
             f"the rows are split at random into {rule.blocks:,} blocks, {split}; each block votes on the direction of each "
             "variable; variables with a clear majority are selected"
         )
-    return f"{name} by {recipe.mechanism}: {how}. {price} (range {4 * rule.partitions}); {models}"
+    return f"{name} by {recipe.mechanism}: {how}. {price} (range {rule.range // WHOLE_VOTE}); {models}"
 
 
 def weights_words(study: Study) -> str:

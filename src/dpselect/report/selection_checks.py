@@ -16,7 +16,7 @@ from dpselect.assume.vote_rule import LEAST_SQUARES, VoteRule
 from dpselect.errors import StudyError
 from dpselect.minimize.minimize import ROUNDING
 from dpselect.penalize.scores import pcls_range
-from dpselect.release.checks import Check
+from dpselect.release.checks import Check, compared
 from dpselect.release.selection import DIRECTIONS, Selection, named_directions
 
 
@@ -40,7 +40,7 @@ def selection_checks(selection: Selection) -> Iterator[Check]:
         enough = selection.range >= needed * (1 - 1e-12)
         yield Check("sensitivity is sufficient", enough, f"{selection.range:.6g} used, {needed:.6g} needed")
     if recipe.votes is not None:
-        yield rule_check(recipe)
+        yield rule_check(recipe, selection.version)
     yield directions_check(selection)
 
 
@@ -86,7 +86,7 @@ def least_profile_range(recipe: Recipe) -> float:
     return 2 * profile_change(largest, recipe.rows, sensitivity, as_printed=recipe.as_printed) * (1 - 1e-9)
 
 
-def rule_check(recipe: Recipe) -> Check:
+def rule_check(recipe: Recipe, version: str) -> Check:
     """Blocks, partitions, threshold and price follow from stated facts, so that nobody can have fitted them to the rows."""
     assert recipe.votes is not None
     study = recipe.study
@@ -100,11 +100,11 @@ def rule_check(recipe: Recipe) -> Check:
     try:
         rule = held_votes(study, recipe.candidates, rows, float(recipe.choice_epsilon))
     except StudyError as problem:
-        return Check(what, False, str(problem))
+        return compared(what, False, str(problem), version)
     blocks = recipe.votes.blocks if isinstance(recipe.votes, EdgeRule) else (recipe.votes.blocks,)
     most, least = max(blocks), min(blocks)
     held = f"{recipe.votes.partitions} times {most:,}{'' if least == most else f' to {least:,}'} blocks"
-    return Check(what, rule == recipe.votes, held)
+    return compared(what, rule == recipe.votes, held, version)
 
 
 def directions_check(selection: Selection) -> Check:
@@ -112,7 +112,8 @@ def directions_check(selection: Selection) -> Check:
     what = "directions belong to the selected variables"
     recipe, columns, models = selection.recipe, selection.study.columns, selection.recipe.candidates
     if recipe.directions != tells_directions(recipe):
-        return Check(what, False, "the public rule says otherwise whether directions are told")
+        said = "the public rule says otherwise whether directions are told"
+        return compared(what, False, said, selection.version)
     places = {columns[place].name: place for place in selection.columns}
     named = {places[name]: way for name, way in selection.directions.items() if way is not None and name in places}
     signs = {place: sign for place, way in named.items() for sign, word in DIRECTIONS.items() if word == way}

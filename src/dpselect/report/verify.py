@@ -12,9 +12,8 @@ from typing import Any
 from dpselect.assume.budget import plain
 from dpselect.assume.records import sha256_of
 from dpselect.errors import DpselectError, LedgerError
-from dpselect.release.account import software_version
 from dpselect.release.analysis import AnalysisRecord, charge_of
-from dpselect.release.checks import Check
+from dpselect.release.checks import Check, compared
 from dpselect.release.drawn import Drawn, Term
 from dpselect.release.equations.findings import Amount
 from dpselect.release.estimate import Estimate
@@ -88,14 +87,9 @@ def _is_date(made: str) -> bool:
 
 def _page_check(text: str, analysis: AnalysisRecord) -> Check:
     """The page is what this version makes of the release. Of another version's page nobody here knows what it should be."""
-    what = "page shows the release inside it"
-    version = analysis.selection.version
-    if text.strip() == report_page(analysis).strip():
-        return Check(what, True, analysis.selection.formula)
-    if version == software_version():
-        return Check(what, False, analysis.selection.formula)
-    found = f"made with version {version}, and this is {software_version()}: verify the JSON file instead"
-    return Check(what, None, found)
+    what, selection = "page shows the release inside it", analysis.selection
+    same = text.strip() == report_page(analysis).strip()
+    return compared(what, same, selection.formula, selection.version, instead=": verify the JSON file instead")
 
 
 def _estimate_checks(estimate: Estimate, selection: Selection) -> Iterator[Check]:
@@ -112,17 +106,17 @@ def _estimate_checks(estimate: Estimate, selection: Selection) -> Iterator[Check
 
 def _solution_check(estimate: Estimate) -> Check:
     """Solve the release anew, once, and compare all that is said to follow from it."""
-    what = "effects follow from the released sums"
+    what, found = "effects follow from the released sums", f"{len(estimate.terms)} terms"
     try:
         again = estimate.with_intervals()
     except (DpselectError, ValueError, ArithmeticError):
-        return Check(what, False, f"{len(estimate.terms)} terms")
+        return compared(what, False, found, estimate.version)
     pairs = [(estimate.terms, again.terms), (estimate.unadjusted, again.unadjusted)]
     same = all(len(stated) == len(found) and all(map(_same_term, stated, found)) for stated, found in pairs)
     same = same and _same_amount(estimate.residual_deviation, again.residual_deviation)
     same = same and _same_scales(estimate.scales, again.scales)
     same = same and _same_amount(estimate.r_squared, again.r_squared) and _close(estimate.rows, again.rows, 0.0)
-    return Check(what, same, f"{len(estimate.terms)} terms")
+    return compared(what, same, found, estimate.version)
 
 
 def _same_term(stated: Term, found: Term) -> bool:
@@ -173,10 +167,9 @@ def _ledger_checks(release: Release, ledger: Ledger) -> Iterator[Check]:
     where = f"entry {entry.index} of {entry.time[:16]} UTC, {entry.data}"
     yield Check(what, same_version and entry.states(charge_of(release)), where)
     left, now = receipt.remaining, ledger.remaining_after(receipt.index)
-    same: bool | None = (left.epsilon, left.delta) == (now.epsilon, now.delta)
-    if not same and entry.parameters.get("version") != software_version():
-        same = None  # another version may have had another theorem to add up with
-    yield Check("receipt matches the remaining budget", same, f"{left}")
+    same = (left.epsilon, left.delta) == (now.epsilon, now.delta)
+    # Another version may have had another theorem to add up with.
+    yield compared("receipt matches the remaining budget", same, f"{left}", str(entry.parameters.get("version")))
 
 
 def _entry_of(receipt: Receipt | None, ledger: Ledger) -> Entry | str:

@@ -145,3 +145,9 @@ def test_directions_are_told_where_they_cost_nothing():
         ratio = epsilon * rule.thresholds[2] / (rule.range * nats)  # beside sqrt(6) others
         assert clear_edge_directions(rule, (1,) * 6, epsilon) == told == (ratio >= 0.85)
     assert not clear_edge_directions(EdgeRule(**GOOD), (), 1.0)
+
+
+def test_a_table_grows_long_from_2000_to_5000_rows():
+    assert [module._longness(rows) for rows in (20, 2000, 5000, 10**6)] == pytest.approx([0, 0, 1, 1])
+    assert module._longness(3162) == pytest.approx(0.5, abs=1e-4)  # their geometric mean
+    assert (module._alone(5000, 2), module._alone(5000, 3)) == pytest.approx((1, 1.3))

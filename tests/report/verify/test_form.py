@@ -1,6 +1,7 @@
 """Every input gets an answer: yes, no or not checked; never a traceback, and never a yes for what was edited."""
 
 import copy
+import dataclasses
 import json
 import math
 import random
@@ -11,10 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from dpselect.assume.recipe import Choice, make_recipe
-from dpselect.errors import DataError
+from dpselect.errors import DataError, StudyError
+from dpselect.release import linear
+from dpselect.release.account import software_version
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check, overall
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.rounds.drawing import what_follows
+from dpselect.release.rounds.intervals import Found
 from dpselect.report import form
 from dpselect.report.form import read_report, report_schema
 from dpselect.report.page import report_page
@@ -247,10 +252,69 @@ def test_an_edited_receipt_shows_in_the_ledger(charged):
 def test_what_was_left_under_another_versions_theorem_is_not_checked(charged, monkeypatch):
     reports, ledger = charged
     text = changed(reports[0], "selection", "receipt", "remaining", "epsilon", value="1")
-    monkeypatch.setattr("dpselect.report.verify.software_version", lambda: "9.9.9")
+    monkeypatch.setattr("dpselect.release.checks.software_version", lambda: "9.9.9")
     checks = check_report(text, ledger)
     assert [check.what for check in checks if check.holds is None] == ["receipt matches the remaining budget"]
     assert overall(checks) == "not checked"
+
+
+def _ask_otherwise(rounds, *rest):
+    ask = what_follows(rounds, *rest)
+    return ask if isinstance(ask, Found) else [*ask, *ask]
+
+
+OTHER_RULES = {
+    "block votes follow the public rule": ("report.selection_checks.held_votes", lambda *_: None),
+    "directions belong to the selected variables": ("report.selection_checks.tells_directions", lambda _: False),
+    "each round asks what follows from the one before it": ("release.rounds.checking.what_follows", _ask_otherwise),
+    "effects follow from the released sums": ("report.verify._same_term", lambda *_: False),
+}
+
+
+def _of_version(report, version):
+    values = report.to_dict()
+    values["selection"]["version"] = values["coefficients"]["version"] = version
+    return values
+
+
+@pytest.mark.parametrize("what", OTHER_RULES)
+def test_what_the_rule_of_another_version_gave_is_not_checked(charged, monkeypatch, what):
+    """After a public constant changes, reports of before are neither failures nor verified; those of this version fail."""
+    place, rule = OTHER_RULES[what]
+    monkeypatch.setattr(f"dpselect.{place}", rule)
+    document = charged[0][0]
+    checks = check_report(document.to_json())
+    assert what in [check.what for check in checks if check.holds is False]
+    checks = check_report(json.dumps(_of_version(document, "0.0.1")))
+    assert overall(checks) == "not checked"
+    (found,) = [check.found for check in checks if check.what == what]
+    assert found == f"made with version 0.0.1, and this is {software_version()}"
+
+
+def test_moments_of_another_versions_layout_are_not_checked(table, study, monkeypatch):
+    made, what = analyze(table, study, epsilon=6, delta=0), "noise scale matches the cost"
+    report = AnalysisRecord(title="", made="", selection=made.selection, coefficients=made.coefficients)
+    assert answer(changed(report, "coefficients", "version", value="0.0.1")) == "ok"
+    plan = linear.planned_moments(made.coefficients)
+    monkeypatch.setattr(linear, "planned_moments", lambda _: dataclasses.replace(plan, layout=None))
+    for version, said in ((software_version(), "failed"), ("0.0.1", "not checked")):
+        checks = check_report(json.dumps(_of_version(report, version)))
+        assert (overall(checks), [check.what for check in checks if not check.holds]) == (said, [what])
+    noise = dataclasses.replace(plan, noise=replace(plan.noise, spread=2 * plan.noise.spread))
+    monkeypatch.setattr(
+        linear, "planned_moments", lambda _: noise
+    )  # less noise than the price asks for, in any version
+    assert answer(json.dumps(_of_version(report, "0.0.1"))) == "failed"
+
+
+def test_another_version_excuses_no_draws_that_cost_more(charged, monkeypatch):
+    def costly(*_):
+        raise StudyError("too much")
+
+    monkeypatch.setattr("dpselect.release.rounds.checking.require_within", costly)
+    checks = check_report(changed(charged[0][0], "coefficients", "version", value="0.0.1"))
+    assert [check.what for check in checks if not check.holds] == ["noise scale matches the cost"]
+    assert overall(checks) == "failed"
 
 
 def test_the_range_of_pcpl_is_bounded_from_below(table, study):

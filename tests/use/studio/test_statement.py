@@ -88,6 +88,16 @@ def test_what_the_form_does_not_show_is_kept(tmp_path):
     assert Study.from_dict(values) == Study.read(study)
 
 
+@pytest.mark.parametrize("limits", ["", "lower = 0\nupper = 50\n"])
+def test_a_count_stays_a_count(tmp_path, limits):
+    study = tmp_path / "study.toml"
+    study.write_text(f'[response]\nname = "income"\nkind = "count"\n{limits}[[predictors]]\nname = "age"\n')
+    before = study_values(study)
+    values, problems = values_of_entries(entries_of_study(before, COLUMNS), before)
+    assert problems == {}
+    assert Study.from_dict(values) == Study.read(study)
+
+
 def test_the_default_radius_follows_the_bounds(tmp_path):
     study = tmp_path / "study.toml"
     save_study(values_of_entries([AGE, INCOME], {})[0], study)

@@ -16,7 +16,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
 from dpselect.errors import DpselectError
 from dpselect.randomize.rounds_noise import Answered, Rounds, least_spread
-from dpselect.release.checks import Check
+from dpselect.release.checks import Check, compared
 from dpselect.release.drawn import Drawn
 from dpselect.release.rounds.drawing import RoundsDraws, counts_are_public, plan_rounds, require_within, what_follows
 from dpselect.release.rounds.intervals import Found
@@ -38,7 +38,8 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     """All that can be checked about the rounds without the rows."""
     rounds = drawn.released
     assert isinstance(rounds, Rounds)
-    what, asked = "noise scale matches the cost", f"{len(rounds.asks)} rounds"
+    what, in_order = "noise scale matches the cost", "each round asks what follows from the one before it"
+    asked = f"{len(rounds.asks)} rounds"
     same = not counts_are_public(drawn.study) or recipe.study.rows is not None or rounds.rows == recipe.rows
     if drawn.study.weights is not None:  # the sum of shares that was stated, however many rows there are
         same = rounds.rows == drawn.study.expected_rows
@@ -52,20 +53,21 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
         priced = drawn.guarantee == plan.guarantee and math.isclose(rounds.mu, plan.mu, rel_tol=PRICE_TOLERANCE)
         wanted = list(_asks(replace(rounds, mu=plan.mu), plan))
     except LookupError:  # an answer is missing that the next round needs
-        yield Check("each round asks what follows from the one before it", False, asked)
+        yield compared(in_order, False, asked, drawn.version)
         return
     except (DpselectError, ValueError, ArithmeticError) as problem:
-        yield Check(what, False, f"it cannot be computed ({type(problem).__name__})")
+        yield compared(what, False, f"it cannot be computed ({type(problem).__name__})", drawn.version)
         return
     in_turn = rounds.done and len(wanted) == len(rounds.asks) and all(map(_is_asked, wanted, rounds.asks))
-    yield Check("each round asks what follows from the one before it", in_turn, asked)
+    yield compared(in_order, in_turn, asked, drawn.version)
     worth = priced and in_turn and all(_is_worth(each, mu, drawn.study) for each, mu in _pairs(wanted, rounds))
+    draws = f"epsilon {plain(drawn.guarantee.epsilon)}, Gaussian noise on {len(rounds.draws)} draws"
     try:
         require_within(list(rounds.draws), plan.guarantee)
-    except DpselectError:
-        worth = False
-    draws = f"epsilon {plain(drawn.guarantee.epsilon)}, Gaussian noise on {len(rounds.draws)} draws"
-    yield Check(what, worth, draws)
+    except DpselectError:  # by their own statements they cost more: no rule of any version allows it
+        yield Check(what, False, draws)
+        return
+    yield compared(what, worth, draws, drawn.version)
 
 
 def _asks(rounds: Rounds, plan: RoundsDraws) -> Iterator[Ask]:

@@ -238,17 +238,15 @@ def _before(values: Values, name: str) -> Values:
 def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> Values:
     """One variable's table; what its file says besides, such as a reference, stays."""
     values: Values = {"name": entry.name, **{key: getattr(entry, key) for key in WORDS if getattr(entry, key)}}
-    if not (entry.categories or entry.lower or entry.upper):
+    if before.get("kind") == "count" and entry.use == "response" and not entry.categories:
+        values["kind"] = "count"
+    elif not (entry.categories or entry.lower or entry.upper):
         values["kind"] = "number"
     if entry.categories:
         values["categories"] = _categories(entry)
         values |= _labels(entry, values["categories"], before)
-        if entry.use == "response":
+        if _is_binary(entry, values["categories"], before):
             values["kind"] = "binary"
-        elif before.get("kind") == "binary" and len(values["categories"]) == 2:
-            values["kind"] = "binary"
-        elif not before and values["categories"] == [0, 1]:
-            values["kind"] = "binary"  # as `dpselect init` and a formula have it; a study that says otherwise stays
         elif before.get("reference") in values["categories"]:
             values["reference"] = before["reference"]
     elif entry.kind == "text":
@@ -268,6 +266,13 @@ def _variable(entry: Entry, place: int, before: Values, problems: Problems) -> V
             where = next((what for what in WORDS if str(problem).startswith(f"The {what} of")), usual)
             problems[f"{where}.{place}"] = str(problem)
     return values
+
+
+def _is_binary(entry: Entry, categories: list[str | int], before: Values) -> bool:
+    """Zeros and ones are, as `dpselect init` and a formula have it; a study that says otherwise stays."""
+    if before:
+        return entry.use == "response" or (before.get("kind") == "binary" and len(categories) == 2)
+    return entry.use == "response" or categories == [0, 1]
 
 
 def _categories(entry: Entry) -> list[str | int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from dpselect.assume.budget import EXACT, Budget, Guarantee, about, exact_delta, exact_epsilon, plain
@@ -94,7 +94,7 @@ class ReportPlan:
     coefficients: bool
     title: str
     number: int
-    family: FamilyName = "gaussian"
+    family: FamilyName | None = None
     order: Order | None = None
 
     @property
@@ -246,6 +246,7 @@ def past_report(study_file: Path, number: int, source: Source | None) -> ReportP
         coefficients=analysis.coefficients is not None,
         title=analysis.title,
         number=number,
+        family=None if analysis.coefficients is None else analysis.coefficients.family,
     )
 
 
@@ -255,7 +256,7 @@ def same_command(plan: ReportPlan) -> str:
     words = ["dpselect", _verb(plan), options["data"], "--study", options["study"], "--epsilon", options["epsilon"]]
     for name in ("delta", "title", "delimiter", "encoding", "decimal"):
         words += [f"--{name}", options[name]] if options.get(name) else []
-    words += ["--family", plan.family] if plan.coefficients and plan.family != "gaussian" else []
+    words += ["--family", plan.family] if plan.family is not None else []
     return " ".join(map(shlex.quote, [*words, "-o", options["output"]]))
 
 
@@ -402,8 +403,7 @@ def plan_report(study_file: Path, source: Source, asked: dict[str, str]) -> Repo
     both, study, choice = asked.get("what") != "choice", stated(study_file), Choice()
     budget = Budget(exact_epsilon(asked.get("epsilon", "")), exact_delta(asked.get("delta", "") if both else 0))
     title = asked.get("title", "")
-    binary = isinstance(study.response, Binary) and asked.get("family", "gaussian") == "binomial"
-    family: FamilyName = "binomial" if binary else "gaussian"
+    family = cast(FamilyName | None, (both and asked.get("family")) or None)  # the order refuses what is none
     rows = source.rows().source
     if both:
         order = order_analysis(study, choice, budget, source=rows, title=title, family=family)
