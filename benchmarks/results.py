@@ -54,7 +54,7 @@ RESULTS = (
     Result("rounds-cut", ROUNDS, "-m benchmarks.rounds studies --rows 3000 --releases 40", "--releases 2"),
     Result("rounds-others", ROUNDS, "-m benchmarks.rounds others", "--releases 2"),
     Result("rounds-packages", ("docs/RESULTS_ROUNDS.md",), "-m benchmarks.rounds apart", "--releases 1"),
-    Result("rounds-votes", ("docs/RESULTS_ROUNDS.md",), "-m benchmarks.rounds_votes --releases 40", "--releases 1 --rows 1000"),
+    Result("rounds-votes", ("README.md", "docs/RESULTS_ROUNDS.md"), "-m benchmarks.rounds_votes --releases 40", "--releases 1"),
     Result("rounds-made", ROUNDS, "-m benchmarks.rounds made", "--releases 2"),
     Result("rounds-odds", ROUNDS, "-m benchmarks.rounds odds", "--releases 2"),
     Result("rounds-counts", ROUNDS, "-m benchmarks.rounds counts", "--releases 2"),
@@ -76,7 +76,8 @@ RESULTS = (
     Result("paper-grid", ("docs/RESULTS.md",), "-m benchmarks.paper_grid", "--count 20"),
     Result("paper", ("docs/RESULTS.md",), "-m paper", few="fig3", all="all"),
     Result("paper-headline", ("docs/RESULTS.md",), "-m paper headline"),
-    Result("analyze-time", ("docs/ARCHITECTURE.md", "docs/ESTIMATES.md"), "-m benchmarks.analyze_time"),
+    Result("analyze-time", ("docs/ARCHITECTURE.md",), "-m benchmarks.analyze_time"),
+    Result("analyze-frame", ("docs/ESTIMATES.md",), "-m benchmarks.analyze_time --frame", "--rounds 1"),
     Result("kills", ("docs/THREAT_MODEL.md", "docs/NIST_800_226.md"), "-m benchmarks.kills", FEW_KILLS),
 )  # fmt: skip
 

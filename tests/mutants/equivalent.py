@@ -163,4 +163,5 @@ EQUIVALENT: dict[str, str] = {
     (
         "dpselect/minimize/lattice_certificate.py: bound = np.where(bound >= 0, bound, np.inf) [GtE -> Gt] at 17"
     ): "a loss with a bound of exactly 0 is computed anew in rational arithmetic, which finds the same",
+    "dpselect/randomize/coins.py: ROOM = 2.0**-40 [half the number] at 13": "more coins are asked for their digits",
 }

@@ -395,3 +395,9 @@ def test_a_first_look_is_expected_to_move_as_far_as_its_lemma_says(response, nei
     )
     plan = RoundsPlan(study=study, columns=tuple(range(len(study.columns))), family=family, rows=900.0, mu=1.0)
     assert facts_of(plan).first_moved == pytest.approx(histograms_sensitivity(asked, study) / 2**COUNT_BITS, rel=1e-3)
+
+
+def test_an_unknown_family_has_no_link_of_another():
+    for part in (link_of, weight_of):
+        with pytest.raises(KeyError):
+            part("gamma", 0.5)
