@@ -2,6 +2,7 @@
 
 python -m benchmarks.analyze_time                                  this tree
 python -m benchmarks.analyze_time ../dpselect-0.2.0/src src        two trees that take turns, and the ratio to the first
+python -m benchmarks.analyze_time --frame                          this tree beyond its start: 30,000 rows and 12 numbers in memory
 
 Told is processor time (user and system, all threads of the command), which a busy machine disturbs least; the trees take turns.
 """
@@ -13,11 +14,15 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
+import warnings
 from pathlib import Path
 from statistics import median
 
 import numpy as np
+import pandas as pd
 
+import dpselect
 from benchmarks.timing import in_words, table
 
 ROWS = 25_357
@@ -86,17 +91,40 @@ def seconds(tree):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, chosen
 
 
+def beyond_start(rounds):
+    """The processor's seconds of analyses of a data frame in a process that has made one: 12 numbers, six of which act, or all."""
+    warnings.simplefilter("ignore")
+    chance, names = np.random.default_rng(2025), [f"x{j}" for j in range(12)]
+    x = chance.normal(size=(30_000, 12))
+    study = dpselect.Study(dpselect.Numeric("y", -8, 8), [dpselect.Numeric(name, -5, 5) for name in names])
+    rows = []
+    for acting in (6, 12):
+        frame = pd.DataFrame(x, columns=names).assign(y=0.3 * x[:, :acting].sum(axis=1) + chance.normal(size=30_000))
+        times = []
+        for _ in range(rounds + 1):
+            begun = time.process_time()
+            dpselect.analyze(frame, study, epsilon=1, delta=1e-6)
+            times.append(time.process_time() - begun)
+        rows.append([acting, in_words(median(times[1:])), f"{in_words(min(times[1:]))} to {in_words(max(times[1:]))}"])
+    title = f"analyze, 30,000 rows, 12 numbers: processor time beyond start, median of {rounds}"
+    table(title, ["numbers that act", "time", "range"], rows)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.analyze_time")
     parser.add_argument("trees", nargs="*", type=Path, help="folders that hold the package dpselect; ./src if none")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--frame", action="store_true", help="an analysis of a data frame, beyond start")
     asked = parser.parse_args()
+    if asked.frame:
+        beyond_start(asked.rounds)
+        return
     trees = [each.absolute() for each in asked.trees or [Path(__file__).parents[1] / "src"]]
     spent = {tree: [] for tree in trees}
     for _ in range(asked.rounds):
         for tree, found in spent.items():
             found.append(seconds(tree))
-    first = median(time for time, _ in spent[trees[0]])
+    first = median(each for each, _ in spent[trees[0]])
     rows = []
     for tree, found in spent.items():
         times, chosen = zip(*found, strict=True)

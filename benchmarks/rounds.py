@@ -471,6 +471,9 @@ def show(scores: list[Score]) -> None:
         + f" tables below .88 {sum(one < 0.88 for one in cover)} of {len(cover)}"
         + f" least coefficient {min(float(np.nanmin(np.nanmean(o.covered, axis=0))) for o in shown):.2f}"
     )
+    often = [one.covered[:, np.isfinite(one.covered).mean(axis=0) > 0.5] for one in shown]
+    single = np.concatenate([np.nanmean(each, axis=0) for each in often if each.size])
+    print(f"coefficients that most releases show: {(single < 0.85).sum()} of {single.size} covered below .85")
     for what, place in (("residual deviation", 0), ("R^2", 1)):
         held = np.array([each[place] for one in scores for each in one.said if each])
         if np.isfinite(held).any():

@@ -15,7 +15,8 @@ from pyarrow import fs
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.errors import DataError
-from dpselect.gather.listed import listed_files
+from dpselect.gather.formats import COMPRESSIONS, FORMATS
+from dpselect.gather.listed import listed_files, refuse_twins
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Csv
 
@@ -141,6 +142,13 @@ def test_a_text_file_and_the_same_packed_are_not_two(tmp_path, names):
         with pytest.raises(DataError, match=r"'.*p\..*' and '.*p\..*' seem to be the same rows"):
             gather(source, STUDY)
     assert gather(Csv(tmp_path / names[0]), STUDY).n == 1
+
+
+def test_each_end_that_is_read_is_one_that_says_nothing_of_the_rows():
+    for end in FORMATS:
+        for packed in ("", *COMPRESSIONS):
+            with pytest.raises(DataError, match="seem to be the same rows"):
+                refuse_twins(["people", f"people{end}{packed}"])
 
 
 def test_nor_where_the_files_are_elsewhere(tmp_path):

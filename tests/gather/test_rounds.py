@@ -347,6 +347,11 @@ def test_histograms_are_counts(name):
     assert found == tuple(int(each) for each in expected)
 
 
+def test_an_unknown_family_has_no_means_of_another():
+    with pytest.raises(StudyError, match="no table of means"):
+        mean_table("gamma")
+
+
 def test_a_table_of_means_is_close_between_its_steps():
     eta = np.random.default_rng(0).uniform(-16, 16, 20_000)
     for family, mean, root in (

@@ -125,6 +125,16 @@ EQUIVALENT: dict[str, str] = {
     (
         "dpselect/report/verify.py: return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room) [half the number] at 43"
     ): TOLERANCE,
+    (
+        'dpselect/use/commands/check.py: show_table(["coefficient", "chance that it is clear", "95% interval"], '
+        "effect_rows(found.effects), numbers=(1,)) [one more] at 108"
+    ): "which column of a table stands to the right",
+    (
+        'dpselect/use/commands/plan.py: with sharing("Planning", quiet or as_json) as progress: [and <-> or] at 25'
+    ): "progress is shown on a terminal alone, and beside the answer",
+    (
+        "dpselect/use/commands/studio.py: raise [no refusal] at 0"
+    ): "a package of our own that is missing is called one that was not installed; the studio starts in neither case",
     "dpselect/use/methods.py: wanted: float = 0.8 [half the number] at 16": "a default that its only caller never leaves out",
     "dpselect/use/plan.py: WIDE_COLUMNS = 12 [one more] at 15": "from how many columns on a curve has fewer points",
     (
@@ -143,4 +153,15 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/randomize/coins.py: for place in np.flatnonzero(~heads & (tossed < 2.0**BITS * (near + ROOM))): "
         "[Lt -> LtE] at 38"
     ): ASKED,
+    (
+        'dpselect/assume/records.py: text = " ".join(str(problem).split())[:300].rstrip(".") [one more] at 39'
+    ): "a message is cut a letter later",
+    (
+        "dpselect/release/rounds/histograms.py: low, high = max(low - wider[0], 0), min(high + wider[1], bins - 1) "
+        "[half the number] at 64"
+    ): "a window may end a bin after the last, where there is none: only a left side that is doubled after it is wider by one",
+    (
+        "dpselect/minimize/lattice_certificate.py: bound = np.where(bound >= 0, bound, np.inf) [GtE -> Gt] at 17"
+    ): "a loss with a bound of exactly 0 is computed anew in rational arithmetic, which finds the same",
+    "dpselect/randomize/coins.py: ROOM = 2.0**-40 [half the number] at 13": "more coins are asked for their digits",
 }

@@ -30,6 +30,7 @@ def modules_of(room: str) -> list[str]:
 
 EXITS = "tests/release/test_exits.py"
 _MIRRORS = {
+    "assume/queries": ["tests/gather/test_rounds.py", "tests/release/rounds"],
     "assume": ["tests/assume", EXITS],
     "gather": ["tests/gather/test_rows.py", "tests/gather/test_moments.py"],
     "gather/sources": ["tests/gather/sources", "tests/use/test_source_form.py"],

@@ -27,6 +27,7 @@ CANDIDATES = {
     "at least": SubsetRule(6, (0b10, 0b1100, 0b110000), always=1, at_least=2),
     "one of": SubsetRule(6, (0b10, 0b100, 0b1000, 0b110000), always=1, one_of=((0, 2),)),
     "parts": SubsetRule(6, (0b10, 0b1100, 0b10000, 0b100000), always=1, needs=((3, 0), (3, 1))),
+    "one part": SubsetRule(6, (0b10, 0b1100, 0b10000, 0b100000), always=1, needs=((3, 0),)),
     "not empty": SubsetRule(3, (0b1, 0b10, 0b100)),
     "forced": SubsetRule(4, (0b10, 0b1000), always=0b101),
     "list": CandidateList(4, (0b0001, 0b0011, 0b0111, 0b1101)),

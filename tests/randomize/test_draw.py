@@ -112,5 +112,10 @@ def test_prices_of_every_size_draw_something(epsilon):
     assert epsilon < 1 or [(option.mask, option.sign) for option in drawn] == [(1, 1), (2, -1), (0, 0)]
 
 
+def test_an_unknown_mechanism_is_not_drawn_as_another():
+    with pytest.raises(KeyError):
+        draw_candidate(random_margins(np.random.default_rng(1)), Fraction(1), "laplace")
+
+
 def test_where_nothing_competes_nothing_is_drawn():
     assert draw_candidate(Margins(np.array([3]), 1, Fraction(0), SubsetRule(1, (), 1), 4.0), Fraction(1)) == ()

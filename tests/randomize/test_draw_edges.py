@@ -79,6 +79,14 @@ def test_doubles_enclose_what_decimals_enclose(word, count, mechanism):
     assert not np.isnan([low[0], high[0]]).any()
 
 
+def test_an_unknown_mechanism_is_not_drawn_as_another():
+    values, counts = np.array([3, 1]), (1, 2)
+    with pytest.raises(KeyError):
+        draw_class(values, counts, Fraction(1), "laplace")
+    with pytest.raises(KeyError):
+        module._exact_noise((module.Decimal("0.25"), module.Decimal("0.5")), 1, "laplace", module.Arithmetic(20))
+
+
 def test_equal_numbers_get_more_digits_until_one_is_ahead(monkeypatch):
     monkeypatch.setattr(module.os, "urandom", lambda count: bytes([7] * count))
     drawn = Counter(draw_class(np.zeros(2, np.int64), (1, 1), Fraction(1)) for _ in range(400))

@@ -16,6 +16,7 @@ from dpselect.release import account
 from dpselect.release.account import Account, NewLedger, account_of, software_version
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.use.commands.spending import _Run
 from dpselect.use.shell.ledgers import LedgerOptions, not_enough
 
 STUDY = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])
@@ -91,3 +92,13 @@ def test_a_ledger_that_is_a_file_has_four_and_others_none(tmp_path):
     files = [place for place, _ in LedgerOptions(path).files]
     assert files == [f"{path}{ending}" for ending in ("", "-wal", "-shm", "-journal")]
     assert LedgerOptions(str(tmp_path)).files == LedgerOptions("postgresql://host/budgets").files == []
+
+
+def test_a_run_whose_new_ledger_holds_its_entry_has_spent_something(tmp_path):
+    """Though there was no ledger when it began: "Nothing was spent." would be wrong."""
+    run = object.__new__(_Run)
+    run.ledger, run._found, run._before = LedgerOptions(str(tmp_path / "budget.db")), None, 0
+    assert run._as_before()
+    with Ledger(run.ledger.path, epsilon=7) as opened:
+        opened.charge(Charge(what="select", mechanism="permute-and-flip", epsilon=Decimal(5)))
+    assert not run._as_before()

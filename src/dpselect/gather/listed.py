@@ -15,13 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.errors import DataError
+from dpselect.gather.formats import NOT_THE_ROWS
 
-PACKED = (".gz", ".bz2", ".zst", ".lz4", ".xz", ".br", ".snappy", ".zstd", ".zip")
-WRITTEN = (
-    *(".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".tsv", ".tab", ".txt", ".dat"),
-    *(".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-)
-"""Ends of names that say how rows are packed and written, and not which rows they are."""
 _ICEBERG = re.compile(r"(v\d+|\d{5}-.+)(\.gz)?\.metadata\.json")
 _DUCKDB = "Database('duckdb:', query=\"SELECT * FROM {}('...')\")"
 STREAM = "Spark streaming"
@@ -66,7 +61,7 @@ def refuse_twins(files: Iterable[str]) -> None:
 def _bare(name: str) -> str:
     """A file's name without the ends that say how it is packed and written: people.csv.gz is people."""
     bare, end = os.path.splitext(name)
-    return _bare(bare) if end.lower() in (*PACKED, *WRITTEN) else name
+    return _bare(bare) if end.lower() in NOT_THE_ROWS else name
 
 
 def refuse_managed(files: Iterable[str]) -> None:

@@ -75,8 +75,10 @@ def mean_table(family: FamilyName) -> tuple[Floats, Floats]:
     eta = np.arange(-MAX_ETA * ETA_STEPS, MAX_ETA * ETA_STEPS + 1) / ETA_STEPS
     if family == "poisson":
         return np.exp(eta), np.exp(eta / 2)
-    chance = 1 / (1 + np.exp(-eta))
-    return chance, np.sqrt(chance * (1 - chance))
+    if family == "binomial":
+        chance = 1 / (1 + np.exp(-eta))
+        return chance, np.sqrt(chance * (1 - chance))
+    raise StudyError(f"The family {family!r} has no table of means; this is a fault of the program.")
 
 
 class RoundSummary(Summary[Sums]):

@@ -44,7 +44,7 @@ def draw_candidate(margins: Margins, epsilon: Fraction, mechanism: Mechanism = "
     if isinstance(margins.candidates, SubsetRule) and not margins.candidates.slots:
         return ()  # no term competes
     draws = Draws(margins, epsilon)
-    return draws.exponential() if mechanism == "exponential" else draws.permute_and_flip()
+    return {"permute-and-flip": draws.permute_and_flip, "exponential": draws.exponential}[mechanism]()
 
 
 class Draws:

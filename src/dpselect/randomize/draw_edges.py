@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -105,13 +105,18 @@ def draw_class(
 def _noise(words: NDArray[np.uint64], counts: Floats, mechanism: Mechanism) -> tuple[Floats, Floats]:
     """What encloses the noise of each class where its U has these 64 digits, and then others."""
     low, high = (_minus_log(words, more) for more in (1, 0))  # of the upper end of U, and of the lower
+    largest = _LARGEST_NOISE[mechanism]
     with np.errstate(all="ignore"):
-        if mechanism == "exponential":
-            ends = np.log(counts) - np.log(high), np.log(counts) - np.log(low)
-        else:
-            ends = -np.log(-np.expm1(-high / counts)), -np.log(-np.expm1(-low / counts))
+        ends = largest(high, counts), largest(low, counts)
     wider = ENCLOSURE_SLACK * (1 + np.abs(ends[0])), ENCLOSURE_SLACK * (1 + np.abs(ends[1]))
     return ends[0] - wider[0], ends[1] + wider[1]
+
+
+_LARGEST_NOISE: dict[Mechanism, Callable[[Floats, Floats], Floats]] = {
+    "permute-and-flip": lambda logs, counts: -np.log(-np.expm1(-logs / counts)),
+    "exponential": lambda logs, counts: np.log(counts) - np.log(logs),
+}
+"""The largest noise of so many candidates, of -log U."""
 
 
 def _minus_log(words: NDArray[np.uint64], more: int) -> Floats:
@@ -153,14 +158,25 @@ def _ahead(
 
 
 def _exact_noise(chance: Between, count: int, mechanism: Mechanism, arithmetic: Arithmetic) -> Between:
-    """The noise of a class, enclosed; that of the exponential mechanism may be negative."""
-    logs = arithmetic.minus_log(chance)
-    if mechanism == "exponential":
-        # log(count) - log(-log U) = -log(-log(U)/count), of a number that may be above 1.
-        part = arithmetic.scaled(logs, 1, count)
-        low, high = arithmetic.up.ln(part[1]), arithmetic.down.ln(part[0])
-        return arithmetic.up.next_plus(low).copy_negate(), arithmetic.down.next_minus(high).copy_negate()
-    part = arithmetic.scaled(logs, 1, count)
+    """The noise of a class, enclosed."""
+    part = arithmetic.scaled(arithmetic.minus_log(chance), 1, count)
+    return _EXACT_NOISE[mechanism](part, arithmetic)
+
+
+def _exact_gumbel(part: Between, arithmetic: Arithmetic) -> Between:
+    """log(count) - log(-log U) = -log(-log(U)/count), of a number that may be above 1: the noise may be negative."""
+    low, high = arithmetic.up.ln(part[1]), arithmetic.down.ln(part[0])
+    return arithmetic.up.next_plus(low).copy_negate(), arithmetic.down.next_minus(high).copy_negate()
+
+
+def _exact_exponential(part: Between, arithmetic: Arithmetic) -> Between:
+    """-log(1 - U^(1/count))."""
     low, high = arithmetic.down.exp(part[1].copy_negate()), arithmetic.up.exp(part[0].copy_negate())
     root = max(arithmetic.down.next_minus(low), Decimal(0)), min(arithmetic.up.next_plus(high), Decimal(1))
     return arithmetic.minus_log(arithmetic.less(ONE, root))
+
+
+_EXACT_NOISE: dict[Mechanism, Callable[[Between, Arithmetic], Between]] = {
+    "permute-and-flip": _exact_exponential,
+    "exponential": _exact_gumbel,
+}

@@ -46,6 +46,10 @@ BELIEFS = (0.01, 0.1, 0.5)
 """What somebody may believe of a person beforehand."""
 
 
+OUTCOMES = {"binomial": "Yes or no", "poisson": "A count"}
+"""What the response of a family of ratios is, for readers."""
+
+
 class VariableFact(Public, frozen=True, kw_only=True):
     """A variable as it was stated before any row was read; `title` is its label, or its name."""
 
@@ -304,7 +308,7 @@ def _fit_card(estimate: Estimate | None) -> tuple[tuple[str, str, str], ...]:
     if estimate is None or not any(estimate.study.columns[place].factors for place in estimate.columns):
         return ()
     if estimate.kind.ratios:
-        outcome = "Yes or no" if isinstance(estimate.study.response, Binary) else "A count"
+        outcome = OUTCOMES[estimate.family]
         return (("Outcome", outcome, f"result: {estimate.kind.words.many}"),)
     share = estimate.r_squared
     if share.value is None:

@@ -121,6 +121,9 @@ _SETTINGS = """
 # weight_limit = 100         # from its documentation: the selection then speaks of the population
 # population = 1000000
 # cluster = "psu"            # of a survey: the column of sampling clusters; needs neighbors = "add-remove-one"
+# always = ["region"]        # terms of every model: they are not selected, and get an effect
+# one_of = [["a", "b"]]      # groups of terms: of each exactly one is in the model
+# hierarchy = false          # or true: a product is in a model only with its parts
 # [[only]]                   # a subgroup, which needs rows: a table of its own below, with name and categories = ["f"], or with
 #                            # name, lower = 18 and upper = 65
 

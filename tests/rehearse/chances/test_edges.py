@@ -54,3 +54,5 @@ def test_more_columns_than_a_word_has_and_a_mechanism_without_chances():
     assert {columns_of(mask) for mask in margins.masks} == {(), (3,), (68,), (3, 68)}
     with pytest.raises(StudyError, match="permute-and-flip and exponential"):
         EdgeChances(margins, EPSILON, "laplace")
+    with pytest.raises(KeyError):
+        EdgeChances(margins, EPSILON, "another")

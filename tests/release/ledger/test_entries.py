@@ -2,19 +2,49 @@
 
 import copy
 import pickle
+import re
 from decimal import Decimal
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect.assume.records import canonical_json
 from dpselect.errors import StudyError
-from dpselect.release.ledger.entries import Charge, Entry, Receipt, Remaining, Spent, decimal_of, units_down, units_up
+from dpselect.release.ledger.accounting import PRICED_BY
+from dpselect.release.ledger.entries import (
+    LARGEST_AMOUNT,
+    Charge,
+    Entry,
+    Receipt,
+    Remaining,
+    Spent,
+    decimal_of,
+    units_down,
+    units_up,
+)
+from dpselect.release.ledger.postgres import POSTGRES_SCHEMA
 
 
 def charge(**more):
     return Charge(**({"what": "select", "mechanism": "laplace", "epsilon": "0.5"} | more))
+
+
+def test_postgresql_knows_the_fields_and_limits_of_an_entry():
+    """Its triggers refuse what this program could not read. Who changes either changes both, and POSTGRES_VERSION with them."""
+    listed = [re.findall(r"\w+", each) for each in re.findall(r"WHEN name IN \(([^)]*)\)", POSTGRES_SCHEMA)]
+    named = {"parameters", *(name for names in listed for name in names)}
+    assert named == set(Entry.__struct_fields__) - {"hash"}
+    assert set(listed[0]) == {
+        name for name, kind in Entry.__annotations__.items() | Charge.__annotations__.items() if kind == "int"
+    }
+    needed = re.search(r"entry \?& '\{(.*?)\}'", POSTGRES_SCHEMA).group(1)
+    assert set(needed.split(",")) == {each.name for each in msgspec.structs.fields(Entry) if each.required}
+    priced = re.findall(r"unnest\('\{(.*?)\}'::text\[\]\) AS name\s+WHERE length", POSTGRES_SCHEMA)
+    assert sorted(priced[0].split(",")) == sorted(PRICED_BY)
+    (largest,) = re.findall(r"WHEN 'epsilon' THEN (\S+) ELSE (\S+) END", POSTGRES_SCHEMA)
+    assert [float(each) for each in largest] == [LARGEST_AMOUNT["epsilon"], LARGEST_AMOUNT["delta"]]
 
 
 @pytest.mark.parametrize("written", [0.1, "0.1", Decimal("0.1"), "1e-1"])

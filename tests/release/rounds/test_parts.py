@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpselect.assume.queries import Noisy, RoundsPlan, Standard
+from dpselect.assume.lemmas.rounds import COUNT_BITS, histograms_sensitivity
+from dpselect.assume.queries import Histograms, Noisy, RoundsPlan, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
 from dpselect.release.rounds.clips import (
@@ -379,3 +380,24 @@ def test_r_squared_is_held_where_what_is_left_is_hardly_known(explained, rest, e
             held.append(found.lower <= real <= found.upper)
     assert len(held) > 2000
     assert np.mean(held) > 0.94
+
+
+@pytest.mark.parametrize("response", [Numeric("y"), Binary("y", (0, 1))])
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove-one"])
+def test_a_first_look_is_expected_to_move_as_far_as_its_lemma_says(response, neighbors):
+    predictors = [Numeric("a"), Binary("b", (0, 1)), Binary("d", (0, 1)), Categorical("c", ["u", "v", "w"])]
+    study = Study(response, predictors, neighbors=neighbors, rows=900)
+    family = "gaussian" if isinstance(response, Numeric) else "binomial"
+    columns = tuple(range(1, len(study.columns)))
+    edges = tuple((0.0,) if study.columns[place].name == "a" else () for place in columns)
+    asked = Histograms(
+        columns=columns, edges=edges, response_edges=(0.0,) if family == "gaussian" else (), family=family
+    )
+    plan = RoundsPlan(study=study, columns=tuple(range(len(study.columns))), family=family, rows=900.0, mu=1.0)
+    assert facts_of(plan).first_moved == pytest.approx(histograms_sensitivity(asked, study) / 2**COUNT_BITS, rel=1e-3)
+
+
+def test_an_unknown_family_has_no_link_of_another():
+    for part in (link_of, weight_of):
+        with pytest.raises(KeyError):
+            part("gamma", 0.5)

@@ -138,6 +138,14 @@ def test_hostile_names_in_a_file_get_one_clear_sentence(place, capsys, header, s
     assert err.count("\n") == 1 and "\x1b" not in err and "\u202e" not in err
 
 
+def test_every_setting_is_offered():
+    """But for those of experts, and the form of the file, which `init` states by itself where it must be."""
+    text = new_study([ColumnType("income", "number", "double")], "income")
+    elsewhere = {"response", "predictors", "intercept", "radius", "terms", "source"}
+    for name in set(Study.__struct_fields__) - elsewhere:
+        assert f"\n# {name} = " in text or f"\n# [[{name}]]" in text, name
+
+
 def test_hostile_names_inside_a_type_or_a_question_stay_on_their_line(place, capsys):
     struct = pa.array([{"u\nv = 1": 1}])
     pq.write_table(pa.table({"income": [1.0], 'a "b" \\ #c': [2.0], "s": struct}), "t.parquet")

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Study
 from dpselect.errors import DataError
+from dpselect.gather.formats import COMPRESSIONS
 from dpselect.gather.listed import (
     dataset_files,
     dataset_formats,
@@ -33,7 +34,6 @@ from dpselect.gather.sources.excel import excel_stream
 from dpselect.gather.sources.files import file_stream
 from dpselect.gather.sources.frames import frame_stream, guessed_names
 from dpselect.gather.sources.source import (
-    COMPRESSIONS,
     MOMENTS_SUFFIX,
     Csv,
     Database,

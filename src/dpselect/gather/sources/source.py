@@ -11,29 +11,16 @@ from typing import Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from dpselect.errors import DataError
+from dpselect.gather.formats import COMPRESSIONS, FORMATS, WORKBOOK_SUFFIXES
 
 Engine = Literal["duckdb", "postgresql", "spark", "adbc", "odbc"]
 ENGINES = ("postgresql", "postgres", "duckdb", "spark", "adbc", "odbc")
 """First words of addresses."""
 DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
-STATISTICS_SUFFIXES = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
-WORKBOOK_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _SHEET_ADDRESS = re.compile(
     r"(.+(?:" + "|".join(map(re.escape, WORKBOOK_SUFFIXES)) + r"))\?sheet=(.+)", re.IGNORECASE | re.DOTALL
 )
-FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-    ".csv": "csv",
-    ".tsv": "csv",
-    **dict.fromkeys(STATISTICS_SUFFIXES, "statistics"),
-    **dict.fromkeys(WORKBOOK_SUFFIXES, "excel"),
-}
 MOMENTS_SUFFIX = ".moments"
-COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ from itertools import chain, islice
 from typing import Any
 
 from dpselect.errors import DataError
+from dpselect.gather.formats import COMPRESSIONS
 from dpselect.gather.grid import compiled_function
 from dpselect.gather.listed import Watch
-from dpselect.gather.sources.source import COMPRESSIONS, Csv
+from dpselect.gather.sources.source import Csv
 from dpselect.gather.sources.stream import TEXTS, Kinds, Stream, as_text, is_utf8, one_sentence
 from dpselect.gather.sources.text_numbers import numbers_of
 

@@ -6,6 +6,7 @@ Candidates of one model with the same score are one class (`penalize.edges`), an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +23,13 @@ NEGLIGIBLE = 1e-12
 """The chance of a model whose directions are not worth their time."""
 
 
+_SHARE: dict[Mechanism, Callable[[Floats, Floats], Floats]] = {
+    "permute-and-flip": survival_integrals,
+    "exponential": lambda weights, counts: 1 / (counts @ weights),
+}
+"""By how much a candidate's weight becomes its chance."""
+
+
 class EdgeChances:
     """Private. What a choice by edge votes would give, for one dealing of rows to blocks; right to about 1e-9."""
 
@@ -33,10 +41,7 @@ class EdgeChances:
         nets = classes.margins - float(margins.step) * classes.sizes
         weights = np.exp(epsilon / margins.range * (nets - nets.max()))
         counts = np.array(classes.counts, dtype=np.float64)
-        if mechanism == "exponential":
-            self._each = weights / (counts @ weights)
-        else:
-            self._each = weights * survival_integrals(weights, counts)
+        self._each = weights * _SHARE[mechanism](weights, counts)
         self._models = np.bincount(classes.models, weights=self._each * counts, minlength=len(margins.models))
 
     def __repr__(self) -> str:

@@ -24,8 +24,7 @@ CLIP_RADII: Floats = 2.0 ** np.arange(1, 6.01, 0.1)
 ONE_WAY, MOST_ONE_WAY = 1.8, 0.6
 """Of the clip's bound that is added to an interval: the first over the width, or the second where that is less.
 
-What is cut off points both ways, and the more columns there are, the less of it at one coefficient. On real tables a tenth of the
-coefficients lose more than the whole of 2.4 over the width.
+What is cut off points both ways, and the more columns there are, the less of it at one coefficient.
 """
 YES_ONE_WAY, MOST_YES_ONE_WAY = 3.0, 0.5
 """The same of a response of no and yes: the rows of a rare yes lie on one side, and more of it points one way."""

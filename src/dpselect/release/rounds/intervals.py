@@ -61,9 +61,7 @@ UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, No
 class Found:
     """Public. What the rounds have found, in the user's units: a finding for each name, of ratios for their logarithm.
 
-    `predictive` are the coefficients to predict with, `scales` the standard deviations of columns of numbers. `radius` is that of
-    the last clip in units of a usual gradient, and `clip_bound` what it may have cut off, in deviations of the noise: what the
-    report says about tails.
+    `predictive` are the coefficients to predict with, `scales` the standard deviations of columns of numbers.
     """
 
     names: tuple[str, ...]
@@ -71,10 +69,7 @@ class Found:
     residual_deviation: Amount
     r_squared: Amount
     rows: float
-    nu: float
     predictive: tuple[float, ...]
-    radius: float
-    clip_bound: float
     scales: dict[str, float]
 
 
@@ -200,10 +195,7 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
         residual_deviation=deviation,
         r_squared=explained,
         rows=facts.rows,
-        nu=facts.nu,
         predictive=tuple(values.tolist()),
-        radius=last.clip.radius,
-        clip_bound=last.clip.excess * last.unit / max(last.noise, 1e-300),
         scales=_user_deviations(facts, scales),
     )
 
@@ -223,10 +215,7 @@ def nothing_found(facts: Facts) -> Found:
         residual_deviation=HIDDEN,
         r_squared=HIDDEN,
         rows=facts.rows,
-        nu=facts.nu,
         predictive=(0.0,) * len(names),
-        radius=0.0,
-        clip_bound=0.0,
         scales={},
     )
 

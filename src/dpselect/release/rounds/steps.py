@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,16 +29,24 @@ ROOT2 = math.sqrt(2.0)
 
 def link_of(family: FamilyName, mean: float) -> float:
     """The linear predictor whose mean this is."""
-    if family == "binomial":
-        return math.log(mean / (1 - mean))
-    return math.log(mean) if family == "poisson" else mean
+    return _LINKS[family](mean)
 
 
 def weight_of(family: FamilyName, mean: float) -> float:
     """The variance of a response with this mean, as the family has it; one for the gaussian, whose residuals have a scale."""
-    if family == "binomial":
-        return mean * (1 - mean)
-    return mean if family == "poisson" else 1.0
+    return _WEIGHTS[family](mean)
+
+
+_LINKS: dict[FamilyName, Callable[[float], float]] = {
+    "gaussian": lambda mean: mean,
+    "binomial": lambda mean: math.log(mean / (1 - mean)),
+    "poisson": math.log,
+}
+_WEIGHTS: dict[FamilyName, Callable[[float], float]] = {
+    "gaussian": lambda _: 1.0,
+    "binomial": lambda mean: mean * (1 - mean),
+    "poisson": lambda mean: mean,
+}
 
 
 def whitening(gram: Floats, rows: float, noise: float, least: float) -> Floats:

@@ -23,11 +23,12 @@ from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Study
 from dpselect.assume.subgroup import Only
 from dpselect.errors import DataError, LedgerError
+from dpselect.gather.formats import COMPRESSIONS, FORMATS
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.open import data_place, moments_files, open_stream, plain_form
-from dpselect.gather.sources.source import COMPRESSIONS, FORMATS, Csv, Database, DataPlace, parse_address, split_sheet
+from dpselect.gather.sources.source import Csv, Database, DataPlace, parse_address, split_sheet
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
