@@ -117,8 +117,10 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
         for bar, deviation in zip(usual, deviations, strict=True)
     ]
     bars[0] *= _alone(rows, terms)
-    # What a ridge leaves of a strong column adds up as the rows do, and the bar as their root: none where rows are no longer dear.
-    spare = 2.25 * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
+    # What a ridge leaves of a strong column adds up as the rows do, and the bar as their root: none where rows are no longer dear,
+    # and most where a choice is close to a lottery anyway.
+    dear = min(max((10 - affordable) / 2, 0.0), 1.0)
+    spare = (2.25 + 5.25 * dear) * min(max((2.1 - rows_a_column(affordable)) / 0.6, 0.0), 1.0)
     # A block uses (1 - q)^16 of it, and where nothing is explained q is about 1/size by chance: that much is given back.
     return EdgeRule(
         blocks=tuple(blocks),
