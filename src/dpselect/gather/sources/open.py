@@ -150,9 +150,7 @@ def data_place(source: Any) -> DataPlace | None:
             return None
         *schemas, table = database.table.casefold().replace('"', "").split(".")
         usual = not schemas or schemas[-1] == "main"
-        return DataPlace(
-            Path(os.path.realpath(database.path)).parent, table if usual else f"{schemas[-1]}.{table}"
-        )
+        return DataPlace(Path(os.path.realpath(database.path)).parent, table if usual else f"{schemas[-1]}.{table}")
     if not isinstance(source, str) or not source:
         return None
     path = split_sheet(source)[0]
