@@ -27,7 +27,7 @@ ROLES = {
     "study serialized": ["assume/*:Study.to_dict", "assume/*:Assumptions.to_dict"],
     "analysis planned": ["use/*:order_analysis"],
     "recipe made": ["assume/*:make_recipe"],
-    "estimate planned": ["release/*:plan_estimate", "release/linear.py:plan_moments", "release/rounds/*:plan_rounds"],
+    "estimate planned": ["release/linear.py:plan_moments", "release/rounds/*:plan_rounds"],
     "equations solved": [
         "release/*:coefficients_from",
         "release/linear.py:solve_moments",

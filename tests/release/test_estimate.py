@@ -20,8 +20,8 @@ from dpselect import (
 )
 from dpselect.errors import StudyError
 from dpselect.release import linear as module
-from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.families import BOX
+from tests.release.exits import plan_estimate, release_estimate
 
 PREDICTORS = [
     Numeric("size", 0, 3000),

@@ -18,12 +18,13 @@ from dpselect.assume.lemmas.sensitivity import margin_range
 from dpselect.gather.rows import gather
 from dpselect.release.account import Account
 from dpselect.release.drawn import Drawn
-from dpselect.release.estimate import plan_estimate, release_estimate, solved
+from dpselect.release.estimate import solved
 from dpselect.release.families import BOX
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.release.selection import release_selection, selection_charge
+from dpselect.release.selection import selection_charge
 from dpselect.use.methods import METHODS
 from dpselect.use.spend import Sealed
+from tests.release.exits import plan_estimate, release_estimate, release_selection
 
 NEIGHBORS = ("replace-one", "add-remove-one")
 MECHANISMS = ("permute-and-flip", "exponential", "laplace")
@@ -371,7 +372,7 @@ def test_nothing_is_drawn_where_the_ledger_refuses(release, events):
 
 
 def test_what_does_not_belong_together_is_refused_before_the_charge(events):
-    """The refusals of release_selection, none of which a caller can reach through the doors."""
+    """The refusals of check_selection, none of which a caller can reach through the doors."""
     from dpselect.assume.recipe import Choice, make_recipe
     from dpselect.penalize.scores import Scores
 

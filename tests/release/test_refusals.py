@@ -13,12 +13,13 @@ from dpselect.gather.rows import gather
 from dpselect.release import account
 from dpselect.release import tables as frames
 from dpselect.release.drawn import Drawn
-from dpselect.release.estimate import draw_estimate, plan_estimate, release_estimate, solved
+from dpselect.release.estimate import draw_estimate, solved
 from dpselect.release.ledger import sqlite
 from dpselect.release.ledger.entries import Receipt
 from dpselect.release.ledger.sqlite import IMMUTABLE, others_beside, reading_mode
 from dpselect.release.ledger.store import Row, entry_of
 from dpselect.release.units import design_matrix
+from tests.release.exits import plan_estimate, release_estimate
 
 STUDY = Study(Numeric("y", 0, 1), [Numeric("x", 0, 1)])
 X = np.linspace(0, 1, 200)

@@ -184,3 +184,39 @@ def test_twenty_processes_write_whole_lines(tmp_path):
     for child in children:
         assert os.waitpid(child, 0)[1] == 0
     assert len(registered(here)) == 200
+
+
+@pytest.mark.parametrize("spelling", ["p*.csv", "peopl?.csv", "[p]eople.csv", "*.csv"])
+def test_a_pattern_that_means_a_file_is_that_file(place, capsys, spelling):
+    assert select(capsys, "people.csv")[0] == 0  # all of its budget
+    code, err = select(capsys, spelling)
+    assert code != 0 and "budget" in err, err
+    assert [each.name for each in place.glob("*.budget.db")] == ["people.budget.db"]
+
+
+def test_every_file_of_a_folder_is_charged_with_it(place, capsys):
+    (place / "fold").mkdir()
+    for name in ("part1", "part2"):
+        (place / "fold" / f"{name}.csv").write_text((place / "people.csv").read_text())
+    assert select(capsys, "fold", "--total-epsilon", "3")[0] == 0
+    assert select(capsys, "fold/part2.csv")[0] == 0
+    (place / "fold" / "part3.csv").write_text((place / "people.csv").read_text())
+    assert select(capsys, "fold/part*.csv")[0] == 0
+    assert spent("fold.budget.db") == 3
+    for spelling in ("fold", "fold/", "fold/*", "fold/part[13].csv", "fold/part3.csv"):
+        assert "budget" in select(capsys, spelling)[1], spelling
+    assert not list((place / "fold").glob("*.db"))
+
+
+def test_files_that_are_charged_to_two_ledgers_are_not_charged_to_a_third(place, capsys):
+    (place / "other.csv").write_text((place / "people.csv").read_text())
+    assert select(capsys, "people.csv")[0] == select(capsys, "other.csv")[0] == 0
+    code, err = select(capsys, "*.csv")
+    assert code != 0 and "name the one to use with --ledger" in err
+
+
+@pytest.mark.parametrize("name", ["houses", "HOUSES", "main.houses", "shop.main.Houses", '"houses"'])
+def test_a_table_of_duckdb_has_one_name(tmp_path, name):
+    assert data_place(Database(f"duckdb:///{tmp_path}/shop.duckdb", table=name)).name == "houses"
+    other = Database(f"duckdb:///{tmp_path}/shop.duckdb", table="old.houses")
+    assert data_place(other).name == "old.houses"

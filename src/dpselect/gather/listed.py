@@ -17,6 +17,8 @@ from typing import Any
 from dpselect.errors import DataError
 from dpselect.gather.formats import NOT_THE_ROWS
 
+REGISTRY_NAME = "dpselect.ledgers"
+"""Beside data: which ledgers it is charged to (`release.account`). It is no data."""
 _ICEBERG = re.compile(r"(v\d+|\d{5}-.+)(\.gz)?\.metadata\.json")
 _DUCKDB = "Database('duckdb:', query=\"SELECT * FROM {}('...')\")"
 STREAM = "Spark streaming"
@@ -170,6 +172,7 @@ def _folder_files(folder: str) -> list[str]:
     hidden = (".", "_")
     inside = Path(folder).rglob("*")
     shown = [path for path in inside if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)]
+    shown = [path for path in shown if path.name != REGISTRY_NAME]
     for path in shown:
         if path.is_symlink() and not path.is_file():
             raise DataError(

@@ -21,6 +21,7 @@ from dpselect.assume.budget import Budget, Guarantee
 from dpselect.assume.records import Public, canonical_json
 from dpselect.assume.study import Study
 from dpselect.errors import DataError, LedgerError, NoLedgerWarning, NoLedgerYet, TwoLedgersWarning
+from dpselect.gather.listed import REGISTRY_NAME
 from dpselect.gather.sources.source import DataPlace
 from dpselect.release.ledger.entries import PERSON, ROW, Charge, Receipt, Remaining
 from dpselect.release.ledger.ledger import Ledger
@@ -244,7 +245,6 @@ NO_ACCOUNT = Account()
 # charge for data with a place is known there, wherever it is. Lines are only ever added; who opened a ledger by mistake and never
 # charged it may remove its line by hand.
 
-REGISTRY_NAME = "dpselect.ledgers"
 MAX_REGISTRY_BYTES = 10_000_000
 """A file that is larger is no registry."""
 
@@ -262,12 +262,30 @@ class Registered(Public, frozen=True):
 
 
 def registered(place: DataPlace) -> list[Registered]:
-    """The ledgers that data is charged to, by the latest word on each: one that was moved, or opened anew by name, counts once."""
+    """The ledgers that data is charged to, by the latest word on each: one that was moved, or opened anew by name, counts once.
+
+    Data of several files is charged to every ledger that one of them is charged to.
+    """
     found: list[Registered] = []
     for line in _lines(place.folder / REGISTRY_NAME):
         if line.data == place.name:
             found = [each for each in found if each.id != line.id and each.ledger != line.ledger]
             found.append(line)
+    for folder, names in _folders(place.parts).items():
+        latest: dict[str, Registered] = {}
+        for line in _lines(folder / REGISTRY_NAME):
+            if line.data in names:
+                latest[line.id] = structs.replace(line, ledger=_written(place, line.place(folder)))
+        known = {each.id for each in found}
+        found += [line for id, line in latest.items() if id not in known]
+    return found
+
+
+def _folders(parts: tuple[DataPlace, ...]) -> dict[Path, set[str]]:
+    """The names of the parts in each folder."""
+    found: dict[Path, set[str]] = {}
+    for part in parts:
+        found.setdefault(part.folder, set()).add(part.name)
     return found
 
 
@@ -308,20 +326,24 @@ def others_of(place: DataPlace, ledger: str | None, id: str | None) -> list[str]
 
 
 def register(place: DataPlace, ledger: str, id: str) -> None:
-    """Write down, on the disk, that data is charged to a ledger, unless that is known. Where nothing may be written nothing is."""
-    line = Registered(data=place.name, ledger=_written(place, ledger), id=id)
-    if line in registered(place):
-        return
-    try:
-        # One short write at the end of the file: two programs that do so at the same time leave two whole lines.
-        file = os.open(place.folder / REGISTRY_NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    """Write down, on the disk, that data is charged to a ledger, unless that is known. Where nothing may be written nothing is.
+
+    Of data of several files each file is written down, so that none of them by itself, and no other set of them, is new data.
+    """
+    for each in place.parts or (place,):
+        line = Registered(data=each.name, ledger=_written(each, ledger), id=id)
+        if line in registered(each):
+            continue
         try:
-            os.write(file, (canonical_json(line.to_dict()) + "\n").encode())
-            os.fsync(file)
-        finally:
-            os.close(file)
-    except OSError:
-        return
+            # One short write at the end of the file: two programs that do so at the same time leave two whole lines.
+            file = os.open(each.folder / REGISTRY_NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                os.write(file, (canonical_json(line.to_dict()) + "\n").encode())
+                os.fsync(file)
+            finally:
+                os.close(file)
+        except OSError:
+            continue
 
 
 def _written(place: DataPlace, ledger: str) -> str:

@@ -1,4 +1,4 @@
-"""Public. The estimate of a model, of whatever family, and its exit: check, draw in memory, commit, solve, hand over."""
+"""Public. The estimate of a model, of whatever family: what is asked, drawn in memory, and solved from what was drawn."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from msgspec import field
 from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
-from dpselect.assume.budget import Price, plain
+from dpselect.assume.budget import plain
 from dpselect.assume.candidates import candidates_for, columns_of
-from dpselect.assume.lemmas.moments import NoiseKind
-from dpselect.assume.queries import FamilyName
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.errors import DataError, StudyError
-from dpselect.release.account import NO_ACCOUNT, Account, software_version
+from dpselect.release.account import software_version
 from dpselect.release.drawn import Direction, Drawn, EstimatePlan, Request, Term, as_level
 from dpselect.release.equations.findings import Amount
-from dpselect.release.families import Family, family_for, kind_of
+from dpselect.release.families import Family, kind_of
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.tables import FrameKind, amount_columns, effects_of, framed, result_html, result_text, tidy_rows
 from dpselect.release.units import design_matrix
@@ -248,32 +246,6 @@ def solved(drawn: Drawn) -> Estimate:
     return Estimate(**facts, **solution)
 
 
-def plan_estimate(
-    study: Study,
-    columns: tuple[int, ...],
-    *,
-    epsilon: Price,
-    delta: Price,
-    family: FamilyName | Family | None = None,
-    noise: NoiseKind | None = None,
-    level: float = 0.95,
-    selected: bool = False,
-    directions: Mapping[str, Direction | None] | None = None,
-) -> EstimatePlan:
-    """Check everything, and fix the noise and its price, from public values alone.
-
-    `family` is the record of one, or its name where the rows can be read again. `selected` says that the model was selected from
-    the same rows, and `directions` what the selection says about each column.
-    """
-    asked, columns = as_level(level), tuple(sorted(set(columns)))
-    kind = family if isinstance(family, Family) else family_for(study, family, delta=delta, noise=noise)
-    plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
-    charge = kind.charge(study, plan.guarantee)
-    return estimate_plan(
-        study, columns, kind, plan, charge, level=asked, selected=selected, directions=dict(directions or {})
-    )
-
-
 def estimate_plan(
     study: Study,
     columns: tuple[int, ...],
@@ -296,18 +268,6 @@ def estimate_plan(
         guarantee=draws.guarantee,
     )
     return EstimatePlan(request=request, kind=kind, draws=draws, charge=charge)
-
-
-def release_estimate(source: Any, plan: EstimatePlan, account: Account = NO_ACCOUNT) -> Estimate:
-    """Draw once, commit what was drawn with its charge, and solve from it.
-
-    `source` is moments, or rows where the family reads them again.
-    """
-    plan.kind.check_source(source, plan.request.study)
-    committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
-    estimate = solved(finish_drawing(source, committed.release, committed.keep, plan.draws))
-    committed.delivered()
-    return estimate
 
 
 def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:

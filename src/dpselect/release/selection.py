@@ -1,4 +1,4 @@
-"""Public. The model that was selected, with its whole recipe, and its exit: check, draw in memory, commit, hand over."""
+"""Public. The model that was selected, with its whole recipe: checked, and drawn in memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpselect.penalize.scores import LocalScores, Scores
 from dpselect.randomize.choice import choose, noisy_least_loss
 from dpselect.randomize.draw import draw_candidate
 from dpselect.randomize.draw_edges import draw_edge_candidate
-from dpselect.release.account import NO_ACCOUNT, Account, charge_about, software_version
+from dpselect.release.account import charge_about, software_version
 from dpselect.release.ledger.entries import Charge, Receipt
 from dpselect.release.tables import result_html, result_text
 
@@ -147,14 +147,6 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
         """Plain values."""
         values = super().to_dict()
         return values if math.isfinite(self.range) else values | {"range": INFINITY}
-
-
-def release_selection(scores: PrivateScores, recipe: Recipe, account: Account = NO_ACCOUNT) -> Selection:
-    """Choose one candidate, commit the choice with its charge, and hand it over."""
-    check_selection(scores, recipe)
-    committed = account.commit((selection_charge(recipe),), lambda: draw_selection(scores, recipe))
-    committed.delivered()
-    return committed.release
 
 
 def check_selection(scores: PrivateScores, recipe: Recipe) -> None:

@@ -186,41 +186,49 @@ def _entry_of(receipt: Receipt | None, ledger: Ledger) -> Entry | str:
 def _kept_checks(analysis: AnalysisRecord, ledger: Ledger) -> Iterator[Check]:
     """Whether the report is the release that its entries paid for: another model and other draws may have the same price."""
     what = "report is the release in the ledger"
-    found = [(release, _entry_of(release.receipt, ledger)) for release in analysis.releases]
-    entries = [(release, entry) for release, entry in found if isinstance(entry, Entry)]
-    answers = [_is_kept(release, entry, ledger) for release, entry in entries]
-    if len(answers) < len(found):
+    entries = [_entry_of(release.receipt, ledger) for release in analysis.releases]
+    ids = {entry.release for entry in entries if isinstance(entry, Entry)}
+    if not all(isinstance(entry, Entry) for entry in entries):
         return  # that there is no entry is said already
-    if False in answers:
-        yield Check(what, False, "the ledger holds another")
-    elif None in answers:
-        yield Check(what, None, "the ledger holds its price, and its text no longer")
-    else:
-        yield Check(what, _names_the_others(analysis, entries[0][1].release, ledger), analysis.selection.formula)
-
-
-def _names_the_others(analysis: AnalysisRecord, id: str, ledger: Ledger) -> bool:
-    """Whether a report names the other responses that were released together with it, and no more."""
-    kept = plain_values(ledger.release(id))
-    parts = [each.get("selection") for each in (kept, *kept.get("beside", ()))]
-    names = [each["recipe"]["study"]["response"]["name"] for each in parts if each is not None]
-    own = analysis.selection.study.response.name
-    return tuple(name for name in names if name != own) == analysis.beside
-
-
-def _is_kept(release: Release, entry: Entry, ledger: Ledger) -> bool | None:
-    """Whether the ledger holds this release; None if its text was cleared away, as the ledger's owner may."""
+    if len(ids) > 1:
+        # A selection of one release with the coefficients of another is a pair that somebody put together.
+        yield Check(what, False, "its selection and its coefficients are of two releases")
+        return
     try:
-        values = plain_values(ledger.release(entry.release))
-    except LedgerError:
-        return None
-    which = "selection" if isinstance(release, Selection) else "estimate"
-    kept, stated = values.get(which), release.to_dict()
-    for other in values.get("beside", ()):  # of several responses the one that has this receipt
-        if (found := other.get(which)) is not None and found.get("receipt") == stated.get("receipt"):
-            kept = found
-    names = set((Selection if isinstance(release, Selection) else Drawn).__struct_fields__) - {"receipt"}
-    if isinstance(release, Estimate):
-        # Other intervals and, of some families, smaller models follow from the same draws, and cost nothing.
-        names -= {"level", "columns"} if release.kind.submodels else {"level"}
-    return kept is not None and all(kept.get(name) == stated.get(name) for name in names)
+        kept = plain_values(ledger.release(ids.pop()))
+    except LedgerError:  # cleared away, as the ledger's owner may
+        yield Check(what, None, "the ledger holds its price, and its text no longer")
+        return
+    parts = [part for part in (kept, *kept.get("beside", ())) if part.get("selection") is not None]
+    own = [part for part in parts if _is_kept(analysis, part)]
+    others = tuple(_response(part) for part in parts if part not in own)
+    if not own or others != analysis.beside:
+        yield Check(what, False, "the ledger holds another")
+    else:
+        # `to_html` takes another title, so one is no forgery; but nobody may think that the ledger vouches for it.
+        later = "" if analysis.title in ("", own[0].get("title")) else "; its title was written after the release"
+        yield Check(what, True, f"{analysis.selection.formula}{later}")
+
+
+def _response(part: dict[str, Any]) -> str:
+    return str(part["selection"]["recipe"]["study"]["response"]["name"])
+
+
+def _is_kept(analysis: AnalysisRecord, part: dict[str, Any]) -> bool:
+    """Whether a report is this part of a release, of one response: its day, if it says one, its selection and its draws."""
+    selection, estimate = analysis.selection, analysis.coefficients
+    same = _same_fields(part["selection"], selection, set(Selection.__struct_fields__))
+    same = same and analysis.made in ("", part.get("made"))
+    if estimate is None:
+        return same
+    # Other intervals and, of some families, smaller models follow from the same draws, and cost nothing.
+    free = {"level", "columns"} if estimate.kind.submodels else {"level"}
+    return same and _same_fields(part.get("estimate"), estimate, set(Drawn.__struct_fields__) - free)
+
+
+def _same_fields(kept: dict[str, Any] | None, release: Release, names: set[str]) -> bool:
+    """Whether a release has these fields as they are kept, and the entry that paid for them."""
+    stated = release.to_dict()
+    if kept is None or kept["receipt"]["index"] != stated["receipt"]["index"]:
+        return False
+    return all(kept.get(name) == stated.get(name) for name in names - {"receipt"})

@@ -13,11 +13,11 @@ from dpselect.errors import DpselectError
 from dpselect.randomize import rounds_noise
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.equations.findings import HIDDEN
-from dpselect.release.estimate import plan_estimate, release_estimate
 from dpselect.release.families import BOX, FAMILIES, family_for
 from dpselect.release.rounds import checking, drawing
 from dpselect.release.rounds.intervals import Found
 from dpselect.use.spend import resume
+from tests.release.exits import plan_estimate, release_estimate
 
 PREDICTORS = [Numeric("a"), Numeric("b", -4, 4), Categorical("k", ["u", "v", "w"]), Binary("s", [0, 1])]
 RESPONSES = {"gaussian": Numeric("y"), "binomial": Binary("died", ["no", "yes"]), "poisson": Count("visits")}

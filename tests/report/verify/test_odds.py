@@ -41,7 +41,7 @@ def paid():
 @pytest.fixture(scope="module")
 def document(paid):
     result = paid[0]
-    return AnalysisRecord(title="", made="2026-11-16", selection=result.selection, coefficients=result.coefficients)
+    return AnalysisRecord(title="", made=result.made, selection=result.selection, coefficients=result.coefficients)
 
 
 def failed(text, ledger=None):

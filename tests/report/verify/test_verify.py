@@ -21,7 +21,7 @@ from dpselect.report.form import read_report
 from dpselect.report.page import report_page
 from dpselect.report.selection_checks import directions_check, required_range, rule_check
 from dpselect.report.verify import check_report
-from dpselect.use.analyze import analyze
+from dpselect.use.analyze import analyze, analyze_several
 from tests.held import whole_models
 
 
@@ -182,6 +182,52 @@ def test_draws_of_another_release_at_the_same_price_are_not_those_in_the_ledger(
     text = replace(document, coefficients=found).to_json()
     assert failed(text) == []
     assert failed(text, ledger) == [KEPT]
+
+
+def test_another_day_is_not_the_release_in_the_ledger(whole):
+    document, ledger = whole
+    forged = replace(document, made="1999-01-01").to_json()
+    assert failed(forged) == []
+    assert failed(forged, ledger) == [KEPT]
+
+
+def test_of_another_title_it_says_that_the_ledger_does_not_vouch_for_it(whole):
+    """`to_html` takes one, so it is no forgery."""
+    document, ledger = whole
+    for title, said in (("", False), ("Coffee kills", True)):
+        text = replace(document, title=title).to_json()
+        (found,) = [check for check in check_report(text, ledger) if check.what == KEPT]
+        assert found.holds and found.found.endswith("; its title was written after the release") is said
+
+
+@pytest.fixture(scope="module")
+def twice(table, document):
+    """Two releases with one model and one price, by themselves and beside another response, and the ledger of both."""
+    study, ledger = document.selection.study, Ledger(epsilon=1000, delta="1e-3")
+    beside = replace(study, response=Numeric("age", 0, 99), predictors=study.predictors[1:])
+    first = analyze(table, study, epsilon=6, delta="1e-6", ledger=ledger)
+
+    def alike(make):
+        found = (make() for _ in range(40))
+        facts = (first.selection.columns, first.selection.directions)
+        return next(each for each in found if (each.selection.columns, each.selection.directions) == facts)
+
+    second = alike(lambda: analyze(table, study, epsilon=6, delta="1e-6", ledger=ledger))
+    both = [study, beside]
+    part = alike(lambda: analyze_several(table, both, epsilon=12, delta="2e-6", ledger=ledger)[0])
+    return first, {"alone": second, "beside another response": part}, ledger
+
+
+@pytest.mark.parametrize("which", ["alone", "beside another response"])
+def test_parts_of_two_releases_are_no_release(twice, which):
+    """Each is true, and paid for; the pair was put together by whoever saw both."""
+    first, others, ledger = twice
+    second = others[which]
+    assert failed(first.to_json(), ledger) == failed(second.to_json(), ledger) == []
+    for one, other in ((first, second), (second, first)):
+        mixed = replace(one, coefficients=other.coefficients).to_json()
+        assert failed(mixed) == []
+        assert failed(mixed, ledger) == [KEPT]
 
 
 def test_other_intervals_of_the_same_draws_are_the_release(whole):

@@ -137,7 +137,8 @@ def data_place(source: Any) -> DataPlace | None:
     """Where a source is at home; None for what has no place, such as a frame, a list of files, a query or a table on a server.
 
     A link is followed, and neither compression nor format counts: people.csv, people.csv.gz and a link to one of them are the
-    same data. A table of DuckDB is at home beside its file.
+    same data. So are p*.csv and the folder, as far as they mean the same files. A table of DuckDB is at home beside its file, by
+    its name without the usual schema and whatever the case of its letters.
     """
     if isinstance(source, Csv):
         source = source.path
@@ -147,10 +148,25 @@ def data_place(source: Any) -> DataPlace | None:
     if isinstance(database, Database):
         if database.engine != "duckdb" or not database.path or not database.table:
             return None
-        return DataPlace(Path(os.path.realpath(database.path)).parent, database.table)
+        *schemas, table = database.table.casefold().replace('"', "").split(".")
+        usual = not schemas or schemas[-1] == "main"
+        return DataPlace(Path(os.path.realpath(database.path)).parent, table if usual else f"{schemas[-1]}.{table}")
     if not isinstance(source, str) or not source:
         return None
-    path = Path(split_sheet(source)[0])
+    path = split_sheet(source)[0]
+    several = os.path.isdir(path) or not os.path.exists(path)
+    try:
+        files = listed_files([path]) if several else []
+    except DataError:  # it will be said when they are opened
+        files = []
+    if len(files) == 1 and not os.path.isdir(path):
+        return _file_place(files[0])
+    whole = _file_place(path)
+    return DataPlace(whole.folder, whole.name, tuple(dict.fromkeys(map(_file_place, files))))
+
+
+def _file_place(file: str) -> DataPlace:
+    path = Path(file)
     if path.is_symlink():  # a link among the folders above it leads to the same folder either way
         path = Path(os.path.realpath(path))
     if path.name.endswith(COMPRESSIONS):

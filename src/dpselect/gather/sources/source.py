@@ -174,10 +174,14 @@ def parse_address(text: str) -> Database | None:
 
 @dataclass(frozen=True, slots=True)
 class DataPlace:
-    """Public. Where data is at home, for its ledger to stand beside it: a folder, and what the data is called there."""
+    """Public. Where data is at home, for its ledger to stand beside it: a folder, and what the data is called there.
+
+    Data of several files is at home wherever one of them is: `parts` are their places, and empty for a file by itself.
+    """
 
     folder: Path
     name: str
+    parts: tuple[DataPlace, ...] = ()
 
 
 def is_path(source: object) -> bool:

@@ -15,7 +15,7 @@ import click
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
 from dpselect.errors import BudgetExceeded, DpselectError
-from dpselect.release.account import REGISTRY_NAME
+from dpselect.gather.listed import REGISTRY_NAME
 from dpselect.use.commands import analyze, budget, check, select, verify
 from dpselect.use.shell.files import write_text
 from dpselect.use.shell.terminal import heading, pairs

@@ -54,6 +54,8 @@ def command(report: str | None, ledger: str | None, details: bool, schema: bool,
             click.echo(f"  {_mark(each.answer)}  {each.what}: {visible(each.found)}")
         if not quiet:
             click.echo("Not checkable from a report: that ranges and categories were stated before the data were read.")
+            if ledger is None:
+                click.echo("Not compared with the release: any consistent report passes. Add --ledger FILE.")
             if len(shown) < count:
                 click.echo(f"Every one of the {count} checks: add --details.")
     if found.problem is not None:

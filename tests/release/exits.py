@@ -1,0 +1,44 @@
+"""The exits alone, one release at a time: what `use.spend` does to all parts of an order, for tests of a part."""
+
+from dpselect.release.account import NO_ACCOUNT
+from dpselect.release.drawn import as_level
+from dpselect.release.estimate import draw_estimate, estimate_plan, finish_drawing, solved
+from dpselect.release.families import Family, family_for
+from dpselect.release.selection import check_selection, draw_selection, selection_charge
+
+
+def release_selection(scores, recipe, account=NO_ACCOUNT):
+    """Choose one candidate, commit the choice with its charge, and hand it over."""
+    check_selection(scores, recipe)
+    committed = account.commit((selection_charge(recipe),), lambda: draw_selection(scores, recipe))
+    committed.delivered()
+    return committed.release
+
+
+def plan_estimate(
+    study, columns, *, epsilon, delta, family=None, noise=None, level=0.95, selected=False, directions=None
+):
+    """Check everything, and fix the noise and its price, from public values alone.
+
+    `family` is the record of one, or its name where the rows can be read again. `selected` says that the model was selected from
+    the same rows, and `directions` what the selection says about each column.
+    """
+    asked, columns = as_level(level), tuple(sorted(set(columns)))
+    kind = family if isinstance(family, Family) else family_for(study, family, delta=delta, noise=noise)
+    plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
+    charge = kind.charge(study, plan.guarantee)
+    return estimate_plan(
+        study, columns, kind, plan, charge, level=asked, selected=selected, directions=dict(directions or {})
+    )
+
+
+def release_estimate(source, plan, account=NO_ACCOUNT):
+    """Draw once, commit what was drawn with its charge, and solve from it.
+
+    `source` is moments, or rows where the family reads them again.
+    """
+    plan.kind.check_source(source, plan.request.study)
+    committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
+    estimate = solved(finish_drawing(source, committed.release, committed.keep, plan.draws))
+    committed.delivered()
+    return estimate
