@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import msgspec
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -249,12 +250,13 @@ def test_a_sheet_with_a_word_or_a_date_among_numbers(tmp_path, missing):
     openpyxl = pytest.importorskip("openpyxl", reason="No Excel: pip install openpyxl.")
     import datetime
 
+    stated = msgspec.structs.replace(study(missing), rows=4)
     for bad in ("x", "NA", datetime.datetime(2020, 1, 1)):
         book = openpyxl.Workbook()
         for row in [("y", "a", "c"), (0.5, 1.0, "u"), (1.5, bad, "v"), (2.5, 0.25, bad), (3.5, 1.75, "v")]:
             book.active.append(row)
         book.save(tmp_path / "t.xlsx")
-        assert gather(tmp_path / "t.xlsx", study(missing)).integers() == expected(missing)
+        assert gather(tmp_path / "t.xlsx", stated).integers() == expected(missing)
 
 
 @pytest.mark.postgres

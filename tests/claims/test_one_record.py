@@ -190,6 +190,7 @@ def japanese_csv(table, folder):
 
 
 def workbook(table, folder):
+    """It stores no empty rows, so that the study states how many there are."""
     import openpyxl
 
     if any("\ud800" in str(cell) for cells in table.values() for cell in cells):
@@ -198,11 +199,10 @@ def workbook(table, folder):
     for row in [list(table), *zip(*table.values(), strict=True)]:
         book.active.append(list(row))
     book.save(folder / "t.xlsx")
-    return folder / "t.xlsx", STUDY
+    return folder / "t.xlsx", replace(STUDY, rows=ROWS)
 
 
 def open_document(table, folder):
-    """It stores no empty rows, so that the study states how many there are."""
     kinds = {type(cell) for cells in table.values() for cell in cells}
     if not kinds <= {str, int, float, type(None)} or any("\ud800" in str(c) for cells in table.values() for c in cells):
         raise ValueError("a cell holds text or a number")

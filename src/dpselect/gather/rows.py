@@ -105,9 +105,15 @@ def table_parts(source: Any, study: Study, names: Sequence[str]) -> Generator[It
         yield from ([piece] for piece in pieces(array_cells(*_arrays(source, study))))
         return
     with open_stream(source, kinds_of(study), study.source) as stream:
+        fills_up = stream.leaves_out and _counts_empty_rows(study)
+        if fills_up and study.rows is None:
+            raise DataError(
+                "A workbook does not store empty rows, so its number of rows must be stated: add rows = 3000 to the study, or "
+                "--rows 3000 without one, with this table's number."
+            )
         check_schema(stream.schema, study)
         parts = stream.in_parts(names)
-        if stream.leaves_out == "surely" or (stream.leaves_out == "perhaps" and _states_rows(study)):
+        if fills_up:
             parts = _filled_up(parts, stream.schema, study, names)
         for part in parts:
             yield checked_cells(part, study, names)
@@ -164,34 +170,23 @@ def require_repeatable(source: Any, what: str) -> None:
         )
 
 
-def _states_rows(study: Study) -> bool:
-    """Whether a sheet that may leave out empty rows is held to a stated number, whether or not one is seen to be left out.
+def _counts_empty_rows(study: Study) -> bool:
+    """Whether a row without any cell is one of the rows: where their number is public, so that no record may change it.
 
-    Else the first record that is left out, within the table or at its end, decided which number counts. Persons and clusters are
-    counted, not rows, and an empty record is none of them.
+    It is no person, has no cluster and no weight, and is in no subgroup. Where the number of rows is private, to leave out a record
+    that is empty is to remove it, and no other row with it.
     """
-    return study.rows is not None and study.together is None
+    apart = study.together is not None or study.weights is not None or study.only is not None
+    return study.neighbors == "replace-one" and not apart
 
 
 def _filled_up(
     parts: Iterable[Iterable[Any]], schema: Any, study: Study, names: Sequence[str]
 ) -> Iterator[Iterable[Any]]:
-    """A table that does not tell how many rows it has, with empty rows up to the number that the study states.
-
-    Else one record decided how many rows there are: whether the last holds anything, and so those above it that hold nothing. Of
-    persons, weighted rows and subgroups such rows are no part anyway; where they are left out and their number is private, neither.
-    """
+    """A table without its empty rows, with as many of them as the study states: else one record decided how many rows there are."""
     import pyarrow as pa
 
-    apart = study.person is not None or study.weights is not None or study.only is not None
-    if apart or (study.neighbors != "replace-one" and study.missing != "midpoint"):
-        yield from parts
-        return
-    if study.rows is None:
-        raise DataError(
-            "This workbook does not store empty rows, so nobody can tell how many rows it has: state rows in the study, such as "
-            "rows = 300, exactly; or save the sheet as CSV."
-        )
+    assert study.rows is not None
     left = study.rows
     for part in parts:
         for batch in part:
@@ -199,13 +194,13 @@ def _filled_up(
             if left < 0:
                 raise DataError(
                     f"The workbook has more than the {study.rows} rows that the study states, and may leave out empty rows: state "
-                    "rows exactly, or save the sheet as CSV."
+                    "rows exactly."
                 )
             yield [batch]
     if left and study.missing == "error":  # each would be refused, as an empty row that is stored is
         raise DataError(
             f"The workbook has fewer than the {study.rows} rows that the study states, and may leave out empty rows: state rows "
-            "exactly, give every record a cell, or save the sheet as CSV."
+            "exactly, and give every record a cell."
         )
     if left:
         kinds = [schema.field(name).type for name in names]

@@ -114,7 +114,7 @@ _SETTINGS = """
 # Settings, each with its default:
 # missing = "error"          # or "midpoint" (the middle of the range), or "zero-row" (the row counts for nothing)
 # neighbors = "replace-one"  # or "add-remove-one", where the number of rows is itself secret
-# rows = 10000               # about how many rows there are, where that is public: epsilon is then divided better
+# rows = 10000               # about how many rows there are, where that is public; of a workbook exactly how many
 # person = "id"              # the column that names persons, where one can have several rows
 # max_rows_per_person = 5    # with person, for effects: how many rows of each count at most
 # weights = "wt"             # of a survey: the column of weights, a number near the largest of them, and what they add up to, all

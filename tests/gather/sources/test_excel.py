@@ -26,6 +26,7 @@ STUDY = Study(
     Numeric("y", -1, 1),
     [Numeric("a", -2, 2), Categorical("c", ["01", "2", "x"]), Numeric("smoker", 0, 1)],
     missing="midpoint",
+    rows=300,
 )
 PERSONS = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2)], person="who", max_rows_per_person=2, missing="zero-row")
 
@@ -60,7 +61,8 @@ def test_the_integers_are_those_of_the_same_rows_as_csv(book, study):
 
 
 def test_another_sheet_is_named_after_a_question_mark(book):
-    assert gather(f"{book}?sheet=few & more", STUDY).integers() == gather(frame(10), STUDY).integers()
+    few = msgspec.structs.replace(STUDY, rows=10)
+    assert gather(f"{book}?sheet=few & more", few).integers() == gather(frame(10), few).integers()
     with pytest.raises(DataError, match="no sheet 'none'"):
         gather(f"{book}?sheet=none", STUDY)
 
@@ -79,13 +81,13 @@ def test_types_are_those_of_the_cells(book):
 @pytest.mark.parametrize("name", ["c", "day"])
 def test_text_and_dates_are_not_numbers(book, name):
     with pytest.raises(DataError, match="not a number"):
-        gather(book, Study(Numeric("y", -1, 1), [Numeric(name, 0, 1)]))
+        gather(book, Study(Numeric("y", -1, 1), [Numeric(name, 0, 1)], rows=300))
 
 
 def test_whole_numbers_may_be_stated_as_text(tmp_path):
     pd.DataFrame({"y": [0.5, 0.25], "code": [1, 2]}).to_excel(tmp_path / "t.xlsx", index=False)
-    as_text = Study(Numeric("y", -1, 1), [Categorical("code", ["1", "2"])])
-    as_codes = Study(Numeric("y", -1, 1), [Categorical("code", [1, 2])])
+    as_text = Study(Numeric("y", -1, 1), [Categorical("code", ["1", "2"])], rows=2)
+    as_codes = Study(Numeric("y", -1, 1), [Categorical("code", [1, 2])], rows=2)
     assert gather(tmp_path / "t.xlsx", as_text).integers() == gather(tmp_path / "t.xlsx", as_codes).integers()
 
 
@@ -220,7 +222,7 @@ def test_empty_rows_above_the_names_are_no_records(tmp_path, corner):
             for right, cell in enumerate(row):
                 book.active.cell(row=corner[0] + down, column=corner[1] + right, value=cell)
         book.save(tmp_path / "t.xlsx")
-        assert count_rows(tmp_path / "t.xlsx", EMPTY_LAST) == 3
+        assert count_rows(tmp_path / "t.xlsx", msgspec.structs.replace(EMPTY_LAST, rows=3)) == 3
 
 
 def opendocument(path, rows):
@@ -304,6 +306,43 @@ def test_a_workbook_with_all_its_rows_is_read_where_nothing_may_be_missing(tmp_p
     assert gather(tmp_path / "t.xlsx", exactly).n == 4
     with pytest.raises(DataError, match="more than the 3 rows"):
         gather(tmp_path / "t.xlsx", msgspec.structs.replace(exactly, rows=3))
+
+
+WHOLE = [("y", "a"), *[(1.0, 2.0)] * 5]
+
+
+@pytest.mark.parametrize("missing", ["error", "midpoint", "zero-row"])
+@pytest.mark.parametrize("empty", [None, 1, 3, 5])
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_a_public_number_of_rows_is_stated_whatever_the_workbook_stores(tmp_path, kind, empty, missing):
+    """Else a last record without a cell, which Excel does not store, made the number one less, and reports print it."""
+    path = tmp_path / f"t.{kind}"
+    table = [row if place != empty else (None, None) for place, row in enumerate(WHOLE)]
+    if kind == "ods":
+        opendocument(path, table)
+    else:
+        book = openpyxl.Workbook()
+        for down, row in enumerate(table, 1):
+            for right, cell in enumerate(row, 1):
+                if cell is not None:
+                    book.active.cell(row=down, column=right, value=cell)
+        book.save(path)
+    unstated = msgspec.structs.replace(EMPTY_LAST, missing=missing)
+    for read in (count_rows, gather):
+        with pytest.raises(DataError, match="its number of rows must be stated: add rows = 3000 to the study"):
+            read(path, unstated)
+    with pytest.raises(DataError, match="must be stated"):
+        dpselect.select(path, unstated, epsilon=1, ledger=None)
+
+
+@pytest.mark.parametrize("empty", [None, 1, 3, 5])
+@pytest.mark.parametrize("missing", ["midpoint", "zero-row"])
+def test_of_a_secret_number_of_rows_an_empty_one_is_none_wherever_it_stands(tmp_path, empty, missing):
+    """Else the last record decided whether empty ones above it are rows, and moved the number by more than one."""
+    secret = msgspec.structs.replace(EMPTY_LAST, neighbors="add-remove-one", missing=missing)
+    table = [row if place != empty else (None, None) for place, row in enumerate(WHOLE)]
+    held = pd.DataFrame(table[1:], columns=["y", "a"], dtype=float).dropna()
+    assert gather(opendocument(tmp_path / "t.ods", table), secret).integers() == gather(held, secret).integers()
 
 
 def test_rows_that_excel_itself_left_out_are_noticed(tmp_path):

@@ -12,7 +12,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
-from xml.etree import ElementTree
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from dpselect.errors import DataError
@@ -25,7 +24,6 @@ MAX_SPARSE_CELLS = 1 << 24
 """Cells of a rectangle that is mostly empty; a full one may have as many as a sheet has."""
 CHUNK_BYTES = 1 << 20
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml", re.IGNORECASE)
-_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
 
 
@@ -46,57 +44,6 @@ def require_readable(file: str) -> None:
         )
     if not sound:
         raise DataError(f"{file!r} cannot be read as a workbook: it is damaged; save it again, or as CSV.")
-
-
-def stored_rows(file: str, sheet: str | None) -> int | None:
-    """The number of the last row that a sheet stores, with or without cells; None where nobody can tell.
-
-    A workbook's reader ends a sheet at its last cell, so that a last record with nothing in it would be no row, and the number of
-    rows, which is public, would say so. Files of Excel since 2007 can store rows one by one, empty ones too; if some row between
-    others is not there, the program that wrote it left empty ones out.
-    """
-    try:
-        with zipfile.ZipFile(file) as packed:
-            part = _sheet_part(packed, sheet)
-            return None if part is None else _last_row(_packed_chunks(packed, part))
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        RuntimeError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        ElementTree.ParseError,
-    ):
-        return None
-
-
-def _sheet_part(packed: zipfile.ZipFile, sheet: str | None) -> str | None:
-    """The part of a packed workbook that holds a sheet, or the first one."""
-    if "xl/workbook.xml" not in packed.namelist():
-        return None
-    book = ElementTree.fromstring(packed.read("xl/workbook.xml"))
-    links = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
-    targets = {link.get("Id"): str(link.get("Target")) for link in links}
-    for listed in book.iter():
-        if listed.tag.rpartition("}")[2] == "sheet" and sheet in (None, listed.get("name")):
-            key = next(value for name, value in listed.items() if name.rpartition("}")[2] == "id")
-            target = targets[key]
-            return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    return None
-
-
-def _last_row(chunks: Iterator[bytes]) -> int | None:
-    last, rest = 0, b""
-    for chunk in chunks:
-        whole, mark, rest = (rest[-CHUNK_BYTES:] + chunk).rpartition(b">")
-        for found in _ROW.finditer(whole + mark):
-            place = _PLACE.search(found[0])
-            before, last = last, int(place[2]) if place is not None else last + 1
-            if before and last != before + 1:
-                return None
-    return last
 
 
 def _packed_chunks(packed: zipfile.ZipFile, name: str) -> Iterator[bytes]:
@@ -140,7 +87,7 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
     """One sheet of a workbook. It is held whole: a sheet has at most 1,048,576 rows."""
     import pyarrow as pa
 
-    names, rows, told = _sheet(file, sheet)
+    names, rows = _sheet(file, sheet)
     asked = [place for place, name in enumerate(names) if name in kinds or not kinds]
     columns = {place: [row[place] for row in rows] for place in asked}
     types = {place: _type(cells, kinds.get(names[place])) for place, cells in columns.items()}
@@ -152,11 +99,15 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
 
     # A column that nobody asked for is not looked at, so its type is not known and need not be.
     schema = pa.schema([(name, types.get(place, pa.null())) for place, name in enumerate(names)])
-    return Stream(schema, read, leaves_out="perhaps" if told else "surely")
+    return Stream(schema, read, leaves_out=True)
 
 
-def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]], bool]:
-    """The names and the rows of a sheet, and whether empty ones are stored: then each is a row, and no record decides how many."""
+def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
+    """The names and the rows of a sheet that hold anything.
+
+    No program stores all empty ones, so that those between others are left out too: else whether the last record holds anything
+    decided whether empty ones above it are rows.
+    """
     try:
         import python_calamine
     except ImportError:
@@ -173,15 +124,11 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]], bo
                     f"{file!r} has no sheet {sheet!r}: give one of its sheets, such as '?sheet={sheets[0]}'."
                 )
             cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
-        stored = stored_rows(file, sheet)
         require_same([file], before)
-    above = next((place for place, row in enumerate(cells) if any(cell != "" for cell in row)), None)
-    if above is None:
+    held = [row for row in cells if any(cell != "" for cell in row)]
+    if not held:
         raise DataError(f"The sheet of {file!r} is empty: its first row must have the names of the columns.")
-    width = len(cells[above])
-    cells += [[""] * width for _ in range((stored or 0) - len(cells))]
-    del cells[:above]  # rows of a sheet are numbered from its top, whether or not anything stands there
-    return [written(name) or "" for name in cells[0]], cells[1:], stored is not None
+    return [written(name) or "" for name in held[0]], held[1:]
 
 
 def _type(cells: Sequence[Any], wanted: str | None) -> Any:

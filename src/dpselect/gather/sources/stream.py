@@ -43,8 +43,8 @@ class Stream:
     """Private. An open table; `read` gives record batches of the named columns, `close` lets go of files and connections.
 
     `parts`, where there are any, give the same batches in pieces that several threads may read at the same time.
-    `by_look` is whether cells may have decided the types of the columns, and `leaves_out` whether empty rows may be missing:
-    of a sheet nobody can tell, unless one between others is.
+    `by_look` is whether cells may have decided the types of the columns, and `leaves_out` whether rows without a cell are not
+    among the rows, as in a sheet.
     """
 
     schema: Any
@@ -52,7 +52,7 @@ class Stream:
     close: Callable[[], None] = lambda: None
     parts: Callable[[Sequence[str]], Iterator[Iterable[Any]]] | None = None
     by_look: bool = False
-    leaves_out: Literal["no", "perhaps", "surely"] = "no"
+    leaves_out: bool = False
 
     def __repr__(self) -> str:
         return "Stream(values=<private>)"

@@ -102,7 +102,7 @@ ROWS = advanced(
     type=click.IntRange(min=1),
     metavar="N",
     default=None,
-    help="About how many rows there are, or are in the subgroup, from public knowledge.",
+    help="About how many rows there are, or are in the subgroup, from public knowledge; of a workbook exactly.",
 )
 
 SETTING_NAMES = (
