@@ -51,7 +51,7 @@ def check_name(name: object) -> None:
 
 
 def check_category(category: Category, name: str) -> None:
-    """Refuse a text that is long or more than one line: categories stand in tables, on terminals and in files for other programs."""
+    """Refuse a text that is long or more than one line: categories stand in tables, on terminals and in files."""
     if not isinstance(category, str):
         return
     if len(category) > MAX_CATEGORY_LENGTH:
