@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Categorical, Numeric, is_printable
+from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
 from dpselect.gather.saved import save_moments
@@ -193,22 +193,21 @@ NASTY = [
     "a'b",
     "a\\",
     "\\'; DROP TABLE t; --",
-    "a\n.shell x",
+    ".shell x",
     "a%sb%",
     "${env:PATH}",
     "/* -- */;",
     "`",
     ":x",
-    "é\u202e😀",
+    "é😀",
 ]
 
 
 def nasty_study(name: str) -> tuple[Study, pa.Table]:
     levels = [name, "o" + name]
-    stem = name if is_printable(name) else "x"  # no variable has such a name; a level may
-    a_study = Study(Numeric("y" + stem, 0, 1), [Numeric(stem, 0, 1), Categorical("c" + stem, levels)])
+    a_study = Study(Numeric("y" + name, 0, 1), [Numeric(name, 0, 1), Categorical("c" + name, levels)])
     numbers = np.random.default_rng(5).random((2, 20))
-    return a_study, pa.table({"y" + stem: numbers[0], stem: numbers[1], "c" + stem: levels * 10})
+    return a_study, pa.table({"y" + name: numbers[0], name: numbers[1], "c" + name: levels * 10})
 
 
 @pytest.mark.parametrize("name", NASTY)
