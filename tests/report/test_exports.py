@@ -50,6 +50,7 @@ def test_a_cell_that_would_be_a_formula_is_text(document):
     from dpselect.report.exports import _csv
 
     assert _csv("=1+1") == "'=1+1" and _csv("age") == "age" and _csv(-1.5) == -1.5
+    assert [_csv(f"{first}=1")[0] for first in "+-@\t\r\n"] == ["'"] * 6
 
 
 def test_markdown_is_one_table_of_equal_rows(analysis, document):

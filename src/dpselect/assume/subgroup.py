@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from dpselect.assume.records import Public
-from dpselect.assume.variables import Category, as_number, check_name, shown
+from dpselect.assume.variables import Category, as_number, check_category, check_name, shown
 from dpselect.errors import StudyError
 
 
@@ -63,6 +63,8 @@ class Only(Public, frozen=True, kw_only=False):
             raise StudyError(
                 f"The categories of only for {self.name!r} are {shown(categories)}; give a list of text, or of whole numbers."
             )
+        for each in listed:
+            check_category(each, self.name)
         return listed
 
     @classmethod

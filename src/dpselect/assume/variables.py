@@ -50,6 +50,20 @@ def check_name(name: object) -> None:
         raise StudyError(f"The name {shown(name)} holds characters that cannot be printed: rename the column.")
 
 
+def check_category(category: Category, name: str) -> None:
+    """Refuse a text that is long or more than one line: categories stand in tables, on terminals and in files."""
+    if not isinstance(category, str):
+        return
+    if len(category) > MAX_CATEGORY_LENGTH:
+        raise StudyError(
+            f"A category of {name!r} is {shown(category)}; it must be text of at most {MAX_CATEGORY_LENGTH:,} letters."
+        )
+    if not is_printable(category):
+        raise StudyError(
+            f"The category {shown(category)} of {name!r} holds characters that cannot be printed: rename it in the data."
+        )
+
+
 def shown(value: Any) -> str:
     """How a message quotes a value: as Python writes it, cut where it is long, and always on one line."""
     try:
@@ -346,10 +360,7 @@ def _check_categories(variable: Binary | Categorical) -> None:
     if len(categories) < 2:
         raise StudyError(f"{name!r} needs at least two categories; it has {len(categories)}.")
     for each in categories:
-        if isinstance(each, str) and (len(each) > MAX_CATEGORY_LENGTH or not _is_text(each)):
-            raise StudyError(
-                f"A category of {name!r} is {shown(each)}; it must be text of at most {MAX_CATEGORY_LENGTH:,} letters."
-            )
+        check_category(each, name)
     if len(set(categories)) < len(categories):
         raise StudyError(f"The categories of {name!r} name one twice; name each once.")
     force_setattr(variable, "categories", categories)
@@ -370,11 +381,6 @@ def _checked_labels(variable: Binary | Categorical) -> tuple[str, ...]:
         if labels.count(label) > 1:
             raise StudyError(f"Two categories of {name!r} are labelled {label!r}; label each differently.")
     return labels
-
-
-def _is_text(text: str) -> bool:
-    """Whether a text can be written in UTF-8."""
-    return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _check_text(what: str, text: object) -> None:

@@ -186,7 +186,7 @@ def _csv(cell: Any) -> Any:
     """A cell that no spreadsheet takes for a formula: names come from whoever made the table."""
     if cell is None:
         return ""
-    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t"):
+    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r", "\n"):
         return f"'{cell}"
     return str(cell).lower() if isinstance(cell, bool) else cell
 
