@@ -51,8 +51,8 @@ class RoundsDraws:
     def __post_init__(self) -> None:
         if len(self.columns) > MAX_ROUND_COLUMNS:
             raise StudyError(
-                f"Rounds estimate models of at most {MAX_ROUND_COLUMNS} columns, as far as their sensitivity is proved: consider fewer "
-                "variables or merge categories."
+                f"Rounds estimate models of at most {MAX_ROUND_COLUMNS} columns, as far as their sensitivity is proved: consider "
+                "fewer variables, or merge categories."
             )
 
 
