@@ -29,7 +29,7 @@ from dpselect.assume.variables import Categorical, Count, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.grid import needed_names
 from dpselect.gather.rows import count_rows, gather, table_parts
-from dpselect.gather.sources.open import is_read_once
+from dpselect.gather.sources.open import is_read_once, open_stream
 from dpselect.gather.sources.source import Csv, Database
 from tests.gather.sources.test_excel import opendocument
 
@@ -425,6 +425,39 @@ def test_a_strange_record_of_a_text_file_touches_only_itself(make, tmp_path):
     compared, refused = compare(make, cases, tmp_path)
     assert compared > 200
     assert refused == 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("place", [0, 13, ROWS - 1])
+@pytest.mark.parametrize("make", BY_TEXT)
+def test_an_empty_line_is_a_row_of_empty_cells(make, place, end, tmp_path):
+    """It was once passed over: one record decided how many rows there are."""
+    source, study = make(TABLE, tmp_path)
+    path = tmp_path / "t.csv"
+    encoding = "utf-16" if make is utf16_csv else "cp932" if make is japanese_csv else "latin-1"
+    lines = path.read_bytes().decode(encoding).splitlines()
+    for last in (end, ""):  # the last line may have an end or not, and that is no row
+        path.write_bytes((end.join(lines) + last).encode(encoding))
+        assert count_rows(source, study) == ROWS
+    before = cells_of(source, study)
+    lines[1 + place] = ""
+    path.write_bytes((end.join(lines) + end).encode(encoding))
+    assert count_rows(source, study) == ROWS
+    others = np.arange(ROWS) != place
+    for name, cells in cells_of(source, study).items():
+        assert len(cells) == ROWS
+        assert same_cells(before[name][others], cells[others]), name
+    assert np.isnan(cells_of(source, study)["y"][place])
+
+
+@pytest.mark.parametrize("place", [0, 13, ROWS - 1])
+def test_an_empty_line_of_a_single_column_is_an_empty_cell(place, tmp_path):
+    cells = ["0.5"] * ROWS
+    cells[place] = ""
+    (tmp_path / "t.csv").write_text("\n".join(["y", *cells]) + "\n", encoding="utf-8")
+    with open_stream(tmp_path / "t.csv", {"y": "number or missing"}) as stream:
+        found = [cell for part in stream.in_parts(["y"]) for batch in part for cell in batch.column(0).to_pylist()]
+    assert found == [None if at == place else 0.5 for at in range(ROWS)]
 
 
 # A workbook is written and read anew for each case.

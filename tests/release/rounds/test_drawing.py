@@ -1,5 +1,7 @@
 """Rounds as a family draws them: asked in turn, kept before they are used, resumed after a kill, and never beyond their price."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -8,6 +10,7 @@ from msgspec.structs import replace
 
 import dpselect
 from dpselect import Binary, Categorical, Count, DataError, Ledger, Numeric, Study, StudyError
+from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, NORM_SLACK
 from dpselect.assume.queries import Gradient, Histograms, Rows, Standard
 from dpselect.errors import DpselectError
 from dpselect.randomize import rounds_noise
@@ -243,3 +246,21 @@ def test_plain_values_are_compared_up_to_their_last_digits():
     assert checking.near({"a": [1.0, 2]}, {"a": [1.00001, 2]}) and checking.near([1.0], [1])
     for other in ({"a": [1.0, 3]}, {"a": [1.01, 2]}, {"b": [1.0, 2]}, {"a": [1.0]}, {"a": "x"}, 1.0):
         assert not checking.near({"a": [1.0, 2]}, other)
+
+
+def test_more_columns_than_the_sensitivity_is_proved_for_are_refused():
+    """Of a plan, and of a model that is selected later."""
+    study = Study(RESPONSES["gaussian"], PREDICTORS)
+    most = drawing.plan_rounds("gaussian", study, tuple(range(MAX_ROUND_COLUMNS)), **PRICE)
+    assert len(most.columns) == 4000
+    beyond = tuple(range(MAX_ROUND_COLUMNS + 1))
+    with pytest.raises(StudyError, match="at most 4000 columns"):
+        drawing.plan_rounds("gaussian", study, beyond, **PRICE)
+    with pytest.raises(StudyError, match="at most 4000 columns"):
+        drawing.settle_rounds(drawing.plan_any_rounds("gaussian", study, **PRICE), study, beyond, None)
+
+
+def test_the_slack_is_that_of_as_many_cells_as_are_allowed():
+    """By the count of roundings in the lemma: (d + 2) / 2 of a length, and six more, of 2^-53 each."""
+    cells = MAX_ROUND_COLUMNS + 1
+    assert (1 + Fraction(1, 2**53)) ** ((cells + 2) // 2 + 1 + 6) < NORM_SLACK

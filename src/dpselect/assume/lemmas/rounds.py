@@ -29,6 +29,8 @@ PRODUCT_SHIFT = 2 * VECTOR_BITS - PRODUCT_BITS
 
 NORM_SLACK = Fraction(1) + Fraction(1, 2**40)
 """By how much the rounding of doubles can lengthen a vector: see `squared_norm`."""
+MAX_ROUND_COLUMNS = 4000
+"""Columns of a model that rounds estimate: with an intercept the 4001 cells of a row for which `NORM_SLACK` is proved."""
 MIN_CLIP, MAX_CLIP = 2.0**-30, 2.0**30
 
 

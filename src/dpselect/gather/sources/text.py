@@ -392,7 +392,8 @@ def _open(file: str, form: Csv, types: dict[str, Any], names: Sequence[str] | No
     return csv.open_csv(
         sound_bytes(file, form.encoding, form.delimiter),
         read_options=csv.ReadOptions(block_size=BLOCK_BYTES),
-        parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
+        # An empty line is a row of empty cells: passed over, one record would decide how many rows there are.
+        parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=False),
         convert_options=csv.ConvertOptions(
             column_types=types, include_columns=None if names is None else list(names), decimal_point=form.decimal
         ),

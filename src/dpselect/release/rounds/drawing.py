@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below
 from dpselect.assume.lemmas.moments import NoiseKind
-from dpselect.assume.lemmas.rounds import composed_is_within
+from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, composed_is_within
 from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Count
@@ -47,6 +47,13 @@ class RoundsDraws:
     family: FamilyName
     mu: float
     guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        if len(self.columns) > MAX_ROUND_COLUMNS:
+            raise StudyError(
+                f"Rounds estimate models of at most {MAX_ROUND_COLUMNS} columns, as far as their sensitivity is proved: consider "
+                "fewer variables, or merge categories."
+            )
 
 
 def plan_rounds(
