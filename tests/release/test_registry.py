@@ -220,3 +220,14 @@ def test_a_table_of_duckdb_has_one_name(tmp_path, name):
     assert data_place(Database(f"duckdb:///{tmp_path}/shop.duckdb", table=name)).name == "houses"
     other = Database(f"duckdb:///{tmp_path}/shop.duckdb", table="old.houses")
     assert data_place(other).name == "old.houses"
+
+
+def test_a_ledger_that_was_opened_anew_counts_once_for_all_files_of_a_folder(tmp_path):
+    parts = tuple(DataPlace(tmp_path / "fold", f"part{number}") for number in range(3))
+    (tmp_path / "fold").mkdir()
+    whole = DataPlace(tmp_path, "fold", parts)
+    register(whole, str(tmp_path / "fold.budget.db"), "1")
+    register(whole, str(tmp_path / "fold.budget.db"), "2")
+    register(whole, str(tmp_path / "fold.budget.db"), "2")
+    assert [each.id for each in registered(whole)] == [each.id for each in registered(parts[0])] == ["2"]
+    assert len((tmp_path / "fold" / REGISTRY_NAME).read_text().splitlines()) == 6

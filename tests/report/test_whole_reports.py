@@ -26,7 +26,7 @@ from dpselect.rehearse.check.effects import EffectPreview, Setting
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview
 from dpselect.release.analysis import AnalysisRecord
-from dpselect.release.drawn import Amount, Term
+from dpselect.release.drawn import Amount
 from dpselect.report.board import board_facts
 from dpselect.report.confidential import advice, confidential_page, curve_chart
 from dpselect.report.exports import to_csv, to_docx, to_latex, to_markdown
@@ -35,6 +35,7 @@ from dpselect.report.figure import axis_cell, axis_of, effects_figure, row_cell
 from dpselect.report.page import analysis_lines, report_page
 from dpselect.report.registry_entry import Deployment, as_yaml, registry_entry
 from dpselect.use.shell.files import REPORT_BYTES
+from tests.report.test_table import DIRECTIONS, TERMS, term
 
 WHOLE = Path(__file__).with_name("whole")
 DRAWN = ("release", "fingerprint", "study_hash", "version", "citation")
@@ -65,21 +66,6 @@ def drawn(study, family="gaussian"):
     return dpselect.analyze(table_of_rows(), study, epsilon=1, delta="1e-6", candidates=every, family=family)
 
 
-def term(name, value, half, wide=None):
-    wide = 2 * half if wide is None else wide
-    return Term(name, value, half / 2, value - half, value + half, value - wide, value + wide, 0.5, half)
-
-
-TERMS = (
-    term("intercept", 5.0, 1.0),
-    term("age", 0.0312, 0.0071),
-    term("income", -0.0071, 0.0029),
-    term("smoker", 1.5, 0.6),
-    term("ward[b]", -1.4, 0.5),
-    Term("ward[c]", None, None, None, 4.4, None, None, None, None),
-    term("bare", 0.4, 2.0),
-)
-DIRECTIONS = {"age": "up", "income": "down", "smoker": "down", "ward": None, "ward[b]": "down", "bare": "down"}
 SCALES = {"age": 18.0, "income": 40.0, "bare": 0.3}
 
 

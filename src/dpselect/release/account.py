@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -262,30 +262,31 @@ class Registered(Public, frozen=True):
 
 
 def registered(place: DataPlace) -> list[Registered]:
-    """The ledgers that data is charged to, by the latest word on each: one that was moved, or opened anew by name, counts once.
+    """The ledgers that data is charged to, by the latest word on each.
 
     Data of several files is charged to every ledger that one of them is charged to.
     """
-    found: list[Registered] = []
-    for line in _lines(place.folder / REGISTRY_NAME):
-        if line.data == place.name:
-            found = [each for each in found if each.id != line.id and each.ledger != line.ledger]
-            found.append(line)
+    lines = [line for line in _lines(place.folder / REGISTRY_NAME) if line.data == place.name]
     for folder, names in _folders(place.parts).items():
-        latest: dict[str, Registered] = {}
-        for line in _lines(folder / REGISTRY_NAME):
-            if line.data in names:
-                latest[line.id] = structs.replace(line, ledger=_written(place, line.place(folder)))
-        known = {each.id for each in found}
-        found += [line for id, line in latest.items() if id not in known]
+        inside = (line for line in _lines(folder / REGISTRY_NAME) if line.data in names)
+        lines += [structs.replace(line, ledger=_written(place, line.place(folder))) for line in inside]
+    return _latest(lines)
+
+
+def _latest(lines: Iterable[Registered]) -> list[Registered]:
+    """One line a ledger: one that was moved, or opened anew by name, counts once."""
+    found: list[Registered] = []
+    for line in lines:
+        found = [each for each in found if each.id != line.id and each.ledger != line.ledger]
+        found.append(line)
     return found
 
 
-def _folders(parts: tuple[DataPlace, ...]) -> dict[Path, set[str]]:
-    """The names of the parts in each folder."""
-    found: dict[Path, set[str]] = {}
-    for part in parts:
-        found.setdefault(part.folder, set()).add(part.name)
+def _folders(places: Iterable[DataPlace]) -> dict[Path, list[str]]:
+    """The names in each folder."""
+    found: dict[Path, list[str]] = {}
+    for each in places:
+        found.setdefault(each.folder, []).append(each.name)
     return found
 
 
@@ -330,15 +331,20 @@ def register(place: DataPlace, ledger: str, id: str) -> None:
 
     Of data of several files each file is written down, so that none of them by itself, and no other set of them, is new data.
     """
-    for each in place.parts or (place,):
-        line = Registered(data=each.name, ledger=_written(each, ledger), id=id)
-        if line in registered(each):
+    for folder, names in _folders(place.parts or (place,)).items():
+        known: dict[str, list[Registered]] = {}
+        for line in _lines(folder / REGISTRY_NAME):
+            known.setdefault(line.data, []).append(line)
+        where = _written(DataPlace(folder, ""), ledger)
+        wanted = [Registered(data=name, ledger=where, id=id) for name in names]
+        new = [line for line in wanted if line not in _latest(known.get(line.data, ()))]
+        if not new:
             continue
         try:
-            # One short write at the end of the file: two programs that do so at the same time leave two whole lines.
-            file = os.open(each.folder / REGISTRY_NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            # One write at the end of the file: two programs that do so at the same time leave whole lines.
+            file = os.open(folder / REGISTRY_NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
             try:
-                os.write(file, (canonical_json(line.to_dict()) + "\n").encode())
+                os.write(file, "".join(canonical_json(line.to_dict()) + "\n" for line in new).encode())
                 os.fsync(file)
             finally:
                 os.close(file)
