@@ -414,10 +414,10 @@ def score(
             table.columns = best_model(table)
         values, errors = classical(table)
         found = release(table, mu, rng)
-        nu = found.nu
         said.append(held_amounts(table, values, found))
         hit, pop = {}, {}
         facts = _facts(table)
+        nu = facts.nu * mu  # those are the facts at a price of one
         offset = len(found.names) - len(facts.columns) - facts.intercept
         for k, (name, finding) in enumerate(zip(found.names, found.findings, strict=True)):
             value, error = values[k - offset], errors[k - offset]
