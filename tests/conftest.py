@@ -3,6 +3,7 @@ a second and slow program for the moments, and the engines that take long to sta
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import secrets
@@ -131,6 +132,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         places = {work: place for place, work in enumerate(LONGEST)}
         items.sort(key=lambda item: places.get(work_of(item.nodeid), len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end, so that no search for garbage need look at all of it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
