@@ -65,7 +65,7 @@ FAST   := not spark and not postgres and not browser and not thorough
 # Two workers have a core each: threads of linear algebra would only wait for one another. The thorough tests have them.
 test test-fast: export OPENBLAS_NUM_THREADS = 1
 
-test: check      ## all checks, and all tests but the thorough ones: about four minutes
+test: check      ## all checks, and all tests but the thorough ones: about five minutes
 	$(PYTEST) -m 'not thorough'
 	@echo "left out: the thorough tests (laws by thousands of draws, fuzz, kills, paper, site, source archive): make test-rest, or make test-all for both"
 
