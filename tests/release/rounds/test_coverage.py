@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.rounds import Table, classical, release, table_of
+from benchmarks.rounds import Table, classical, mu_of, release, score, table_of
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
 
@@ -55,6 +55,14 @@ def test_intervals_hold_the_estimate_without_privacy(family, limits):
     assert sum(held) >= len(held) - 10
     assert sum(idle) <= 4
     assert np.mean(told) > 0.4
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_the_benchmark_scores_a_release_at_its_own_nu(family):
+    """nu = n mu/d^1.5, which decides what is tried; the benchmark of every number in docs/RESULTS_ROUNDS.md goes this way."""
+    scored = score(lambda rng: table(family, rng), mu_of(1.0), 1, 5, False)
+    columns = 4  # with the intercept
+    assert scored.nu == pytest.approx(ROWS * mu_of(1.0) / columns**1.5, rel=0.01)
 
 
 def test_a_level_too_rare_to_be_shown_does_not_move_the_others():
