@@ -420,7 +420,7 @@ COUNTED = {}
 
 
 def every(makes, each):
-    """Each source with every so manieth case; with all of them among the thorough tests. No period of columns divides it."""
+    """Each source with one case in `each`, and all as a thorough test; `each` shares no factor with the number of columns."""
     return [*((make, each) for make in makes), *(pytest.param(make, 1, marks=pytest.mark.thorough) for make in makes)]
 
 
