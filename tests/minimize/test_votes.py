@@ -83,7 +83,10 @@ def plain_votes(rows, ridge, intercept):
     variance = max(residual @ residual, 1e-18) / max(base - theta * d, 0.5)
     statistic = np.where(live, b / np.sqrt(np.where(live, noise, 1) * variance), 0)
     gamma, gamma_y = (z**3).sum(axis=0), (u**3).sum()
-    kappa = 1.4 * gamma * gamma_y * max(1 - d / n, 0) ** 1.5 * (n * np.sqrt(base) / (base - 1) if base > 1 else 0)
+    weights = z @ inverse  # of the responses, for each coefficient
+    alike = (weights * z).sum(axis=0) ** 2 / np.where(live, (weights**2).sum(axis=0), 1)
+    share = np.clip(np.maximum(alike, 1 - d / n), 0, 1)
+    kappa = 1.4 * gamma * gamma_y * share**1.5 * (n * np.sqrt(base) / (base - 1) if base > 1 else 0)
     c = 1.5 * np.minimum(1, np.abs(kappa))
     mu = -0.133 * kappa * np.exp(-(c**2) / 2) * (1 + 0.6 * kappa**2 / (1 + kappa**2)) / (1 + kappa**2 * c**1.4 / 8.76)
     soft = (np.clip(statistic / np.maximum(c, 0.02), -1, 1) - mu) / (1 + np.abs(mu))
@@ -99,8 +102,10 @@ def plain_votes(rows, ridge, intercept):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("intercept", ["always", "candidate", "none"])
-@pytest.mark.parametrize("ridge", [0, 0.1, 0.3])
-@pytest.mark.parametrize("blocks", [20, 60, 200])  # of 60, 20 and 6 rows, about
+@pytest.mark.parametrize(
+    "blocks,ridge",  # of 60, 20, 6 and 3 rows, about; fewer rows than columns have a ridge
+    [*((blocks, ridge) for blocks in (20, 60, 200) for ridge in (0, 0.1, 0.3)), (400, 0.1), (400, 0.3)],
+)
 @pytest.mark.parametrize("make", [table, skewed])
 def test_votes_are_as_the_formulas_say(backend, whole, intercept, ridge, blocks, make):
     rows = make(4, 1200, 5, whole=whole)

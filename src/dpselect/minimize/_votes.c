@@ -94,15 +94,18 @@ CLONES static void vote(fit *f, int8_t *votes)
     const four rest = AT_LEAST(1.0 - 2.0 * theta * explained + theta * theta * fitted, ALL(LEAST_REST));
     const four variance = rest / AT_LEAST(base - theta * count, ALL(LEAST_FREEDOM));
     /* The skewness of the law of an idle column's z, for a column and a response of skewness one. */
-    const four left = AT_LEAST(1.0 - count / f->rows, ALL(0.0)), several = base - 1.0;
+    const four spared = AT_LEAST(1.0 - count / f->rows, ALL(0.0)), several = base - 1.0;
     const four_whole skewed = several > ALL(0.0);
-    const four product = left * roots_of(left) * f->rows * roots_of(base) / PICK(skewed, several, ALL(1.0));
+    const four product = f->rows * roots_of(base) / PICK(skewed, several, ALL(1.0));
     const four of_response = PICK(skewed, UNSEEN * product, ALL(0.0)) * f->skew[last];
     for (Py_ssize_t j = 0; j < columns; j++) {
-        const four kappa = f->skew[j + 1] * of_response, size = AT_LEAST(kappa, -kappa);
+        const four diagonal = ENTRY(f, inverse, j, j), kept = 1.0 - f->own * diagonal;
+        const four noise = AT_LEAST(diagonal - f->own * f->squares[j], ALL(LEAST_NOISE));
+        /* How much of the column itself is in the weights of its coefficient. */
+        const four share = AT_LEAST(AT_MOST(AT_LEAST(kept * kept / noise, spared), ALL(1.0)), ALL(-1.0));
+        const four kappa = f->skew[j + 1] * (share * roots_of(share)) * of_response, size = AT_LEAST(kappa, -kappa);
         const four c = SOFTEST * AT_MOST(size, ALL(1.0));
         const four_whole soft = c >= ALL(HARDEST);
-        const four noise = AT_LEAST(ENTRY(f, inverse, j, j) - f->own * f->squares[j], ALL(LEAST_NOISE));
         const four ratio = f->b[j] / (roots_of(noise * variance) * PICK(soft, c, ALL(1.0)));
         const four clipped = AT_LEAST(AT_MOST(ratio, ALL(1.0)), ALL(-1.0));
         const four idle = PICK(soft, mean_of_idle(kappa, c), ALL(0.0));
