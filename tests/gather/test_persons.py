@@ -17,6 +17,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError, StudyError
 from dpselect.gather import persons as persons_module
+from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.persons import mixed
 from dpselect.gather.rows import gather
 from dpselect.gather.sql import aggregate_query, moments_from_answer
@@ -250,3 +251,12 @@ def test_blanks_and_letters_in_spark(spark):
     assert gather(spark.createDataFrame(people(ALIKE * 2)).repartition(3), a_study(1)).integers() == expected
     with pytest.raises(DataError, match="'who' has missing cells"):
         ask(["p1", " \t\r\n\v\f"])
+
+
+@pytest.mark.parametrize("unit", [{"person": "p", "max_rows_per_person": 2}, {"cluster": "p"}])
+def test_a_frame_without_rows_is_read_as_one_with_a_row_is(unit):
+    """Its column of objects has no type, and the one row decided whether the table was refused."""
+    study = Study(Numeric("y"), [Numeric("a")], neighbors="add-remove-one", missing="zero-row", rows=2000, **unit)
+    one = pd.DataFrame({"y": [1.0], "a": [2.0], "p": pd.Series(["x"], dtype=object)})
+    for frame in (one, one[:0]):
+        gather(frame, study, BlockSummary(study, 10, 2))

@@ -133,6 +133,24 @@ def test_half_a_letter_of_utf_16_is_refused(tmp_path):
         count_rows(Csv(tmp_path / "t.csv", encoding="utf-16-le"), STUDY)
 
 
+@pytest.mark.parametrize(("encoding", "cell"), [("utf-16-le", "\u0a05\u0100"), ("utf-16-be", "\u0100\u0a05")])
+def test_two_letters_whose_halves_make_a_line_end_are_two_letters(tmp_path, encoding, cell):
+    """Split at these bytes wherever they stood, one record refused the whole table."""
+    text = table("u", quoted=False).replace("4,0,u", f"4,0,{cell}")
+    (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+    assert count_rows(Csv(tmp_path / "t.csv", encoding=encoding), STUDY) == 50
+    for size in (1, 2, 3, 7):
+        decoder, data = _TwoBytes("x.csv", encoding), text.encode(encoding)
+        pieces = [data[start : start + size] for start in range(0, len(data), size)]
+        assert b"".join(decoder.decoded(piece) for piece in [*pieces, b""]).decode() == text
+
+
+@pytest.mark.parametrize("encoding", ["unicode_escape", "raw_unicode_escape", "punycode", "idna"])
+def test_encodings_in_which_a_cell_can_write_a_line_end_are_refused(encoding):
+    with pytest.raises(DataError, match=r"save the file as UTF-8|is not known"):
+        check_encoding(encoding)
+
+
 @pytest.mark.parametrize("encoding", ["iso2022_jp", "iso2022_kr", "hz", "utf-7", "utf-32", "base64", "rot13"])
 def test_encodings_with_a_state_are_refused(encoding):
     with pytest.raises(DataError, match=r"save the file as UTF-8|is not known"):

@@ -87,7 +87,8 @@ def _check_unit(kind: Any, name: str, called: str) -> None:
 
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    if not (is_text(kind) or pa.types.is_integer(kind)):
+    # A table without rows has no type there, and with one row it has: that must not decide whether it is read.
+    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         raise DataError(
             f"The column of {called} {name!r} has the type {kind}: store {called} as whole numbers or as text. (pandas turns whole "
             "numbers into decimal ones where a cell is missing: every row needs one.)"

@@ -15,7 +15,9 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, islice
 from typing import Any
 
@@ -53,10 +55,17 @@ def check_encoding(encoding: str) -> None:
         )
 
 
+EVERY_PAIR = bytes(each for first in range(256) for second in range(256) for each in (first, second))
+
+
+@cache
 def _is_one_byte(name: str) -> bool:
-    """Whether every byte is a letter of its own."""
+    """Whether every byte is a letter of its own, whatever stands before it: escapes and states need a pair of bytes at least."""
     try:
-        return len(bytes(range(256)).decode(name, "replace")) == 256 and not name.startswith(("utf", "iso2022", "hz"))
+        letters = [bytes([byte]).decode(name, "replace") for byte in range(256)]
+        return set(map(len, letters)) == {1} and EVERY_PAIR.decode(name, "replace") == "".join(
+            letters[byte] for byte in EVERY_PAIR
+        )
     except (LookupError, UnicodeError, ValueError):  # not an encoding of text, such as base64
         return False
 
@@ -109,18 +118,38 @@ class _TwoBytes:
             marks = {codecs.BOM_UTF16_LE: "little", codecs.BOM_UTF16_BE: "big"}
             self._order = marks.get(held[:2], self._order or "little")
             held = held[2:] if held[:2] in marks else held
-        end = b"\n\x00" if self._order == "little" else b"\x00\n"
-        *lines, self._rest = held.split(end)
+        *lines, self._rest = self._split(held)
         if not data:
             lines, self._rest = [*lines, self._rest], b""
-        if any(len(line) % 2 for line in lines):
+        name = "utf-16-le" if self._order == "little" else "utf-16-be"
+        if any(len(line) % 2 or (self._end in line and _shifted(line.decode(name, "replace"))) for line in lines):
             raise DataError(
                 f"A line of {self._file!r} is not UTF-16, because it has half a letter: save the file as UTF-8."
             )
-        text = [
-            line.decode("utf-16-le" if self._order == "little" else "utf-16-be", "replace").encode() for line in lines
-        ]
+        text = [line.decode(name, "replace").encode() for line in lines]
         return b"".join(line + b"\n" for line in text) if data else b"\n".join(text)
+
+    @property
+    def _end(self) -> bytes:
+        return b"\n\x00" if self._order == "little" else b"\x00\n"
+
+    def _split(self, held: bytes) -> list[bytes]:
+        """At line ends: the two bytes of one, but where they are the halves of two letters, as in U+0A05 U+0100."""
+        lines: list[bytes] = []
+        for part in held.split(self._end):
+            if lines and len(lines[-1]) % 2:
+                lines[-1] += self._end + part
+            else:
+                lines.append(part)
+        return lines
+
+
+def _shifted(text: str) -> bool:
+    """Whether a line end was read as halves of two letters because half a letter before it is missing.
+
+    It then stands in a letter from U+0A00 to U+0AFF, which is none of those that there are: a line of digits ends in U+0A00.
+    """
+    return any("\u0a00" <= letter <= "\u0aff" and unicodedata.category(letter) == "Cn" for letter in text)
 
 
 class Quotes:
