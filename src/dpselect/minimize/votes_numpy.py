@@ -23,9 +23,9 @@ is so, and what is left of a lean is taken off:
 Without the 1.4 kappa is the skewness of b_j over all orders of the response, exactly so where d = 0. b_j is a weighted sum of the
 responses, and s_j is the squared correlation of its weights with the column itself, whose third power is what fitting the others
 leaves of the skewness: 1/V_jj without a ridge, on average 1 - d/r. With a ridge it is more, and next to one where a block has fewer
-rows than columns; there 1 - d/r is below zero, and votes that went by it alone leaned as signs do. Over all tables it is more: the rows of a block that show a long tail are too few, and a vote that
-believes them leans by half of what it should take off. 1.4 was measured on gamma and lognormal columns, alone and beside strong
-ones, in blocks of 4 to 30 rows.
+rows than columns; there 1 - d/r is below zero, and votes that went by it alone leaned as signs do. Over all tables it is more: the
+rows of a block that show a long tail are too few, and a vote that believes them leans by half of what it should take off. 1.4 was
+measured on gamma and lognormal columns, alone and beside strong ones, in blocks of 4 to 30 rows.
 
 No vote is more than 1 in size, for |clip - mu| <= 1 + |mu|. Without an intercept nothing is centred, gamma is about zero and
 r stands for r-1. A vote on the intercept, where it competes, is its sign. (Of a column without bounds that lies farther than
@@ -249,7 +249,7 @@ def _power(c: Floats) -> Floats:
     return np.asarray(c * root)
 
 
-def _at_least(values: Floats, least: float) -> Floats:
+def _at_least(values: Floats, least: Floats | float) -> Floats:
     """The least where a value is no number."""
     return np.where(values >= least, values, least)
 
