@@ -119,6 +119,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("gather", "rehearse"):
         return import_module(f"dpselect.{name}")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("dpselect")
     if name not in _HOMES:
         raise AttributeError(f"module 'dpselect' has no attribute {name!r}")
     value = getattr(import_module(f"dpselect.{_HOMES[name]}"), name)

@@ -260,8 +260,9 @@ def test_so_many_times_a_unit_that_is_an_amount():
 
 
 def test_a_promise_is_called_strong_to_1_moderate_to_3_and_weak_beyond():
-    called = {epsilon: phrases.strength(Decimal(epsilon)) for epsilon in ("1", "1.01", "3", "3.01")}
+    called = {epsilon: phrases.strength(Decimal(epsilon), Decimal("1e-5")) for epsilon in ("1", "1.01", "3", "3.01")}
     assert called == {"1": "strong", "1.01": "moderate", "3": "moderate", "3.01": "weak"}
+    assert phrases.strength(Decimal(1), Decimal("1.1e-5")) == "weak"  # one that may well fail is not strong
 
 
 ALIKE, HIDES = " times as long as without privacy", ": noise would hide most effects."

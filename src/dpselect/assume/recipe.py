@@ -156,7 +156,7 @@ class MethodRule:
     holds_votes: bool
     settle: Callable[[dict[str, Any], Choice], Recipe]
     split: Callable[[int | None, int, Price], tuple[int, int]]
-    visible: Callable[[Recipe, int, float], float]
+    visible: Callable[[Recipe, int, float, int], float]
 
 
 def make_recipe(study: Study, choice: Choice, *, rows: int | None, epsilon: Price, delta: Price = 0) -> Recipe:
@@ -273,10 +273,11 @@ CHANCE = 0.8
 ODDS = math.log(CHANCE / (1 - CHANCE))
 
 
-def visible_share(recipe: Recipe, width: float) -> float | None:
+def visible_share(recipe: Recipe, width: float, beside: int = 0) -> float | None:
     """The share of the response's variance that a variable must explain to be in the chosen model with chance .8, about.
 
-    `width` is the range that the choice was paid for. 1 where nothing could be seen, None where no number of rows is public.
+    `width` is the range that the choice was paid for; `beside` is how many other variables are in the model, which counts in
+    votes beside sets of them. 1 where nothing could be seen, None where no number of rows is public.
 
     Where all other variables are idle, one that raises the score by g is in with the odds exp(g / scale), scale = range/epsilon,
     under the exponential mechanism, and about as often under the others: so g is log 4 scales, and its penalty. How a share
@@ -288,7 +289,7 @@ def visible_share(recipe: Recipe, width: float) -> float | None:
     rows = recipe.rows if recipe.study.expected_rows is None else recipe.study.expected_rows
     if rows is None:
         return None
-    return RULES[recipe.method].visible(recipe, rows, width)
+    return RULES[recipe.method].visible(recipe, rows, width, beside)
 
 
 HOPELESS_SHARE = 0.9
@@ -306,7 +307,7 @@ def too_short(recipe: Recipe) -> str | None:
         return None
     columns, price = len(recipe.study.columns), float(recipe.choice_epsilon)
     facts = f"{rows:,} rows are too few for {columns:,} columns at epsilon {price:g} for the selection"
-    alone = RULES[recipe.method].visible(recipe, rows, float(rule.range))
+    alone = RULES[recipe.method].visible(recipe, rows, float(rule.range), 0)
     if alone >= HOPELESS_SHARE:
         return f"{facts}: expect to find nothing. Use more rows, fewer columns or a larger epsilon."
     if isinstance(rule, WideRule):
@@ -319,14 +320,14 @@ def too_short(recipe: Recipe) -> str | None:
     return None
 
 
-def _visible_to_losses(recipe: Recipe, rows: int, width: float) -> float:
+def _visible_to_losses(recipe: Recipe, rows: int, width: float, beside: int) -> float:
     """The share q lowers the loss by q times the response's squares, n r^2/4 of a response whose deviation is half its bound."""
     study = recipe.study
     scale = loss_range(1.0, study.rho, study.neighbors, study.rows_per_person) / float(recipe.choice_epsilon)
     return min((_cheapest(recipe) / study.r**2 + ODDS * scale) / (rows / 4), 1.0)
 
 
-def _visible_to_profiles(recipe: Recipe, rows: int, width: float) -> float:
+def _visible_to_profiles(recipe: Recipe, rows: int, width: float, beside: int) -> float:
     """The share q lowers -2 log-likelihood by -n log(1 - q)."""
     if math.isinf(width):
         return 1.0
@@ -341,12 +342,13 @@ def _cheapest(recipe: Recipe) -> float:
     return min(sum(price for j, price in enumerate(recipe.penalties) if term >> j & 1) for term in terms)
 
 
-def _visible_to_votes(recipe: Recipe, rows: int, width: float) -> float:
+def _visible_to_votes(recipe: Recipe, rows: int, width: float, beside: int) -> float:
     """A column whose effect is tau residual deviations wins a block of k rows with the chance Phi(tau sqrt(k')), k' = k^2/(k + d).
 
     Its mean vote must lie above the threshold by what the choice blurs, for its own odds and for half of the nats that other
-    sets weigh, and by .84 deviations of the sample. Where each set of terms has blocks of its own, those beside no other term
-    count, in which d is 2, the column and an intercept, and a pair of rows counts as two thirds of one.
+    sets weigh, and by .84 deviations of the sample. Where each set of terms has blocks of its own, those beside as many terms as
+    are in the model count; d is 2 there, the column and an intercept, and what these terms have. A pair of rows, where nothing is
+    beside, counts as two thirds of one.
     """
     rule, columns, epsilon = recipe.votes, len(recipe.study.columns), float(recipe.choice_epsilon)
     assert rule is not None
@@ -356,9 +358,11 @@ def _visible_to_votes(recipe: Recipe, rows: int, width: float) -> float:
     terms = len(recipe.candidates.terms) if isinstance(recipe.candidates, SubsetRule) else columns
     _, nats = expected_nats(max(terms, 1))
     if isinstance(rule, EdgeRule):
-        blocks, bar, fitted = rule.blocks[0], rule.thresholds[0], 4
+        place = min(beside, rule.top)
+        fitted = 4 if place == 0 else 2 + place * columns / max(terms, 1)
+        blocks, bar = rule.blocks[place], rule.thresholds[place]
     else:
-        blocks, bar, fitted = rule.blocks, rule.threshold, columns
+        blocks, bar, fitted = rule.blocks, rule.threshold, float(columns)
     size = rows / blocks
     blur = (ODDS + nats / 2) / (epsilon * blocks)
     sample = NormalDist().inv_cdf(CHANCE) * spread(rows, fitted, blocks, rule.partitions)

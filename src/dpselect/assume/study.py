@@ -264,8 +264,8 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
                 )
         elif self.weight_limit is None or self.population is None:
             raise StudyError(
-                "weights need weight_limit, a number near the largest weight, and population, the number that the weights add up "
-                "to: state both, from the survey's documentation and not from the rows."
+                "weights need weight_limit (--weight-limit), a number near the largest weight, and population (--population), the "
+                "number that the weights add up to: state both, from the survey's documentation and not from the rows."
             )
         else:
             check_name(self.weights)

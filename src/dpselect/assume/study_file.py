@@ -45,7 +45,7 @@ def parse_tables(text: str, where: str = "The study file") -> dict[str, Any]:
             f"{where} is not valid TOML: a number is too long, or brackets are nested too deeply."
         ) from None
     if not isinstance(values.get("response"), dict):
-        raise StudyError(f"{where} needs a [response] table with name, lower and upper.")
+        raise StudyError(f"{where} needs a [response] table with a name.")
     predictors = values.setdefault("predictors", [])
     if not (isinstance(predictors, list) and all(isinstance(each, dict) for each in predictors)):
         raise StudyError(f"{where} must give each predictor as a [[predictors]] table.")

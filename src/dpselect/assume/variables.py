@@ -417,7 +417,7 @@ def variable_from_dict(values: Any) -> Variable:
     return _KINDS[kind](**stated)
 
 
-LEAVE_OUT = '`missing = "zero-row"` in the study file, or `--missing zero-row`'
+LEAVE_OUT = '`missing = "zero-row"` in the study file or in Python, or `--missing zero-row`'
 """How to say that rows with missing values count for nothing."""
 
 

@@ -154,7 +154,7 @@ def clear_directions(rule: VoteRule, widths: Sequence[int], epsilon: float) -> b
     return epsilon * rule.threshold / margin_range(rule.partitions) >= CLEAR_DIRECTIONS * nats
 
 
-def spread(rows: int, columns: int, blocks: int, partitions: int) -> float:
+def spread(rows: int, columns: float, blocks: int, partitions: int) -> float:
     """The standard deviation of an idle column's mean vote: the sample's part, and what few partitions add to it."""
     size = rows / blocks
     sample = 2 / math.pi * size / (size + columns)

@@ -6,7 +6,7 @@ import math
 from datetime import date
 
 from dpselect.assume.budget import plain as plain_amount
-from dpselect.assume.candidates import crowd_place, variables_of
+from dpselect.assume.candidates import crowd_place, mask_of, variables_of, vote_units
 from dpselect.assume.recipe import visible_share
 from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
@@ -187,7 +187,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
                 _directions_note(selection, predictors, bool(clear)),
             ),
         ),
-        strength=phrases.strength(cost.epsilon),
+        strength=phrases.strength(cost.epsilon, cost.delta),
         suspicion=phrases.suspicion(cost.epsilon),
         association=phrases.ASSOCIATION,
         cost=phrases.cost_symbols(cost.epsilon, cost.delta),
@@ -230,9 +230,14 @@ def _crowd(selection: Selection) -> int:
 
 
 def _found_share(selection: Selection) -> float | None:
-    """The share of the variance that was enough to be found; None where it is not known, or an edited release states nonsense."""
+    """The share of the variance that was enough to be found beside what is selected.
+
+    None where it is not known, or an edited release states nonsense.
+    """
     try:
-        return visible_share(selection.recipe, selection.range)
+        selected = mask_of(selection.columns)
+        beside = sum(unit & selected == unit for unit in vote_units(selection.recipe.candidates))
+        return visible_share(selection.recipe, selection.range, beside)
     except (ArithmeticError, ValueError):
         return None
 

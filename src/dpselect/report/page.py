@@ -158,7 +158,7 @@ def closing_line(analysis: AnalysisRecord, facts: Facts) -> str:
             f"Variance explained {value} ({note})." if note[-1] == "%" else "Variance explained (R²): hidden by noise."
         )
     cost = analysis.guarantee
-    parts.append(f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)}).")
+    parts.append(f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon, cost.delta)}).")
     parts += [remaining_text(release.receipt) for release in analysis.releases[-1:] if release.receipt is not None]
     return " ".join(parts)
 
@@ -198,7 +198,7 @@ def estimate_lines(estimate: Estimate) -> list[str]:
     notes = [" ".join(hidden_words(hidden, table))] if hidden else []
     notes += [*fit_words(estimate), *(" ".join(point) for point in interval_limits(estimate))]
     lines += [line for note in notes for line in wrap(note, LINE_LENGTH)]
-    return [*lines, f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)})."]
+    return [*lines, f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon, cost.delta)})."]
 
 
 def selection_lines(selection: Selection) -> list[str]:
@@ -209,7 +209,7 @@ def selection_lines(selection: Selection) -> list[str]:
     if selection.study.only is not None:
         lines.append(f"describes: rows with {subgroup_words(selection.study.only)}")
     whom = " for persons" if selection.study.person is not None else ""
-    return [*lines, f"privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon)}){whom}"]
+    return [*lines, f"privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon, cost.delta)}){whom}"]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -23,6 +23,8 @@ Words = tuple[tuple[str, str], ...]
 """A sentence, or a part of one."""
 
 STRONG, MODERATE = Decimal(1), Decimal(3)
+LARGE_DELTA = Decimal("1e-5")
+"""Above it the promise may fail for some row of a table of usual length, and no epsilon makes it strong."""
 """The largest epsilon of a strong and of a moderate promise."""
 SUSPICION = 0.1
 """What somebody suspects of a person before the release, in the sentence about strength."""
@@ -426,8 +428,10 @@ def compared_with(kind: str, category: str | None, reference: str | None) -> str
     return f"{category} compared with {reference}" if kind == "binary" else f"compared with {reference}"
 
 
-def strength(epsilon: Decimal) -> str:
-    """Strong, moderate or weak."""
+def strength(epsilon: Decimal, delta: Decimal) -> str:
+    """Strong, moderate or weak; weak in any case where the promise may well fail for someone in the table."""
+    if delta > LARGE_DELTA:
+        return "weak"
     return "strong" if epsilon <= STRONG else "moderate" if epsilon <= MODERATE else "weak"
 
 
@@ -448,10 +452,10 @@ def suspicion(epsilon: Decimal) -> str:
     return f"Taking part can raise a {percent(SUSPICION)} suspicion about a person to {after}{most}."
 
 
-def strength_sentence(epsilon: Decimal) -> str:
+def strength_sentence(epsilon: Decimal, delta: Decimal) -> str:
     """Strong privacy: taking part can raise a 10% suspicion about a person to 23% at most."""
     said = suspicion(epsilon)
-    return f"{strength(epsilon).capitalize()} privacy: {said[0].lower()}{said[1:]}"
+    return f"{strength(epsilon, delta).capitalize()} privacy: {said[0].lower()}{said[1:]}"
 
 
 def promise(guarantee: Guarantee, rows_per_person: int | None, *, person: bool) -> str:
@@ -467,7 +471,7 @@ def promise(guarantee: Guarantee, rows_per_person: int | None, *, person: bool) 
         outcome = f"the chance of this report would have changed by a factor of {factor} at most"
     fails = power_of_ten(plain_amount(guarantee.delta))
     tail = f" This promise can fail with probability {fails} at most." if guarantee.delta else ""
-    return f"{change}, {outcome}. {strength_sentence(guarantee.epsilon)}{tail}"
+    return f"{change}, {outcome}. {strength_sentence(guarantee.epsilon, guarantee.delta)}{tail}"
 
 
 def promise_symbols(guarantee: Guarantee) -> str:

@@ -9,7 +9,7 @@ from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.queries import FamilyName
 from dpselect.assume.recipe import Choice, Mechanism, Method
-from dpselect.assume.study import Study
+from dpselect.assume.study import Missing, Study
 from dpselect.assume.variables import Category
 from dpselect.errors import StudyError
 from dpselect.gather.rows import has_rows_again, require_repeatable
@@ -29,6 +29,7 @@ def analyze(
     response: str | None = None,
     predictors: Iterable[str] | None = None,
     categories: Mapping[str, Sequence[Category]] | None = None,
+    missing: Missing | None = None,
     split: tuple[Price, Price] | None = None,
     method: Method = "votes",
     mechanism: Mechanism = "permute-and-flip",
@@ -61,6 +62,8 @@ def analyze(
         The variables to consider; by default all usable columns of a table that states its types.
     categories : dict, optional
         All categories of each text column to consider: ``{"region": ["north", "south"]}``. Two for a binary response.
+    missing : {"error", "midpoint", "zero-row"}, optional
+        In place of a study: what is done about missing cells. By default the run stops; "zero-row" leaves such rows out.
     split : pair of numbers, optional
         The shares of epsilon for the selection and for the effects. Public facts decide by default.
     method : {"votes", "pcls", "pcpl"}, optional
@@ -91,7 +94,7 @@ def analyze(
     >>> analysis = dpselect.analyze(frame, study, epsilon=1)  # doctest: +SKIP
     >>> analysis.to_html("report.html")  # doctest: +SKIP
     """
-    stated = study_for(source, study, response=response, predictors=predictors, categories=categories)
+    stated = study_for(source, study, response=response, predictors=predictors, categories=categories, missing=missing)
     choice = Choice(method, mechanism, candidates, penalty)
     account = account_of(ledger, data, analyst)
     # All that public facts can refuse is refused here, before a row is read.

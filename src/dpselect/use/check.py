@@ -13,7 +13,7 @@ from dpselect.assume.candidates import candidates_for, columns_of, mask_of, mode
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.queries import FamilyName, RoundsPlan
 from dpselect.assume.recipe import Choice, Mechanism, Method, Recipe, make_recipe, price_choice
-from dpselect.assume.study import Study
+from dpselect.assume.study import Missing, Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Category
 from dpselect.errors import DataError, StudyError
@@ -95,6 +95,7 @@ def check(
     response: str | None = None,
     predictors: Iterable[str] | None = None,
     categories: Mapping[str, Sequence[Category]] | None = None,
+    missing: Missing | None = None,
     run: Run = "analyze",
     split: tuple[Price, Price] | None = None,
     method: Method = "votes",
@@ -115,7 +116,7 @@ def check(
         The privacy cost of the run to preview; without it only the fit is checked.
     delta : number or str, optional
         The delta of that run; left out, that of `analyze` or `select` by default.
-    response, predictors, categories : optional
+    response, predictors, categories, missing : optional
         In place of a study, as in `select`.
     run : {"analyze", "select"}, optional
         Which run to preview.
@@ -133,7 +134,7 @@ def check(
     --------
     >>> print(dpselect.check("people.csv", study, epsilon=1))  # doctest: +SKIP
     """
-    study = study_for(source, study, response=response, predictors=predictors, categories=categories)
+    study = study_for(source, study, response=response, predictors=predictors, categories=categories, missing=missing)
     require_study(study)
     rehearsal = None
     if epsilon is not None:

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec.structs
+
 from dpselect.assume.source_form import SourceForm
-from dpselect.assume.study import Study
+from dpselect.assume.study import Missing, Study
 from dpselect.assume.variables import Binary, Categorical, Category, Count, Number, Numeric, Variable
 from dpselect.errors import LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType
@@ -175,7 +177,8 @@ def _response(column: ColumnType, stated: Sequence[Category] | None, where: str)
         return Binary(column.name, [0, 1], **words)
     if column.kind == "text":
         raise StudyError(
-            f"{where}: the response {column.name!r} is text. State its two categories, no first, such as {column.name}=no,yes."
+            f"{where}: the response {column.name!r} is text. State its two categories, no first, such as {column.name}=no,yes. "
+            "(Numbers with a decimal comma need --decimal , first.)"
         )
     if column.kind in ("date", "other") and column.stated:
         raise StudyError(f"{where}: the response {column.name!r} is no number. Store it as one.")
@@ -196,15 +199,28 @@ def study_for(
     response: str | None = None,
     predictors: Iterable[str] | None = None,
     categories: Mapping[str, Sequence[Category]] | None = None,
+    missing: Missing | None = None,
 ) -> Study:
     """The study of a call in Python: as given, or from a formula ("income ~ .") or names and the source's own types.
 
-    Nobody can confirm what a text file looks like here, so that its predictors have to be named.
+    Nobody can confirm what a text file looks like here, so that its predictors have to be named. `missing` is what is done about
+    missing cells, where the call makes the study.
     """
     if study is not None and not isinstance(study, str):
-        if response is not None or predictors is not None or categories is not None:
-            raise StudyError("The study states response, predictors and categories already: give it alone.")
+        if any(each is not None for each in (response, predictors, categories, missing)):
+            raise StudyError("The study states response, predictors, categories and missing already: give it alone.")
         return study
+    made = _made_study(source, study, response, predictors, categories)
+    return made if missing is None else msgspec.structs.replace(made, missing=missing)
+
+
+def _made_study(
+    source: Any,
+    study: str | None,
+    response: str | None,
+    predictors: Iterable[str] | None,
+    categories: Mapping[str, Sequence[Category]] | None,
+) -> Study:
     if study is not None and "~" not in study:
         return Study.read(study)
     if (study is None) == (response is None):
@@ -227,7 +243,7 @@ def study_for(
         )
     if proposal.left_out:
         told = ", ".join(f"{name} ({why})" for name, why in proposal.left_out)
-        warnings.warn(f"Not considered: {told}. Name a column, or state its categories.", LeftOutWarning, stacklevel=3)
+        warnings.warn(f"Not considered: {told}. Name a column, or state its categories.", LeftOutWarning, stacklevel=4)
     return proposal.study
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from dpselect.assume.budget import Budget, Price
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.recipe import Choice, Mechanism, Method
-from dpselect.assume.study import Study
+from dpselect.assume.study import Missing, Study
 from dpselect.assume.variables import Category
 from dpselect.release.account import Account, LedgerPlace, account_of
 from dpselect.release.selection import Selection
@@ -26,6 +26,7 @@ def select(
     response: str | None = None,
     predictors: Iterable[str] | None = None,
     categories: Mapping[str, Sequence[Category]] | None = None,
+    missing: Missing | None = None,
     method: Method = "votes",
     mechanism: Mechanism = "permute-and-flip",
     candidates: Competing = None,
@@ -52,6 +53,8 @@ def select(
         The variables to consider; by default all usable columns of a table that states its types.
     categories : dict, optional
         All categories of each text column to consider: ``{"region": ["north", "south"]}``. Two for a binary response.
+    missing : {"error", "midpoint", "zero-row"}, optional
+        In place of a study: what is done about missing cells. By default the run stops; "zero-row" leaves such rows out.
     method : {"votes", "pcls", "pcpl"}, optional
         Block votes need no ranges; the paper's two methods need all of them.
     mechanism : {"permute-and-flip", "exponential", "laplace"}, optional
@@ -76,7 +79,7 @@ def select(
     >>> selection.directions  # doctest: +SKIP
     {'age': 'up', 'commute': 'down'}
     """
-    stated = study_for(source, study, response=response, predictors=predictors, categories=categories)
+    stated = study_for(source, study, response=response, predictors=predictors, categories=categories, missing=missing)
     choice = Choice(method, mechanism, candidates, penalty)
     return choose_model(source, stated, choice, Budget(epsilon, delta), account_of(ledger, data, analyst))
 

@@ -118,7 +118,10 @@ def _check_type(kind: Any, variable: Variable) -> None:
     if pa.types.is_temporal(kind):
         hint = "store a date as a number, such as days since a fixed day"
     else:
-        hint = f"state its categories (--categories {variable.name}=A,B), or store it as a number"
+        hint = (
+            f"state its categories (--categories {variable.name}=A,B), or store it as a number (of a text file "
+            "with decimal commas, add --decimal ,)"
+        )
     raise DataError(f"{variable.name!r} is {_called(kind)}, not a number: {hint}.")
 
 

@@ -25,6 +25,11 @@ def frame_stream(source: Any, kinds: Kinds) -> Stream:
     try:
         frame = nw.from_native(source, eager_only=True)
     except TypeError:
+        if isinstance(source, tuple):
+            raise DataError(
+                "Arrays have no names: give (X, y) with a study that names the response and its columns, "
+                "Study(Numeric('y'), [...])."
+            ) from None
         raise DataError(
             f"A table cannot be read from a {type(source).__name__}: give (X, y) arrays, a pandas, polars, Dask or Spark data "
             "frame, an Arrow table, a dictionary of columns, a path or a database's address."

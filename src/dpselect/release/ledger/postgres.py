@@ -299,7 +299,9 @@ class PostgresStore:
         """Refuse a schema without a ledger of this version."""
         version = self._version(connection)
         if version is None:
-            raise NoLedgerYet(f"There is no ledger at {self._address!r}; state epsilon to create one.")
+            raise NoLedgerYet(
+                f"There is no ledger at {self._address!r}: check its name, or state epsilon to create one."
+            )
         require_version(self.name, version, POSTGRES_VERSION)
 
     def _sentence(self, problem: Exception) -> LedgerError:

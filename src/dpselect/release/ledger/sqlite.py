@@ -252,7 +252,9 @@ class SqliteStore:
                 yield self._in_memory()
             return
         if mode != "rwc" and not exists(self.path):
-            raise NoLedgerYet(f"There is no ledger at {str(self.path)!r}; state epsilon to create one.")
+            raise NoLedgerYet(
+                f"There is no ledger at {str(self.path)!r}: check its name, or state epsilon to create one."
+            )
         if self.path.is_dir():
             raise LedgerError(f"{str(self.path)!r} is a folder; give the path of a file for the ledger.")
         address = f"{self.path.as_uri()}?mode={mode}"

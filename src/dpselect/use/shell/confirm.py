@@ -17,21 +17,30 @@ from dpselect.errors import NotConfirmed
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.account import Account
 from dpselect.release.rounds.facts import MIN_NU, ExpectedLength, expected_length, facts_of
-from dpselect.report.phrases import BETTER, are_long, cost_text, length_sentence, share_text, strength, suspicion
+from dpselect.report.phrases import (
+    BETTER,
+    LARGE_DELTA,
+    are_long,
+    cost_text,
+    length_sentence,
+    share_text,
+    strength,
+    suspicion,
+)
 from dpselect.use.order import Order
 from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, NO_NAME, Proposal
 from dpselect.use.shell.ledgers import LedgerOptions
 from dpselect.use.shell.terminal import on_terminal, pairs, tell
 
-LARGE_DELTA = Decimal("1e-5")
-"""Above this delta a word is said."""
 VISIBLE_SHARE, LITTLE_SHARE = 0.9, 0.2
 """Of the variance: a variable that would have to explain more is not found; and one that explains so much is rare."""
 
 
 def privacy_line(price: Budget) -> str:
     """The cost of a run and what it means."""
-    return f"{cost_text(price.epsilon, price.delta)}: {strength(price.epsilon)}. {suspicion(price.epsilon)}"
+    return (
+        f"{cost_text(price.epsilon, price.delta)}: {strength(price.epsilon, price.delta)}. {suspicion(price.epsilon)}"
+    )
 
 
 def expected(order: Order, rows: int | None) -> str:
@@ -39,13 +48,14 @@ def expected(order: Order, rows: int | None) -> str:
     if order.method is None or not order.method.rule.counts_rows:
         return ""
     recipe = order.recipe(rows)
-    share = visible_share(recipe, math.inf)
+    share, beside = visible_share(recipe, math.inf), visible_share(recipe, math.inf, 1)
     if share is None:
         return ""
     found, lengths = "This table is small for its privacy level. Expect to find nothing.", ""
     if share < VISIBLE_SHARE:
         found = (
-            f"A variable that explains {share_text(share)} of the variance or more would be found with probability 80%."
+            f"A variable that explains {share_text(beside or share)} of the variance or more would be found with probability 80%"
+            f"{'' if beside is None or not beside < share else f', or {share_text(share)} if it is the only one'}."
         )
     asked, times = order.estimating, None
     if asked is not None and asked.family.reads_rows:
@@ -87,7 +97,7 @@ def confirm(
     # Who says yes beforehand is asked nothing, but weak promises and hopeless tables are still worth a line in the log.
     if yes:
         require_stated(proposal, label)
-        if strength(price.epsilon) == "weak":
+        if strength(price.epsilon, Decimal(0)) == "weak":  # a large delta was just named
             tell(_weak(price.epsilon))
         if not quiet and BETTER in (words := expected(order, rows)):
             tell(words)
@@ -98,6 +108,8 @@ def confirm(
             f"Not confirmed: no terminal to ask. Add `--yes` to spend epsilon {plain(price.epsilon)}. Nothing was spent."
         )
     lines = [] if proposal is None else proposal_lines(proposal)
+    if order.study.missing == "error":
+        lines.append(("missing", "an empty cell stops the run; --missing zero-row leaves such rows out"))
     lines.append(("privacy", privacy_line(price)))
     if words := expected(order, rows):
         lines.append(("expect", words))
@@ -114,7 +126,7 @@ def confirm(
 
 def _agreed(epsilon: Decimal) -> bool:
     """A yes; of a weak promise the number itself, so that nobody spends it by habit."""
-    if strength(epsilon) != "weak":
+    if strength(epsilon, Decimal(0)) != "weak":
         return click.confirm(f"Spend epsilon {plain(epsilon)}?", err=True)
     tell(_weak(epsilon))
     typed = click.prompt(

@@ -138,6 +138,8 @@ def _system(problem: Any) -> Failure:
     what = repr(problem.filename) if isinstance(problem.filename, str) else "A file"
     if problem.errno == errno.ENOSPC:
         return Failure(EXIT_WRONG, f"{what} cannot be written: the disk is full. Make room and try again.")
+    if problem.errno == errno.ENOENT and isinstance(problem.filename, str):
+        return Failure(EXIT_WRONG, f"There is no file {what}. Check its name and place.")
     return Failure(EXIT_WRONG, f"{what} cannot be read or written: {problem.strerror or 'the system refused'}.")
 
 
