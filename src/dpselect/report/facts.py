@@ -197,7 +197,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         figure_words=figure_words(estimate, table) if estimate is not None and table is not None else "",
         hidden=hidden_words(hidden, table) if hidden and table is not None else ("", ""),
         clashes=tuple((row.label, row.clash) for row in table.effects if row.clash) if table else (),
-        small=phrases.small_table(rows, epsilon, share) if small and share is not None and share < 0.9 else "",
+        small=phrases.small_table(rows, epsilon, share) if small and share is not None else "",
         fit=fit_words(estimate) if estimate is not None else (),
         weights=weights_words(study),
         companions=phrases.COMPANIONS if selected and isinstance(recipe.votes, WideRule) else "",

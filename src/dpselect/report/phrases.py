@@ -231,6 +231,11 @@ def found_share(share: float | None, *, any_left: bool) -> str:
 
 def small_table(rows: str, epsilon: str, share: float) -> str:
     """Few rows."""
+    if not share < 0.9:
+        return (
+            f"With {rows} rows at ε = {epsilon}, this selection is close to a draw at random: no variable, however strong, could be "
+            "expected to be found."
+        )
     return (
         f"With {rows} rows at ε = {epsilon}, expect to miss most effects: only a variable that explains "
         f"{share_text(share)} or more of the variance is found with probability 80%."
