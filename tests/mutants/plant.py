@@ -92,6 +92,7 @@ def _limited(tests: Sequence[str], tree: Path, processor: float, plugins: Sequen
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # this program's own handler is none of the tests'
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # a fault can ask for all there is
     resource.setrlimit(resource.RLIMIT_CPU, (int(processor) + 1, int(processor) + 1))
     gc.freeze()  # nothing of the parent's is looked through again

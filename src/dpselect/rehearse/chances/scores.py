@@ -25,6 +25,7 @@ def unit_rule(nodes: int) -> tuple[Floats, Floats]:
 
 
 _SURVIVAL_RULE = unit_rule(40)
+_TOGETHER = 2**14
 
 
 def survival_integrals(p: Floats, counts: Floats | float = 1.0) -> Floats:
@@ -46,10 +47,14 @@ def survival_integrals(p: Floats, counts: Floats | float = 1.0) -> Floats:
     mass = (counts * p).sum(axis=-1, keepdims=True)
     length = np.minimum(1.0, DECAY / np.maximum(mass, 1.0))
     total = np.zeros_like(p)
-    for node, weight in zip(*_SURVIVAL_RULE, strict=True):
-        step = -p * (length * node)
+    together = max(1, _TOGETHER // max(p.size, 1))
+    for start in range(0, len(_SURVIVAL_RULE[0]), together):
+        # As many nodes at a time as a cache has room for: of few candidates all, and calls cost more than numbers.
+        nodes, weights = (each[start : start + together].reshape(-1, *(1,) * p.ndim) for each in _SURVIVAL_RULE)
+        step = -p * (length * nodes)
         product = np.exp((counts * np.log1p(step)).sum(axis=-1, keepdims=True))
-        total += weight * product / (1.0 + step)
+        parts = weights * product / (1.0 + step)
+        total += parts[0] if together == 1 else parts.sum(axis=0)
     integrals: Floats = total * length
     return integrals
 
