@@ -40,7 +40,7 @@ def test_a_commit_writes_all_charges_and_the_release(where):
     assert (waiting.id, waiting.time, waiting.request) == (commitment.id, entries[0].time, "what was asked")
     assert waiting.text == ledger.release(commitment.id) == RELEASE
     assert ledger.receipts(commitment.id) == commitment.receipts
-    assert [entry.sealed for entry in entries] == [sha256(RELEASE.encode()).hexdigest(), ""]
+    assert [entry.sealed for entry in entries] == [sha256(f"what was asked\n{RELEASE}".encode()).hexdigest(), ""]
     assert ledger.undelivered("what was asked") == (waiting,) and ledger.undelivered("another") == ()
     for receipt in commitment.receipts:
         ledger.verify(receipt)
@@ -102,7 +102,7 @@ def test_a_release_may_grow_stage_by_stage_until_it_is_delivered(where):
         whole += f"\n{line}"
         assert ledger.undelivered()[0].text == whole
     assert [entry.sealed for entry in ledger.entries() if entry.sealed] == [
-        sha256(line.encode()).hexdigest() for line in whole.split("\n")
+        sha256(line.encode()).hexdigest() for line in (f"\n{RELEASE}", "first round", "second round")
     ]
     assert {entry.release for entry in ledger.entries()[3:]} == {commitment.id}
     ledger.delivered(commitment.id)
@@ -327,6 +327,7 @@ EDITED = {
     "another release": ["UPDATE outbox SET text = 'forged'"],
     "an earlier stage": ["UPDATE outbox SET text = '{first}'"],
     "another stage": ["UPDATE outbox SET text = '{first}' || '\n' || 'another'"],
+    "another request": ["UPDATE outbox SET request = 'theirs'"],
     "one stage more": ["UPDATE outbox SET text = text || '\n' || 'round'"],
 }
 
@@ -350,7 +351,9 @@ def test_a_text_that_its_entries_do_not_hold_is_never_handed_over(statements, de
         for act in (
             lambda opened=opened: opened.release(commitment.id),
             lambda opened=opened: opened.keep(commitment.id, "another round"),
-            lambda opened=opened: opened.undelivered("mine"),
+            lambda opened=opened, statement=statements[0]: opened.undelivered(
+                "theirs" if "theirs" in statement else "mine"
+            ),
             opened.undelivered,
             opened.verify,
             lambda opened=opened: opened.verify(commitment.receipts[0]),
@@ -366,7 +369,7 @@ def test_a_stage_put_back_with_an_entry_by_hand_is_another_stage_and_not_an_earl
     id = ledger.commit(BOTH, RELEASE).id
     ledger.keep(id, "round")
     first, last = ledger.entries()[0], ledger.entries()[-1]
-    row = row_of(first.stage(index=4, time=now(), sealed=first.sealed), 4, last.hash)
+    row = row_of(first.stage(index=4, time=now(), sealed=sha256(RELEASE.encode()).hexdigest()), 4, last.hash)
     tamper(shared, f"INSERT INTO entries VALUES (4, '{row.body}', '{row.hash}')", triggers=True)
     with pytest.raises(Exception, match="a release only grows"):
         tamper(shared, f"UPDATE outbox SET text = '{RELEASE}'", triggers=True)

@@ -91,9 +91,9 @@ class Charge(Public, frozen=True, kw_only=True):
 class Entry(Charge, frozen=True, kw_only=True):
     """A charge as the ledger holds it: its place, its time (UTC, ISO 8601), the id of the release that it pays for, its link.
 
-    `sealed` is the SHA-256 of what was drawn: of the release as it was committed in the first entry that pays for it, and of what
-    a later stage adds in an entry of its own, which costs nothing (`stage`). `hash` is the link in the chain. It is computed from
-    the text of the entry, so that text is without it.
+    `sealed` is the SHA-256 of what was drawn: of the request, a line feed and the release as it was committed in the first entry
+    that pays for it, and of what a later stage adds in an entry of its own, which costs nothing (`stage`). `hash` is the link in
+    the chain. It is computed from the text of the entry, so that text is without it.
     """
 
     index: int

@@ -457,7 +457,7 @@ class Ledger:
             receipts: list[Receipt] = []
             for index, charge in enumerate(charges, contents.count):
                 facts = {name: getattr(charge, name) for name in Charge.__struct_fields__}
-                sealed = "" if text is None or rows else _hash(text)
+                sealed = "" if text is None or rows else _hash(f"{request}\n{text}")
                 rows.append(row_of(Entry(**facts, index=index, time=time, release=release, sealed=sealed), index, head))
                 head = rows[-1].hash
                 prices[price_of(charge)] += 1
@@ -547,6 +547,8 @@ class Ledger:
     def _require_as_charged(self, contents: Contents, sealed: Sealed) -> int:
         """How many stages a release has; LedgerError unless its lines are those whose hashes its entries hold, one for one.
 
+        The first line is hashed after the request, by which the release is found.
+
         So a text that was put back to an earlier stage is refused too: a round that was drawn once is not drawn again.
         """
         entries = self._naming(contents, sealed)
@@ -555,7 +557,8 @@ class Ledger:
                 f"{self._store.name} cannot be trusted: no entry has paid for its release {sealed.id}; restore it from a backup."
             )
         seals = [each.sealed for each in entries if each.sealed]
-        if seals != list(map(_hash, sealed.text.split("\n"))):
+        first, *later = sealed.text.split("\n")
+        if seals != list(map(_hash, (f"{sealed.request}\n{first}", *later))):
             raise LedgerError(
                 f"{self._store.name} cannot be trusted: the text of its release {sealed.id} was edited, or put back to an earlier "
                 "stage; restore it from a backup."
