@@ -33,8 +33,8 @@ import numpy as np
 
 import dpselect
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.sealed import Sealed
 from dpselect.use import command_line
-from dpselect.use.spend import Sealed
 from dpselect.use.studio.reports import open_source, plan_report, release
 
 RUNS_PER_LEDGER, ROOM = 50, 40
@@ -184,10 +184,10 @@ def judge(found: Counter[str], number: int, kind: signal.Signals, before: int, *
     ledger = Ledger(LEDGER)
     ledger.verify()
     charged = ledger.entries()[before:]
-    kept = {entry.release: Sealed.from_json(ledger.release(entry.release)) for entry in charged}
+    kept = {entry.release for entry in charged}
     receipts = {
         part.receipt.index
-        for sealed in kept.values()
+        for sealed in (Sealed.from_text(ledger.release(id)).with_receipts(ledger.receipts(id)) for id in kept)
         for part in (sealed.selection, sealed.estimate)
         if part is not None and part.receipt is not None
     }

@@ -17,7 +17,8 @@ DpselectWarning
 ├── ManyFitsWarning   cross-validation fits a selector many times, and each fit is charged
 ├── LeftOutWarning    columns of a table are not considered, because nothing states what they hold
 ├── ShortTableWarning a table has too few rows for its columns, so little or nothing can be found
-└── TwoLedgersWarning one data set is charged to two ledgers, which know nothing of each other
+├── TwoLedgersWarning one data set is charged to two ledgers, which know nothing of each other
+└── WaitingWarning    a release that was paid for goes on waiting, for rows that were not given
 
 A message is one sentence that says what was asked, what is allowed and what to do. It quotes public values only: names,
 bounds, levels and prices stated by a person, never a cell, a count or a range that was read from rows.
@@ -86,3 +87,7 @@ class ShortTableWarning(DpselectWarning):
 
 class TwoLedgersWarning(DpselectWarning):
     """One data set is charged to two ledgers: together they may promise more than either allows."""
+
+
+class WaitingWarning(DpselectWarning):
+    """A release that was paid for goes on waiting: its rounds are answered by the rows that it was charged for alone."""

@@ -4,6 +4,7 @@ from dpselect.release.account import NO_ACCOUNT
 from dpselect.release.drawn import as_level
 from dpselect.release.estimate import draw_estimate, estimate_plan, finish_drawing, solved
 from dpselect.release.families import Family, family_for
+from dpselect.release.sealed import Stage
 from dpselect.release.selection import check_selection, draw_selection, selection_charge
 
 
@@ -39,6 +40,10 @@ def release_estimate(source, plan, account=NO_ACCOUNT):
     """
     plan.kind.check_source(source, plan.request.study)
     committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
-    estimate = solved(finish_drawing(source, committed.release, committed.keep, plan.draws))
+
+    def keep(answered):
+        committed.keep(Stage(part=0, answered=answered))
+
+    estimate = solved(finish_drawing(source, committed.release, keep, plan.draws))
     committed.delivered()
     return estimate

@@ -219,7 +219,7 @@ def test_the_ledger_has_the_charge_and_the_price_is_the_same_for_all_columns(tab
     few = estimate(sums, ["size"], study=a_study(), epsilon=1, delta=1e-6, ledger=ledger, data="homes", analyst="me")
     assert (got.released.noise.scale.noise, few.released.noise.scale.noise) == ("gaussian", "laplace")
     one, other = (entry.to_dict() for entry in ledger.entries())
-    for name in ("index", "time", "hash", "release"):
+    for name in ("index", "time", "hash", "release", "sealed"):
         assert one.pop(name) != other.pop(name)
     assert one == other
     entry = ledger.entries()[0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 
 import dpselect
@@ -21,9 +22,9 @@ from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import solved
 from dpselect.release.families import BOX
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.sealed import Sealed
 from dpselect.release.selection import selection_charge
 from dpselect.use.methods import METHODS
-from dpselect.use.spend import Sealed
 from tests.release.exits import plan_estimate, release_estimate, release_selection
 
 NEIGHBORS = ("replace-one", "add-remove-one")
@@ -81,8 +82,8 @@ def events(monkeypatch):
         monkeypatch.setattr(where, recorder)
     commit = Ledger.commit
 
-    def committing(ledger, charges, seal, **more):
-        commitment = commit(ledger, charges, seal, **more)
+    def committing(ledger, charges, text, **more):
+        commitment = commit(ledger, charges, text, **more)
         seen.extend(Event("charge", charge.epsilon, charge, commitment) for charge in charges)
         return commitment
 
@@ -206,12 +207,13 @@ def test_what_is_drawn_adds_up_to_what_was_charged(release, events):
     assert Fraction(released.guarantee.delta) == Fraction(charge.delta)
 
 
-def read_back(text):
-    """The release that a text of the ledger holds."""
-    if json.loads(text)["format"] == "dpselect sealed 1":
-        released = Sealed.from_json(text).solved()
-        return released.coefficients if released.selection is None else released.selection
-    return solved(Drawn.from_json(text))
+def read_back(ledger, id):
+    """The release that a ledger holds."""
+    text, receipts = ledger.release(id), ledger.receipts(id)
+    if json.loads(text.split("\n")[0])["format"] == "dpselect sealed 1":
+        sealed = Sealed.from_text(text).with_receipts(receipts)
+        return sealed.selection if sealed.estimate is None else solved(sealed.estimate)
+    return solved(Drawn.from_json(text).with_receipts(receipts))
 
 
 @pytest.mark.parametrize("release", EXITS.values(), ids=EXITS)
@@ -224,16 +226,32 @@ def test_what_is_handed_over_was_committed_as_it_is(release, events):
     assert order[-1] == "delivered"
     (id,) = {each.about for each in events if each.what in ("keep", "delivered")}
     assert id == ledger.entries()[0].release
-    assert read_back(ledger.release(id)) == released
+    assert read_back(ledger, id) == released
     assert order[order.index("charge") :] == ["charge", "delivered"]
     assert ledger.undelivered() == ()
 
 
 @pytest.mark.parametrize("release", [value for name, value in EXITS.items() if name.startswith("rounds")])
-def test_rounds_of_rows_that_are_read_again_are_kept_one_by_one(release, events, monkeypatch):
-    """The answers of each ask are in the ledger before the next one follows from them."""
+@pytest.mark.parametrize("place", ["file", "memory"])
+def test_rounds_of_rows_that_are_read_again_are_kept_one_by_one(release, place, events, monkeypatch, tmp_path):
+    """The answers of each ask are in the ledger before the next one follows from them; but for rows that have no address."""
     monkeypatch.setattr("dpselect.release.rounds.drawing.MAX_ROUND_BYTES", 0)
-    released = release(Ledger(epsilon=5, delta="0.001"))
+    ledger = Ledger(epsilon=5, delta="0.001")
+    if place == "memory":
+        release(ledger)
+        order = [each.what for each in events]
+        assert order == ["gaussian"] * (len(order) - 2) + ["charge", "delivered"]
+        return
+    real, file = dpselect.estimate, tmp_path / "rows.csv"
+
+    def of_a_file(rows, *given, **more):
+        pandas.DataFrame(rows).to_csv(file, index=False)
+        return real(file, *given, **more)
+
+    monkeypatch.setattr(dpselect, "estimate", of_a_file)
+    released = release(ledger)
+    (id,) = {each.release for each in ledger.entries()}
+    assert read_back(ledger, id) == released
     drawn = [part for ask in released.released.asks for part in (*["gaussian"] * len(ask), "keep")]
     assert [each.what for each in events] == ["charge", *drawn, "delivered"]
     assert len(released.released.asks) > 3

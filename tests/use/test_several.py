@@ -1,8 +1,6 @@
 """Several responses from one budget: one transaction, parts that add up, a report each; all of them or none."""
 
 import json
-import sqlite3
-from contextlib import closing
 from decimal import Decimal
 
 import msgspec
@@ -14,6 +12,7 @@ from pyarrow import csv
 
 import dpselect
 from dpselect.errors import BudgetExceeded, DataError, LedgerError, StudyError
+from dpselect.release.ledger.entries import Charge
 from dpselect.report.page import report_page
 from dpselect.use import spend as spending
 from dpselect.use.command_line import dpselect as commands
@@ -72,15 +71,22 @@ def stopped(people, tmp_path, monkeypatch):
 
 
 def test_an_entry_pays_once(stopped, tmp_path):
-    """A copy of a part, with its receipt, was drawn anew: four estimates for one charge, by one UPDATE of a waiting text."""
+    """A copy of a part, with its receipt, was drawn anew: four estimates for one charge, by one text."""
     (waiting,) = stopped.undelivered()
     values = json.loads(waiting.text)
     values["beside"] *= 2
-    with closing(sqlite3.connect(stopped.path)) as connection:
-        connection.execute("UPDATE outbox SET text = ? WHERE id = ?", (json.dumps(values), waiting.id))
-        connection.commit()
-    with pytest.raises(LedgerError, match=r"was edited\. Nothing was drawn"):
-        spending.resume(stopped, tmp_path / "people.csv", lambda released: pytest.fail("it was handed over"))
+    dear, *cheap = [
+        Charge(**{name: getattr(entry, name) for name in Charge.__struct_fields__}) for entry in stopped.entries()
+    ]
+    ledger = dpselect.Ledger(epsilon=4, delta="1e-5")
+    ledger.commit([dear, *cheap], json.dumps(values))
+    with pytest.raises(LedgerError, match="other parts than were charged"):
+        spending.resume(ledger, tmp_path / "people.csv", lambda released: pytest.fail("it was handed over"))
+    ledger = dpselect.Ledger(epsilon=4, delta="1e-5")
+    free = msgspec.structs.replace(dear, epsilon="0.0000001", what="nothing")
+    ledger.commit([dear, *cheap, free, free], json.dumps(values))
+    with pytest.raises(LedgerError, match="states another price"):
+        spending.resume(ledger, tmp_path / "people.csv", lambda released: pytest.fail("it was handed over"))
 
 
 def test_what_was_stopped_after_the_commit_waits_whole(stopped, tmp_path):

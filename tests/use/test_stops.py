@@ -8,17 +8,17 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
+from dpselect.errors import WaitingWarning
 from dpselect.randomize.rounds_noise import whole_mu
-from dpselect.release.families import kind_of
+from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.sealed import Sealed
 from dpselect.use import command_line
-from dpselect.use.spend import Sealed
+from dpselect.use.spend import resume
 
 STUDY = """
 [response]
@@ -39,6 +39,11 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(STUDY)
     Path("rows.csv").write_text("x,y\n" + "".join(f"{i / 100},{i / 100}\n" for i in range(100)))
+
+
+def paid():
+    """The entries that cost anything; those of later stages do not."""
+    return [entry for entry in Ledger("rows.budget.db").entries() if entry.epsilon]
 
 
 # Where an interrupt strikes, how many charges are on the disk then, and which files.
@@ -95,11 +100,11 @@ def test_one_line_and_the_ledger_has_what_was_paid_for(where, charges, files, mo
         return
     ledger = Ledger("rows.budget.db")
     ledger.verify()
-    assert len(ledger.entries()) == charges
+    assert len(paid()) == charges
     waits = len(ledger.undelivered())
     assert waits == (0 if "show_report" in where else 1)
     assert command_line.run(["resume", "rows.csv"]) == 0
-    assert len(Ledger("rows.budget.db").entries()) == charges and Ledger("rows.budget.db").undelivered() == ()
+    assert len(paid()) == charges and Ledger("rows.budget.db").undelivered() == ()
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
 
 
@@ -191,13 +196,15 @@ def test_rounds_that_were_stopped_are_gone_on_with_from_the_last_one_that_was_ke
     monkeypatch.setattr(drawing, "_read", third_round_is_interrupted)
     assert command_line.run(asked) == 1
     (waiting,) = Ledger("rows.budget.db").undelivered()
-    kept = Sealed.from_json(waiting.text).estimate.released
+    kept = Sealed.from_text(waiting.text).estimate.released
     assert len(kept.asks) == 2 and not kept.done
     assert command_line.run(["resume", "rows.budget.db"]) == 2
-    assert "give its rows again" in capsys.readouterr().err
+    assert "'rows.csv' was stopped between its rounds" in capsys.readouterr().err
     assert command_line.run(["resume", "rows.csv"]) == 0
     assert len(drawn) > 4 and drawn[2] == drawn[3] and drawn[1] != drawn[2]
-    assert len(Ledger("rows.budget.db").entries()) == 2 and Ledger("rows.budget.db").undelivered() == ()
+    charged = [entry.epsilon for entry in Ledger("rows.budget.db").entries()]
+    assert sum(charged) == 2 and charged[2:] == [0] * (len(drawn) - 1)  # and what each round has drawn
+    assert Ledger("rows.budget.db").undelivered() == ()
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
 
 
@@ -214,28 +221,10 @@ def narrower(estimate):
     estimate["study"]["predictors"][0]["upper"] = 0.5
 
 
-def paid_by_another(estimate):
-    estimate["receipt"]["index"] = 1
-
-
-def paid_by_nobody(estimate):
-    estimate["receipt"] = None
-
-
-def an_earlier_and_dearer_one(estimate):
-    """Of another release, which was paid for and is larger."""
-    dearer(estimate)
-    estimate["guarantee"]["epsilon"] = "1.5"
-    estimate["released"]["mu"] = whole_mu(1.5, 1e-6)
-    estimate["receipt"]["index"] = 3
-
-
-@pytest.mark.parametrize(
-    "edit", [dearer, less_noise, narrower, paid_by_another, paid_by_nobody, an_earlier_and_dearer_one]
-)
-def test_a_text_that_was_edited_while_it_waited_draws_nothing(edit, monkeypatch, capsys):
-    """One plain UPDATE of a waiting release's text must not buy more than its entry has paid for."""
-    monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)  # the rows do not fit in memory
+@pytest.fixture
+def stopped(monkeypatch):
+    """A ledger with a release that was stopped before its first round, because its rows do not fit in memory."""
+    monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)
     from dpselect.release.rounds import drawing
 
     def interrupted(*_):
@@ -244,25 +233,151 @@ def test_a_text_that_was_edited_while_it_waited_draws_nothing(edit, monkeypatch,
     with monkeypatch.context() as patch:
         patch.setattr(drawing, "_read", interrupted)
         assert command_line.run([*ASKED, "--total-epsilon", "9", "--total-delta", "1e-5"]) == 1
-    ledger = Ledger("rows.budget.db")
-    (waiting,) = ledger.undelivered()
-    if edit is an_earlier_and_dearer_one:
-        stated = Sealed.from_json(waiting.text).estimate
-        price = replace(stated.guarantee, epsilon=Decimal("1.5"))
-        ledger.charge(kind_of(stated).charge(stated.study, price))
+    return Ledger("rows.budget.db")
+
+
+def without_triggers(*statements):
+    """SQL by a hand that puts all triggers back."""
+    with closing(sqlite3.connect("rows.budget.db")) as connection, connection:
+        triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in (*statements, *((made,) for _, made in triggers)):
+            connection.execute(*statement)
+
+
+@pytest.mark.parametrize("edit", [dearer, less_noise, narrower])
+def test_a_text_that_was_edited_while_it_waited_draws_nothing(edit, stopped, monkeypatch, capsys):
+    """A waiting release's text must not buy more than its entry has paid for, nor may it be another text at all."""
+    (waiting,) = stopped.undelivered()
     values = json.loads(waiting.text)
     edit(values["estimate"])
+    edited = "UPDATE outbox SET text = ? WHERE id = ?", (json.dumps(values), waiting.id)
     with closing(sqlite3.connect("rows.budget.db")) as connection:
-        connection.execute("UPDATE outbox SET text = ? WHERE id = ?", (json.dumps(values), waiting.id))
-        connection.commit()
+        with pytest.raises(sqlite3.IntegrityError, match="only grows"):
+            connection.execute(*edited)
+    without_triggers(edited)
+    drawn = []
+    monkeypatch.setattr("dpselect.randomize.rounds_noise.invoke", lambda *_: drawn.append(1))
+    for asked in (["resume", "rows.csv"], [*ASKED], ["budget", "rows.csv"]):
+        capsys.readouterr()
+        assert command_line.run(asked) == 2
+        assert f"text of its release {waiting.id} was edited" in capsys.readouterr().err
+    assert drawn == [] and not list(Path().glob("report*"))
+
+
+@pytest.mark.parametrize("edit", [dearer, less_noise, narrower])
+def test_a_text_that_states_more_than_its_entries_pay_for_draws_nothing(edit, stopped, monkeypatch, capsys):
+    """An account of a server's ledger may commit any text, whose hash the chain then holds, for any price that it pays."""
+    (waiting,) = stopped.undelivered()
+    stopped.delivered(waiting.id)
+    values = json.loads(waiting.text)
+    edit(values["estimate"])
+    charges = [charge_of_entry(each) for each in stopped.entries()]
+    stopped.commit(charges, json.dumps(values))
     drawn = []
     monkeypatch.setattr("dpselect.randomize.rounds_noise.invoke", lambda *_: drawn.append(1))
     capsys.readouterr()
     assert command_line.run(["resume", "rows.csv"]) == 2
     err = capsys.readouterr().err
-    assert "was edited. Nothing was drawn" in err or "nothing more was drawn" in err, err
-    assert drawn == [] and len(Ledger("rows.budget.db").undelivered()) == 1
-    assert not list(Path().glob("report*"))
+    assert "nothing of it was drawn" in err or "nothing more was drawn" in err, err
+    assert drawn == [] and not list(Path().glob("report*"))
+
+
+def charge_of_entry(entry):
+    return Charge(**{name: getattr(entry, name) for name in Charge.__struct_fields__})
+
+
+# Which rows answer the rounds of a release that was stopped.
+
+
+def estimates():
+    """The estimates in the reports that are there."""
+    return [json.loads(path.read_text())["coefficients"]["released"] for path in sorted(Path().glob("*.json"))]
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The tables that rounds were asked of."""
+    from dpselect.release.rounds import drawing
+
+    real, asked = drawing._read, []
+
+    def noted(source, study, ask):
+        asked.append(source)
+        return real(source, study, ask)
+
+    monkeypatch.setattr(drawing, "_read", noted)
+    return asked
+
+
+def test_rounds_are_answered_by_the_rows_that_were_charged_and_no_others(stopped, read, capsys):
+    """`resume` with another table gave its coefficients, and charged nobody."""
+    Path("other.csv").write_text(Path("rows.csv").read_text())
+    Path("folder").mkdir()
+    Path("folder/rows.csv").write_text(Path("rows.csv").read_text())
+    for other in (
+        ["other.csv", "--ledger", "rows.budget.db"],
+        ["folder/rows.csv", "--ledger", "rows.budget.db"],
+        ["rows.csv", "--delimiter", ";"],
+        ["*.csv", "--ledger", "rows.budget.db"],
+        ["rows.budget.db"],
+    ):
+        capsys.readouterr()
+        assert command_line.run(["resume", *other]) == 2
+        assert "A release of 'rows.csv' was stopped between its rounds" in capsys.readouterr().err
+    assert read == [] and not list(Path().glob("report*")) and len(stopped.undelivered()) == 1
+    Path("link.csv").symlink_to("folder/../rows.csv")
+    assert command_line.run(["resume", "link.csv", "--ledger", "rows.budget.db", "-o", "report.html"]) == 0
+    assert read and stopped.undelivered() == ()
+    assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+
+
+def test_of_two_tables_that_share_a_ledger_each_answers_its_own_rounds(stopped, read, monkeypatch, capsys):
+    from dpselect.release.rounds import drawing
+
+    Path("other.csv").write_text("x,y\n" + "".join(f"{i / 100},{1 - i / 100}\n" for i in range(100)))
+    with monkeypatch.context() as patch:
+        patch.setattr(drawing, "_read", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        other = [each if each != "rows.csv" else "other.csv" for each in ASKED]
+        assert command_line.run([*other, "--ledger", "rows.budget.db"]) == 1
+    assert len(stopped.undelivered()) == 2
+    capsys.readouterr()
+    with pytest.warns(WaitingWarning, match=r"A release of 'rows\.csv' was stopped"):
+        assert resume(stopped, "other.csv", lambda released: None) == 1
+    assert set(read) == {"other.csv"}
+    assert resume(stopped, "rows.csv", lambda released: None) == 1
+    assert stopped.undelivered() == ()
+
+
+def test_a_round_that_was_drawn_is_never_drawn_again(stopped, read, monkeypatch, capsys):
+    """Nor a release that was handed over, whatever its text is put back to."""
+    id, first = stopped.undelivered()[0].id, stopped.undelivered()[0].text
+    assert command_line.run(["resume", "rows.csv"]) == 0
+    assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+    whole, rounds = stopped.release(id), len(read)
+    for text in (first, whole.rpartition("\n")[0], first.replace(" ", "")):
+        without_triggers(("UPDATE outbox SET text = ?, delivered = NULL", (text,)))
+        assert command_line.run(["resume", "rows.csv", "-o", "again.html"]) == (0 if text == whole else 2)
+        assert command_line.run(["budget", "rows.csv"]) == 2
+        assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 4
+    assert len(read) == rounds and not Path("again.html").exists()
+    without_triggers(("UPDATE outbox SET text = ?, delivered = NULL", (whole,)))
+    assert command_line.run(["resume", "rows.csv", "-o", "again.html"]) == 0  # the same numbers
+    assert len(read) == rounds and estimates()[0] == estimates()[1]
+
+
+def test_a_release_that_was_drawn_at_once_is_not_drawn_again(read, monkeypatch, capsys):
+    """One whose rows fit in memory has no stages: its text was emptied of its rounds, and they were drawn anew."""
+    monkeypatch.setattr(Ledger, "delivered", lambda *_: None)
+    assert command_line.run([*ASKED, "--total-epsilon", "9", "--total-delta", "1e-5"]) == 0
+    ledger, rounds = Ledger("rows.budget.db"), len(read)
+    (waiting,) = ledger.undelivered()
+    values = json.loads(waiting.text)
+    values["estimate"]["released"] |= {"asks": [], "done": False}
+    without_triggers(("UPDATE outbox SET text = ?", (json.dumps(values),)))
+    assert command_line.run(["resume", "rows.csv", "-o", "again.html"]) == 2
+    assert len(read) == rounds and not Path("again.html").exists()
 
 
 def test_a_signal_that_a_library_swallowed_is_still_a_stop(monkeypatch, capsys):

@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,8 +34,8 @@ class Drawn(Protocol):
     def with_receipts(self, receipts: Sequence[Receipt]) -> Self:
         """The same with the receipts of its charges."""
 
-    def to_json(self) -> str:
-        """Its text, as the ledger keeps it; it cannot fail for what was drawn."""
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, which the ledger keeps as a line of JSON."""
 
 
 Release = TypeVar("Release", bound=Drawn)
@@ -49,11 +49,10 @@ class Committed(Generic[Release]):
     id: str = ""
     ledger: Ledger | None = None
 
-    def keep(self, release: Release) -> Committed[Release]:
-        """A later stage of a release that waits, once it is on the disk: only then may it be used."""
+    def keep(self, stage: Public) -> None:
+        """Put what a later stage has drawn on the disk: only then may it be used."""
         if self.ledger is not None:
-            self.ledger.keep(self.id, release.to_json())
-        return replace(self, release=release)
+            self.ledger.keep(self.id, canonical_json(stage.to_dict()))
 
     def delivered(self) -> None:
         """Note that the release was handed over."""
@@ -117,24 +116,24 @@ class Account:
             return Committed(draw())
         labelled = [self._labelled(charge) for charge in charges]
         self.ledger.check(*labelled)
-        sealed: Release | None = None
         try:
             drawn = draw()
+            text = canonical_json(drawn.to_dict())
         except Exception:
             opened = self._opened(self.ledger)
             for charge in labelled:
                 opened.charge(charge)
             raise
 
-        def seal(receipts: tuple[Receipt, ...]) -> str:
-            nonlocal sealed
-            sealed = drawn.with_receipts(receipts)
-            return sealed.to_json()
-
         ledger = self._opened(self.ledger)
-        commitment = ledger.commit(labelled, seal, request=request)
-        assert sealed is not None
-        return Committed(sealed, commitment.id, ledger)
+        commitment = ledger.commit(labelled, text, request=request)
+        return Committed(drawn.with_receipts(commitment.receipts), commitment.id, ledger)
+
+    def read_again(self) -> None:
+        """Before rows are read for what was charged earlier, the registry is asked and told as before a charge."""
+        self._look_at_registry()
+        if self.ledger is not None:
+            self._opened(self.ledger)
 
     def _opened(self, ledger: Ledger | NewLedger) -> Ledger:
         """The ledger, known beside the data before anything is charged to it: no later run can take another by mistake."""

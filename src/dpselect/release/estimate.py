@@ -278,18 +278,22 @@ def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
     return Drawn(**asdict(request), released=released, receipt=None, version=software_version())
 
 
-def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Drawn], object], draws: Any = None) -> Drawn:
-    """Draw the rounds that are missing; `keep` has each on the disk before it is used. It resumes what was interrupted, too.
+def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Any], object], draws: Any = None) -> Drawn:
+    """Draw the rounds that are missing; `keep` has what each answers on the disk before it is used. It resumes, too.
 
     `draws` is the family's plan, which is otherwise computed anew from what the release states.
     """
     kind = kind_of(drawn)
     if kind.complete(drawn.released):
         return drawn
-    if source is None:
-        raise DataError("This release was stopped between its rounds: give its rows again, `dpselect resume DATA`.")
     plan = kind.planned(drawn) if draws is None else draws
     while not kind.complete(drawn.released):
-        drawn = replace(drawn, released=kind.draw_more(source, drawn.study, plan, drawn.released))
-        keep(drawn)
+        answered = kind.draw_more(source, drawn.study, plan, drawn.released)
+        keep(answered)
+        drawn = replace(drawn, released=kind.extended(drawn.released, plan, answered))
     return drawn
+
+
+def is_complete(drawn: Drawn) -> bool:
+    """Whether nothing is left to draw."""
+    return bool(kind_of(drawn).complete(drawn.released))

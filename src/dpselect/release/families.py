@@ -23,7 +23,7 @@ from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Binary, Count
-from dpselect.errors import StudyError
+from dpselect.errors import DataError, StudyError
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.summary import Summary
 from dpselect.randomize.noisy_moments import NoisyMoments
@@ -76,7 +76,9 @@ class Family:
     draw: Callable[..., Any]
     """(source, plan) -> the release, as far as it is drawn together with the charge."""
     draw_more: Callable[..., Any]
-    """(source, study, plan, release so far) -> the release with one more round."""
+    """(source, study, plan, release so far) -> what one more round answers."""
+    extended: Callable[..., Any]
+    """(release so far, plan, *what rounds have answered) -> the release with these rounds."""
     complete: Callable[..., bool]
     """(release so far) -> whether nothing is left to draw."""
     solve: Callable[..., Solved]
@@ -100,8 +102,8 @@ class Family:
         return bool(self.words.quantity)
 
 
-def _nothing_more(source: Any, study: Study, plan: Any, released: Any) -> Any:
-    return released
+def _nothing_more(*known: Any) -> Any:
+    raise DataError("A release from moments is drawn at once: it has no rounds.")
 
 
 def _at_once(released: Any) -> bool:
@@ -130,6 +132,7 @@ BOX = Family(
     check_source=linear.check_moments_of,
     draw=linear.draw_moments,
     draw_more=_nothing_more,
+    extended=_nothing_more,
     complete=_at_once,
     solve=linear.solve_moments,
     predictive=linear.predictive_slopes,
@@ -157,6 +160,7 @@ def _by_rounds(name: FamilyName, words: Words, mean: Callable[[Floats], Floats],
         check_source=drawing.check_rows,
         draw=drawing.no_rounds,
         draw_more=drawing.draw_round,
+        extended=drawing.with_rounds,
         complete=drawing.all_rounds,
         solve=partial(drawing.solve_rounds, name),
         predictive=partial(drawing.predictive_terms, name),

@@ -19,8 +19,9 @@ from dpselect.release.equations.findings import Amount
 from dpselect.release.estimate import Estimate
 from dpselect.release.ledger.entries import Entry, Receipt
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.sealed import Sealed
 from dpselect.release.selection import Selection
-from dpselect.report.form import is_page, plain_values, read_report
+from dpselect.report.form import is_page, read_report
 from dpselect.report.page import report_page
 from dpselect.report.phrases import cost_text
 from dpselect.report.selection_checks import selection_checks
@@ -43,7 +44,7 @@ def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
         steps += [
             lambda: _estimate_checks(estimate, selection),
             lambda: estimate.kind.check(estimate, selection.recipe),
-            lambda: [_solution_check(estimate)],
+            lambda: _solution_checks(estimate),
         ]
     steps.append(lambda: [_receipt_check(release) for release in analysis.releases if release.receipt is not None])
     if ledger is not None:
@@ -104,19 +105,22 @@ def _estimate_checks(estimate: Estimate, selection: Selection) -> Iterator[Check
     yield Check(f"{many} carry the directions of the selection", same, ", ".join(told) or "none")
 
 
-def _solution_check(estimate: Estimate) -> Check:
+def _solution_checks(estimate: Estimate) -> Iterator[Check]:
     """Solve the release anew, once, and compare all that is said to follow from it."""
     what, found = "effects follow from the released sums", f"{len(estimate.terms)} terms"
     try:
         again = estimate.with_intervals()
     except (DpselectError, ValueError, ArithmeticError):
-        return compared(what, False, found, estimate.version)
+        yield compared(what, False, found, estimate.version)
+        return
     pairs = [(estimate.terms, again.terms), (estimate.unadjusted, again.unadjusted)]
     same = all(len(stated) == len(found) and all(map(_same_term, stated, found)) for stated, found in pairs)
     same = same and _same_amount(estimate.residual_deviation, again.residual_deviation)
     same = same and _same_scales(estimate.scales, again.scales)
     same = same and _same_amount(estimate.r_squared, again.r_squared) and _close(estimate.rows, again.rows, 0.0)
-    return compared(what, same, found, estimate.version)
+    yield compared(what, same, found, estimate.version)
+    if same:
+        yield from _side_check(estimate, again)
 
 
 def _same_term(stated: Term, found: Term) -> bool:
@@ -127,6 +131,26 @@ def _same_term(stated: Term, found: Term) -> bool:
     close = all(_close(getattr(stated, part), getattr(found, part), room) for part in parts)
     same = _close(stated.privacy_share, found.privacy_share, SOLUTION_TOLERANCE)
     return close and same and stated.name == found.name
+
+
+def _side_check(estimate: Estimate, again: Estimate) -> Iterator[Check]:
+    """Whether each end of an interval is on the side of zero where it is found: that is what is told as clear or as hidden.
+
+    An end within the tolerance of zero may fall on either side on another machine, and anybody can move it across in a report: of
+    such a one nothing is confirmed.
+    """
+    ends = ("lower", "upper", "adjusted_lower", "adjusted_upper")
+    for stated, found in zip((*estimate.terms, *estimate.unadjusted), (*again.terms, *again.unadjusted), strict=True):
+        if any(_side(getattr(stated, end)) != _side(getattr(found, end)) for end in ends):
+            yield Check(
+                "intervals are on the same side of zero here",
+                None,
+                f"{stated.name} has an end so near zero that its side cannot be told: read it as hidden",
+            )
+
+
+def _side(end: float | None) -> int | None:
+    return None if end is None else (end > 0) - (end < 0)
 
 
 def _same_scales(stated: dict[str, float], found: dict[str, float]) -> bool:
@@ -195,7 +219,8 @@ def _kept_checks(analysis: AnalysisRecord, ledger: Ledger) -> Iterator[Check]:
         yield Check(what, False, "its selection and its coefficients are of two releases")
         return
     try:
-        kept = plain_values(ledger.release(ids.pop()))
+        id = ids.pop()
+        kept = Sealed.from_text(ledger.release(id)).with_receipts(ledger.receipts(id)).to_dict()
     except LedgerError:  # cleared away, as the ledger's owner may
         yield Check(what, None, "the ledger holds its price, and its text no longer")
         return

@@ -1,6 +1,6 @@
 """The one way to spend: check, confirm, gather, choose, estimate, commit, deliver. Every door goes through here.
 
-What a run has drawn, as the ledger keeps it (`Sealed`), and what is handed over (`Released`) stand at the end.
+What is handed over (`Released`) stands at the end.
 """
 
 from __future__ import annotations
@@ -10,23 +10,25 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from msgspec.structs import replace
 
 from dpselect.assume.recipe import Recipe, too_short
-from dpselect.assume.records import Public, sha256_of
-from dpselect.errors import DataError, LedgerError, ShortTableWarning
+from dpselect.assume.records import sha256_of
+from dpselect.errors import DataError, LedgerError, ShortTableWarning, WaitingWarning
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
-from dpselect.gather.sources.open import data_place
+from dpselect.gather.sources.open import data_place, rows_address, with_form_of
+from dpselect.randomize.rounds_noise import Answered
 from dpselect.release.account import Account, Committed
 from dpselect.release.analysis import charge_of, today
 from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import Estimate, draw_estimate, estimate_plan, finish_drawing, solved
-from dpselect.release.ledger.entries import Charge, Receipt
+from dpselect.release.ledger.entries import Charge, Entry
 from dpselect.release.ledger.ledger import Ledger
+from dpselect.release.sealed import Sealed, Stage, joined
 from dpselect.release.selection import Selection, draw_selection, selection_charge
 from dpselect.use.analysis import Analysis
 from dpselect.use.order import Order, rows_beforehand
@@ -81,16 +83,18 @@ def spend_together(
                 warnings.warn(short, ShortTableWarning, stacklevel=3)
         confirm()
         problems: list[Exception] = []
+        where = rows_address(source)
 
         def draw(order: Order, gathered: _Gathered) -> Sealed:
             recipe = gathered.recipe
             selection = None if recipe is None else draw_selection(gathered.scores, recipe)
             estimate = None
             try:
-                estimate = _drawn_estimate(order, selection, gathered)
+                estimate = _drawn_estimate(order, selection, gathered, at_once=where is None)
             except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
                 problems.append(problem)
-            return Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
+            sealed = Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
+            return sealed if sealed.is_complete else replace(sealed, rows=sha256_of(where))
 
         if request is None:
             requests = [order.request(account.data) for order in orders]
@@ -129,49 +133,82 @@ def _finished(committed: Committed[Sealed], sources: Sequence[Any]) -> list[Rele
     parts = list(committed.release.parts)
     for place, source in enumerate(sources):
 
-        def keep(rounds: Drawn, place: int = place) -> None:
-            parts[place] = replace(parts[place], estimate=rounds)
-            committed.keep(joined(parts))
+        def keep(answered: tuple[Answered, ...], place: int = place) -> None:
+            committed.keep(Stage(part=place, answered=answered))
 
         if (estimate := parts[place].estimate) is not None:
             parts[place] = replace(parts[place], estimate=finish_drawing(source, estimate, keep))
     names = [part.response for part in parts]
     return [
-        dataclasses.replace(part.solved(), beside=(*names[:place], *names[place + 1 :]))
+        dataclasses.replace(_solved(part), beside=(*names[:place], *names[place + 1 :]))
         for place, part in enumerate(parts)
     ]
+
+
+def _solved(part: Sealed) -> Released:
+    """What is handed over of one response; the same each time."""
+    estimate = None if part.estimate is None else solved(part.estimate)
+    return Released(title=part.title, made=part.made, selection=part.selection, coefficients=estimate)
 
 
 def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None = None) -> int:
     """Deliver what was committed and not handed over, all of it or that of one request; nothing is charged. Says how many.
 
-    LedgerError if a text was edited meanwhile, so that more would be drawn than was paid for.
+    `source` is read for a release that was stopped between its rounds, and only if it is what that release was charged for: of
+    other rows nothing is read, and such a release goes on waiting. LedgerError if the text of a release is not what its entries
+    hold, or states more than they have paid for; nothing of it is drawn or delivered then.
     """
+    count, refused = 0, ""
     with ledger.session():
-        waiting = [each for each in ledger.undelivered() if request in (None, each.request)]
-        for each in waiting:
-            sealed = Sealed.from_json(each.text)
-            _require_paid(sealed, each.id, ledger)
+        for each in ledger.undelivered(request):
+            sealed = Sealed.from_text(each.text).with_receipts(ledger.receipts(each.id))
+            entry = _paying_entry(sealed, each.id, ledger)
+            if not sealed.is_complete:
+                if not _are_its_rows(source, sealed):
+                    refused = (
+                        f"A release{f' of {entry.data!r}' if entry.data else ''} was stopped between its rounds, and only the rows "
+                        "that it was charged for may answer them: give these, at the place where they were, `dpselect resume "
+                        "DATA`; none were read."
+                    )
+                    continue
+                Account(ledger, entry.data, place=data_place(source)).read_again()
             committed = Committed(sealed, each.id, ledger)
             hand_over(committed, _finished(committed, [source] * len(sealed.parts)), deliver)
-    return len(waiting)
+            count += 1
+    if refused and not count:
+        raise LedgerError(refused)
+    if refused:
+        warnings.warn(refused, WaitingWarning, stacklevel=2)
+    return count
 
 
-def _require_paid(sealed: Sealed, id: str, ledger: Ledger) -> None:
-    """Refuse a text that was edited while it waited, before anything is drawn: its price is the one that its own entry states.
+def _are_its_rows(source: Any, sealed: Sealed) -> bool:
+    """Whether rows are where those were that a release was charged for, to be read in the same form."""
+    where = None if source is None else rows_address(source)
+    if where is None or any(part.rows != sha256_of(where) for part in sealed.parts if part.rows):
+        return False
+    return all(
+        with_form_of(source, part.estimate.study) == part.estimate.study for part in sealed.parts if part.estimate
+    )
 
-    An entry pays once: a second part beside the first, with the same receipt, would be drawn anew.
+
+def _paying_entry(sealed: Sealed, id: str, ledger: Ledger) -> Entry:
+    """The first entry of a release; refuses one that states more than its entries have paid for, before anything is drawn.
+
+    The chain holds the text; but an account of a server's ledger may commit any text, at any price that it pays.
     """
     entries = {entry.index: entry for entry in ledger.entries() if entry.release == id}
+    first = next(iter(entries.values()))
     for part in (part for each in sealed.parts for part in (each.selection, each.estimate)):
         if part is None:
             continue
         entry = None if part.receipt is None else entries.pop(part.receipt.index, None)
         if entry is None or not entry.states(charge_of(part)):
             raise LedgerError(
-                f"The release {id} states another price or study than its entry in the ledger: its text was edited. Nothing was "
-                "drawn; restore the ledger from a backup."
+                f"The release {id} states another price or study than its entry in the ledger, so it was not made by this program; "
+                "nothing of it was drawn."
             )
+    return first
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -209,8 +246,11 @@ def _rows_again(found: Any, source: Any) -> Any:
     return found if isinstance(found, KeptRows) and found.whole else source
 
 
-def _drawn_estimate(order: Order, selection: Selection | None, gathered: _Gathered) -> Drawn | None:
-    """The noise of the estimate, as far as it is drawn together with the choice."""
+def _drawn_estimate(order: Order, selection: Selection | None, gathered: _Gathered, *, at_once: bool) -> Drawn | None:
+    """The noise of the estimate, as far as it is drawn together with the choice.
+
+    `at_once` says that the rows could not be known again by a later run, so that nothing may be left for one to draw.
+    """
     asked, study, draws = order.estimating, order.study, order.draws
     if asked is None:
         return None
@@ -222,9 +262,9 @@ def _drawn_estimate(order: Order, selection: Selection | None, gathered: _Gather
     drawn = draw_estimate(
         gathered.beside, estimate_plan(study, columns, asked.family, draws, order.charges[-1], **facts)
     )
-    if isinstance(gathered.again, KeptRows):
+    if at_once or isinstance(gathered.again, KeptRows):
         # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
-        return finish_drawing(gathered.again, drawn, lambda rounds: None, draws)
+        return finish_drawing(gathered.again, drawn, lambda answered: None, draws)
     return drawn
 
 
@@ -252,65 +292,3 @@ class Released:
             coefficients=self.coefficients,
             beside=self.beside,
         )
-
-
-def joined(parts: Sequence[Sealed]) -> Sealed:
-    """What was drawn together, as one record: the inverse of `Sealed.parts`."""
-    return replace(parts[0], beside=tuple(parts[1:]))
-
-
-class Sealed(Public, frozen=True, kw_only=True, tag_field="format", tag="dpselect sealed 1"):
-    """What was drawn so far, before the equations are solved, which takes longer than the draw.
-
-    `estimate` is None if none was asked for, or if nothing could be drawn for the model that was chosen. `beside` is what was drawn
-    together with it, about other responses.
-    """
-
-    title: str
-    made: str
-    selection: Selection | None
-    estimate: Drawn | None
-    beside: tuple[Sealed, ...] = ()
-
-    @property
-    def parts(self) -> tuple[Sealed, ...]:
-        """Each response by itself."""
-        return (replace(self, beside=()), *self.beside)
-
-    @property
-    def response(self) -> str:
-        """What it is about."""
-        release = self.estimate if self.selection is None else self.selection
-        return "" if release is None else release.study.response.name
-
-    def with_receipts(self, receipts: Sequence[Receipt]) -> Self:
-        """The same with the receipts of its charges: of each response that of the choice first, then that of the estimate.
-
-        All responses have as many charges, also where an estimate could not be drawn.
-        """
-        own = len(receipts) // (1 + len(self.beside))
-        selection, estimate, rest = self.selection, self.estimate, receipts[:own]
-        if selection is not None:
-            selection, rest = selection.with_receipts(rest[:1]), rest[1:]
-        others = [each.with_receipts(receipts[own * k : own * (k + 1)]) for k, each in enumerate(self.beside, start=1)]
-        return replace(
-            self,
-            selection=selection,
-            estimate=estimate and estimate.with_receipts(rest[:1]),
-            beside=tuple(others),
-        )
-
-    def solved(self) -> Released:
-        """What is handed over; the same each time."""
-        estimate = None if self.estimate is None else solved(self.estimate)
-        return Released(title=self.title, made=self.made, selection=self.selection, coefficients=estimate)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """The inverse of `to_json`."""
-        try:
-            return super().from_json(text)
-        except DataError:
-            raise DataError(
-                "A release in the ledger was not sealed by this program: take it up in Python, by undelivered()."
-            ) from None

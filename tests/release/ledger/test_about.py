@@ -41,7 +41,7 @@ def test_the_first_charge_says_what_a_ledger_is_about(first, sentence, where):
         for act in (
             ledger.charge,
             ledger.check,
-            lambda other=other: ledger.commit([first, other], lambda receipts: ""),
+            lambda other=other: ledger.commit([first, other], ""),
         ):
             with pytest.raises(StudyError, match=rf"adds up promises about {sentence}, and select makes one about"):
                 act(other) if act in (ledger.charge, ledger.check) else act()

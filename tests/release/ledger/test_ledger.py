@@ -338,12 +338,12 @@ def test_a_text_that_is_no_record_is_reported(body, shared, tamper):
 
 
 def test_a_ledger_of_another_version_is_refused_in_one_sentence(shared, tamper):
-    here = 2 if isinstance(shared, os.PathLike) else 3
+    here = 3 if isinstance(shared, os.PathLike) else 4
     ledger = Ledger(shared, epsilon=3)
     set_to = "PRAGMA user_version = {}" if isinstance(shared, os.PathLike) else "UPDATE version SET number = {}"
     for version, sentence in (
         (here + 1, "was written by a newer dpselect"),
-        (here - 1, "was made by dpselect 0.2.0 or earlier"),
+        (here - 1, "was made by an earlier dpselect"),
     ):
         tamper(shared, set_to.format(version), triggers=True)
         for act in (lambda: Ledger(shared), lambda: Ledger(shared, epsilon=3), lambda: ledger.charge(choice())):
@@ -374,7 +374,7 @@ def test_a_busy_ledger_is_waited_for_and_the_wait_is_announced_and_bounded(share
     object.__setattr__(ledger._store.patience, "quiet", 0.1)
     held, release = threading.Event(), threading.Event()
 
-    def hold(contents):
+    def hold(contents, found):
         held.set()
         release.wait(10)
         raise KeyError("no charge after all")

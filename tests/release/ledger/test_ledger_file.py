@@ -91,7 +91,7 @@ from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.entries import Charge
 ledger = Ledger(sys.argv[1], epsilon=1)
 ledger.charge(Charge(what="select", mechanism="laplace", epsilon="0.25"))
-def crash(contents):
+def crash(contents, found):
     os._exit(0)
 ledger._store.append(crash)
 """
@@ -273,7 +273,7 @@ def test_only_the_note_that_a_release_arrived_does_not_wait_for_the_disk(tmp_pat
 
     monkeypatch.setattr(sqlite, "configured", watched)
     with ledger.session():
-        commitment = ledger.commit([charge], lambda receipts: "text")
+        commitment = ledger.commit([charge], "text")
         assert set(heard) == {"COMMIT"}
         ledger.delivered(commitment.id)
         assert heard[-3:] == ["PRAGMA synchronous = NORMAL", "COMMIT", "PRAGMA synchronous = FULL"]

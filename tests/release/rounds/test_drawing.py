@@ -12,13 +12,14 @@ import dpselect
 from dpselect import Binary, Categorical, Count, DataError, Ledger, Numeric, Study, StudyError
 from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, NORM_SLACK
 from dpselect.assume.queries import Gradient, Histograms, Rows, Standard
-from dpselect.errors import DpselectError
+from dpselect.errors import DpselectError, LedgerError
 from dpselect.randomize import rounds_noise
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.equations.findings import HIDDEN
 from dpselect.release.families import BOX, FAMILIES, family_for
 from dpselect.release.rounds import checking, drawing
 from dpselect.release.rounds.intervals import Found
+from dpselect.release.sealed import Sealed
 from dpselect.use.spend import resume
 from tests.release.exits import plan_estimate, release_estimate
 
@@ -89,7 +90,12 @@ class Killed(BaseException):
 @pytest.mark.parametrize("when", [1, 3])
 def test_a_run_that_is_killed_between_rounds_goes_on_where_it_was(family, when, monkeypatch, tmp_path):
     monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)  # else all rounds are drawn before the commit
-    rows, study, ledger = table(), a_study(family), Ledger(tmp_path / "budget.db", epsilon=9, delta="1e-4")
+    rows, study, ledger = (
+        tmp_path / "rows.csv",
+        a_study(family),
+        Ledger(tmp_path / "budget.db", epsilon=9, delta="1e-4"),
+    )
+    table().to_csv(rows, index=False)
     real, times = Ledger.keep, []
 
     def keep(self, id, text):
@@ -103,14 +109,16 @@ def test_a_run_that_is_killed_between_rounds_goes_on_where_it_was(family, when, 
         dpselect.analyze(rows, study, ledger=ledger, split=(1, 3), **PRICE)
     monkeypatch.setattr(Ledger, "keep", real)
     (waiting,) = ledger.undelivered()
-    spent = tuple(ledger.entries())
-    with pytest.raises(DataError, match="stopped between its rounds"):
+    paid = [entry for entry in ledger.entries() if entry.what != "stage"]
+    with pytest.raises(LedgerError, match="stopped between its rounds"):
         resume(ledger, None, lambda released: None)
     arrived = []
     assert resume(ledger, rows, arrived.append) == 1
-    assert tuple(ledger.entries()) == spent and ledger.undelivered() == ()
+    assert len(paid) == 2 and [entry for entry in ledger.entries() if entry.what != "stage"] == paid
+    assert ledger.undelivered() == ()
     estimate = arrived[0].coefficients
-    before = dpselect.use.spend.Sealed.from_json(waiting.text).estimate.released
+    before = Sealed.from_text(waiting.text).estimate.released
+    assert [entry.what for entry in ledger.entries()].count("stage") == len(estimate.released.asks)
     assert len(before.asks) == when and estimate.released.asks[:when] == before.asks  # nothing is drawn twice
     assert estimate.released.done and estimate.with_intervals() == estimate
 
@@ -139,10 +147,11 @@ class TinyPath:
 
 
 @pytest.mark.parametrize(("shares", "fits"), [((0.5, 0.5), True), ((0.5, 0.5001), False), ((1.001, 0.0), False)])
-def test_no_path_can_spend_more_than_the_price(shares, fits, monkeypatch):
+def test_no_path_can_spend_more_than_the_price(shares, fits, monkeypatch, tmp_path):
     monkeypatch.setattr("dpselect.gather.kept.KeptRows.whole", False)  # else all rounds are drawn before the commit
     monkeypatch.setattr(drawing, "replay", TinyPath(shares))
-    ledger, rows = Ledger(epsilon=9, delta="1e-4"), table(500)
+    ledger, rows = Ledger(epsilon=9, delta="1e-4"), tmp_path / "rows.csv"
+    table(500).to_csv(rows, index=False)
     if fits:
         got = dpselect.estimate(rows, ["a"], study=a_study("gaussian"), ledger=ledger, **PRICE)
         assert len(got.released.draws) == 2 and got.terms == ()
@@ -150,9 +159,9 @@ def test_no_path_can_spend_more_than_the_price(shares, fits, monkeypatch):
     with pytest.raises(DpselectError, match="asks for more than its price buys"):
         dpselect.estimate(rows, ["a"], study=a_study("gaussian"), ledger=ledger, **PRICE)
     (waiting,) = ledger.undelivered()
-    drawn = dpselect.use.spend.Sealed.from_json(waiting.text).estimate.released
+    drawn = Sealed.from_text(waiting.text).estimate.released
     assert sum(shares[: len(drawn.asks)]) <= 1 and not drawn.done
-    assert len(ledger.entries()) == 1
+    assert [entry.what for entry in ledger.entries()] == ["estimate", *["stage"] * len(drawn.asks)]
 
 
 @pytest.mark.parametrize("settings", [{"neighbors": "add-remove-one"}, {"person": "id", "max_rows_per_person": 3}])

@@ -3,6 +3,7 @@
 import copy
 import json
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -183,3 +184,35 @@ def test_an_edited_one_from_moments_does_not(from_moments, path, edit, what):
 def test_a_lower_concentrated_price_of_gaussian_moments_is_not_theirs():
     stated = plan_moments(STUDY_STATED, (0, 1, 2), epsilon=1, delta="1e-6", noise="gaussian").noise
     assert _priced(stated, stated) and not _priced(replace(stated, rho=0.99 * stated.rho), stated)
+
+
+@pytest.fixture(scope="module")
+def at_zero():
+    """A report of which an interval ends so near zero, above it, that the tolerance of two machines reaches across."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1, 1, 3000)
+    rows = {"x": x, "y": np.clip(0.06 * x + rng.normal(0, 0.8, 3000), -3, 3)}
+    study = Study(Numeric("y", -3, 3), [Numeric("x", -1, 1)], rows=3000)
+    report = analyze(rows, study, epsilon=6, delta="1e-6", candidates=[["x"]])
+    low, high, estimate = 0.5, 0.999, report.coefficients
+    assert estimate.with_intervals(low)["x"].adjusted_lower > 0 > estimate.with_intervals(high)["x"].lower
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if estimate.with_intervals(middle)["x"].lower > 0 else (low, middle)
+    return replace(report, coefficients=estimate.with_intervals(low)), "x"
+
+
+def test_whether_an_interval_includes_zero_is_not_moved_within_the_tolerance(at_zero):
+    """Two machines may differ there; nobody is told "clear" of what is hidden here, nor "hidden" of what is clear."""
+    report, name = at_zero
+    assert failed(report.to_json()) == []
+    term = report.coefficients[name]
+    assert 0 < term.lower < 1e-6 * term.visible and not term.hidden
+    for lower in (-term.lower, -5e-4 * term.visible, 0.0):
+        moved = [replace(each, lower=lower) if each.name == name else each for each in report.coefficients.terms]
+        forged = replace(report, coefficients=replace(report.coefficients, terms=tuple(moved)))
+        assert forged.coefficients[name].hidden
+        checks = [check for check in check_report(forged.to_json()) if not check.holds]
+        assert [(check.what, check.answer) for check in checks] == [
+            ("intervals are on the same side of zero here", "not checked")
+        ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dataclasses import replace as with_other
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import narwhals as nw
 from msgspec.structs import replace
@@ -131,6 +132,42 @@ def with_form_of(source: Any, study: Study) -> Study:
         return study
     form = SourceForm(delimiter=source.delimiter, encoding=source.encoding, decimal=source.decimal, sheet=sheet)
     return replace(study, source=form)
+
+
+def rows_address(source: Any) -> list[Any] | None:
+    """All that tells where rows are from where others are, in plain values without a password; None of what is in memory alone.
+
+    Links are followed, so a file has one address however it is called; how it is read is for the study to say. A file that was
+    moved has another, and so has a copy: whether they hold the same rows cannot be known.
+    """
+    if isinstance(source, Csv):
+        source = source.path
+    if isinstance(source, os.PathLike):
+        source = os.fspath(source)
+    database = parse_address(source) if isinstance(source, str) else source
+    if isinstance(database, Database):
+        here = [os.getcwd()] if database.engine == "duckdb" else []  # its queries may name files
+        return [*here, *_without_password(database), database.table, database.query]
+    if not is_path(source):
+        return None
+    return ["rows", *map(_real_path, source if isinstance(source, list) else [source])]
+
+
+def _real_path(path: str | os.PathLike[str]) -> str:
+    file, sheet = split_sheet(os.fspath(path))
+    return os.path.realpath(file) + ("" if sheet is None else f"#{sheet}")
+
+
+def _without_password(database: Database) -> list[Any]:
+    """The address of a database in parts, of which none is its password."""
+    if database.engine != "postgresql":
+        return [database.bare if database.engine in ("adbc", "odbc") else database.uri]
+    try:
+        parts = urlsplit(database.uri)
+    except ValueError:  # it will not be opened either
+        return [database.place]
+    options = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if "password" not in pair[0].lower()]
+    return [database.place, parts.username, parts.path, options]
 
 
 def data_place(source: Any) -> DataPlace | None:

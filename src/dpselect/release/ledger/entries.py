@@ -35,6 +35,9 @@ Composition = Literal["basic", "zcdp"]
 ROW, PERSON = "row", "person:"
 """The units of protection: a row, or all rows of a person, as "person:" and the name of the column that tells persons apart."""
 
+STAGE = "stage"
+"""The act and the mechanism of an entry that holds a later stage of a release, whose price was charged before."""
+
 _EXACT = Context(prec=2000)
 
 
@@ -88,13 +91,32 @@ class Charge(Public, frozen=True, kw_only=True):
 class Entry(Charge, frozen=True, kw_only=True):
     """A charge as the ledger holds it: its place, its time (UTC, ISO 8601), the id of the release that it pays for, its link.
 
-    `hash` is the link in the chain. It is computed from the text of the entry, so that text is without it.
+    `sealed` is the SHA-256 of what was drawn: of the request, a line feed and the release as it was committed in the first entry
+    that pays for it, and of what a later stage adds in an entry of its own, which costs nothing (`stage`). `hash` is the link in
+    the chain. It is computed from the text of the entry, so that text is without it.
     """
 
     index: int
     time: str
     release: str = ""
+    sealed: str = ""
     hash: str = ""
+
+    def stage(self, *, index: int, time: str, sealed: str) -> Entry:
+        """The entry of a later stage of the release that this one pays for."""
+        return Entry(
+            what=STAGE,
+            mechanism=STAGE,
+            epsilon=Decimal(0),
+            study=self.study,
+            unit=self.unit,
+            neighbors=self.neighbors,
+            data=self.data,
+            index=index,
+            time=time,
+            release=self.release,
+            sealed=sealed,
+        )
 
     def states(self, paid: Charge) -> bool:
         """Neither less was charged than is stated nor more: a stated price below the true one is the lie to look for."""

@@ -6,7 +6,7 @@ import os
 import secrets
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
@@ -47,6 +47,7 @@ from dpselect.release.ledger.store import (
     Tally,
     entry_of,
     is_address,
+    mark_of_release,
     now,
     row_of,
     values_in,
@@ -54,8 +55,6 @@ from dpselect.release.ledger.store import (
 )
 
 Prices = Counter[EntryPrice]
-Seal = Callable[[tuple[Receipt, ...]], str]
-"""Makes the text of a release from the receipts of its charges: fast, pure, and not able to fail for what was drawn."""
 
 
 class Ledger:
@@ -113,7 +112,7 @@ class Ledger:
         self._store = _store_at(path, patience)
         self._labels = {""}  # the data sets for which other ledgers were looked for
         self._tally = Tally()  # the longest chain that this object has met
-        self._stages: dict[str, str] = {}  # of each release that this object has met, the hash of its text as it met it
+        self._stages: dict[str, int] = {}  # of each release that this object has met, how many stages it had then
         if epsilon is None and (delta or self._store.address() is None):
             raise StudyError("State epsilon as well, to create a ledger.")
         if composition not in get_args(Composition):
@@ -162,11 +161,11 @@ class Ledger:
         """The relation that its promises are about; None as long as nothing was charged or stated."""
         return self._read()[1].neighbors
 
-    def commit(self, charges: Sequence[Charge], seal: Seal, *, request: str = "") -> Commitment:
+    def commit(self, charges: Sequence[Charge], text: str, *, request: str = "") -> Commitment:
         """Charge for a release that is drawn and not yet seen, and keep it, in one exclusive and durable transaction.
 
-        In it the chain is read and verified, all charges together are checked, their entries are appended, and `seal` makes the
-        text of the release from their receipts. When this returns, all of it is on the disk, and the release may be shown; mark
+        In it the chain is read and verified, all charges together are checked, and their entries are appended; the first of them
+        holds the hash of the text. When this returns, all of it is on the disk, and the release may be shown; mark
         it as `delivered` when it is. When this raises, nothing of the release may be shown. Nothing was written then, unless the
         disk or the connection failed in the middle of the commit itself: if the charges stand all the same, `undelivered` has the
         release.
@@ -175,8 +174,8 @@ class Ledger:
         ----------
         charges : sequence of Charge
             What the release costs, part by part; at least one.
-        seal : callable
-            Makes the text of the release from the receipts of its charges.
+        text : str
+            The release, in one line. It is without the receipts, which follow from the entries (`receipts`).
         request : str, optional
             A public text, a hash of all that was asked for, by which the same request finds its release again.
 
@@ -196,7 +195,7 @@ class Ledger:
         """
         if not charges:
             raise StudyError("A release is committed with at least one charge.")
-        return self._commit(tuple(charges), seal, request)
+        return self._commit(tuple(charges), _line(text), request)
 
     def charge(self, charge: Charge) -> Receipt:
         """Check and charge, with no release to keep. When this returns, the entry is on the disk; else see `commit`.
@@ -228,17 +227,54 @@ class Ledger:
         self._require_about(tally, charges)
         self._require_room(tally.prices, charges)
 
-    def undelivered(self) -> tuple[Undelivered, ...]:
-        """The releases that were committed and not yet handed over, the oldest first. To hand them over costs nothing."""
-        waiting = self._store.undelivered()  # before the chain, so that the entry of each is there
-        contents, _ = self._read()
-        found = [each for each in waiting if self._names(contents, each)]
-        for each in found:
-            self._stages[each.id] = _hash(each.text)
-        return tuple(Undelivered(id=each.id, time=each.time, request=each.request, text=each.text) for each in found)
+    def undelivered(self, request: str | None = None) -> tuple[Undelivered, ...]:
+        """The releases that were committed and not yet handed over, the oldest first. To hand them over costs nothing.
+
+        LedgerError if the text of one is not what its entries say, so that it may not be handed over.
+
+        Parameters
+        ----------
+        request : str, optional
+            Only those of this request.
+
+        Returns
+        -------
+        tuple of Undelivered
+        """
+        contents, waiting = self._releases(waiting=True)
+        waiting = [each for each in waiting if request in (None, each.request) and self._naming(contents, each)]
+        for each in waiting:
+            self._stages[each.id] = self._require_as_charged(contents, each)
+        return tuple(Undelivered(id=each.id, time=each.time, request=each.request, text=each.text) for each in waiting)
+
+    def receipts(self, id: str) -> tuple[Receipt, ...]:
+        """The receipts of the charges that paid for a release, in their order; the same as its commitment gave.
+
+        Parameters
+        ----------
+        id : str
+            The name of the release.
+
+        Returns
+        -------
+        tuple of Receipt
+        """
+        contents, found = self._releases(id=id)
+        naming = self._naming(contents, self._require_sealed(found, id))
+        paid = [*naming[:1], *(each for each in naming[1:] if not each.sealed)]
+        return tuple(
+            Receipt(
+                index=each.index,
+                hash=each.hash,
+                epsilon=decimal_of(price_of(each).epsilon, EPSILON_DIGITS),
+                delta=decimal_of(price_of(each).delta, DELTA_DIGITS),
+                remaining=self.remaining_after(each.index),
+            )
+            for each in paid
+        )
 
     def keep(self, id: str, text: str) -> None:
-        """Replace the text of a release that waits by a later stage of it, in one durable transaction.
+        """Append a later stage to a release that waits, and an entry with its hash, in one durable transaction.
 
         For a release of many rounds: the price of all is charged at the start, and what a round has drawn is kept before it is used
         or seen. If another process has gone on with the same release meanwhile, this raises LedgerError, and what was drawn here
@@ -249,24 +285,35 @@ class Ledger:
         id : str
             The name of the release, from its commitment or from `undelivered`.
         text : str
-            The later stage.
+            What this stage adds, in one line.
         """
+        line, before = _line(text), self._tally
+        done: tuple[Tally, int] | None = None
 
-        def decide(sealed: Sealed | None) -> Sealed:
-            found = self._require_sealed(sealed, id)
-            if found.delivered is not None:
+        def decide(contents: Contents, found: Sealed | None) -> Addition:
+            nonlocal done
+            tally = before.extended(contents, self._store.name)
+            sealed = self._require_sealed([found] if found else [], id)
+            if sealed.delivered is not None:
                 raise LedgerError(
                     f"{self._store.name} has handed over the release {id} already; it does not change any more."
                 )
-            if self._stages.get(id) != _hash(found.text):
+            stages = self._require_as_charged(contents, sealed)
+            if self._stages.get(id) != stages:
                 raise LedgerError(
                     f"{self._store.name} holds the release {id} at another stage than this program has seen, for another has gone "
                     "on with it: take it up again from there; nothing more was released."
                 )
-            return replace(found, text=text)
+            entry = self._naming(contents, sealed)[0].stage(index=contents.count, time=now(), sealed=_hash(line))
+            row = row_of(entry, contents.count, contents.head)
+            prices = tally.prices + Counter([price_of(entry)])
+            done = replace(tally, count=row.index + 1, head=row.hash, prices=prices), stages + 1
+            return [row], replace(sealed, text=f"{sealed.text}\n{line}")
 
-        self._store.change(id, decide)
-        self._stages[id] = _hash(text)
+        self._store.append(decide, id)
+        assert done is not None
+        after, self._stages[id] = done
+        self._met(after)
 
     def delivered(self, id: str) -> None:
         """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing.
@@ -280,13 +327,15 @@ class Ledger:
         """
 
         def decide(sealed: Sealed | None) -> Sealed:
-            found = self._require_sealed(sealed, id)
+            found = self._require_sealed([sealed] if sealed else [], id)
             return found if found.delivered is not None else replace(found, delivered=now())
 
-        self._store.change(id, decide, durable=False)
+        self._store.change(id, decide)
 
     def release(self, id: str) -> str:
-        """The text of a release that was committed here, handed over or not.
+        """The text of a release that was committed here, handed over or not: a line for what was committed, and one a later stage.
+
+        LedgerError if it is not what its entries say.
 
         Parameters
         ----------
@@ -297,7 +346,10 @@ class Ledger:
         -------
         str
         """
-        return self._require_sealed(self._store.sealed(id), id).text
+        contents, found = self._releases(id=id)
+        sealed = self._require_sealed(found, id)
+        self._require_as_charged(contents, sealed)
+        return sealed.text
 
     def spent(self) -> Spent:
         """What the entries cost together."""
@@ -335,7 +387,7 @@ class Ledger:
         return tuple(verify(contents, name, lambda row, values: entry_of(row, values, name), known=1))
 
     def verify(self, receipt: Receipt | None = None) -> None:
-        """Raise LedgerError that names the first entry that was edited, removed or moved, or a release that nobody paid for.
+        """Raise LedgerError that names the first entry that was edited, removed or moved, or a release that is not as charged.
 
         Parameters
         ----------
@@ -343,13 +395,9 @@ class Ledger:
             Raise also if the ledger no longer holds the entry that this is for. Only that shows that a whole ledger was replaced
             by an older copy or made anew.
         """
-        waiting = self._store.undelivered()
-        contents, _ = self._read()
-        for each in waiting:
-            if not self._names(contents, each):
-                raise LedgerError(
-                    f"{self._store.name} cannot be trusted: no entry has paid for its release {each.id}; restore it from a backup."
-                )
+        contents, releases = self._releases()
+        for each in releases:
+            self._require_as_charged(contents, each)
         if receipt is None:
             return
         if not (0 < receipt.index < contents.count and contents.rows[receipt.index].hash == receipt.hash):
@@ -394,12 +442,12 @@ class Ledger:
     def __sklearn_clone__(self) -> Self:
         return self
 
-    def _commit(self, charges: tuple[Charge, ...], seal: Seal | None, request: str) -> Commitment:
+    def _commit(self, charges: tuple[Charge, ...], text: str | None, request: str) -> Commitment:
         self._warn_of_others({charge.data for charge in charges})
-        release, before = "" if seal is None else secrets.token_hex(16), self._tally
-        done: tuple[Commitment, Tally, str] | None = None
+        release, before = "" if text is None else secrets.token_hex(16), self._tally
+        done: tuple[Commitment, Tally] | None = None
 
-        def decide(contents: Contents) -> Addition:
+        def decide(contents: Contents, found: Sealed | None) -> Addition:
             nonlocal done
             tally = before.extended(contents, self._store.name)
             self._require_about(tally, charges)
@@ -409,25 +457,23 @@ class Ledger:
             receipts: list[Receipt] = []
             for index, charge in enumerate(charges, contents.count):
                 facts = {name: getattr(charge, name) for name in Charge.__struct_fields__}
-                rows.append(row_of(Entry(**facts, index=index, time=time, release=release), index, head))
+                sealed = "" if text is None or rows else _hash(f"{request}\n{text}")
+                rows.append(row_of(Entry(**facts, index=index, time=time, release=release, sealed=sealed), index, head))
                 head = rows[-1].hash
                 prices[price_of(charge)] += 1
                 receipts.append(self._receipt(rows[-1], price_of(charge), prices))
             labels = tally.labels | {charge.data for charge in charges}
             about = charges[0].unit, charges[0].neighbors
             after = Tally(rows[-1].index + 1, head, self._opening, prices, labels, *about)
-            text = "" if seal is None else seal(tuple(receipts))
-            if not isinstance(text, str):
-                raise StudyError(f"A release is sealed as text, not as a {type(text).__name__}.")
-            done = Commitment(receipts=tuple(receipts), id=release), after, text
-            return rows, None if seal is None else Sealed(release, rows[0].index, time, request, text)
+            done = Commitment(receipts=tuple(receipts), id=release), after
+            return rows, None if text is None else Sealed(release, rows[0].index, time, request, text)
 
         self._store.append(decide)
         assert done is not None
-        commitment, after, text = done
+        commitment, after = done
         self._met(after)
-        if seal is not None:
-            self._stages[release] = _hash(text)
+        if text is not None:
+            self._stages[release] = 1
         return commitment
 
     def _receipt(self, row: Row, price: EntryPrice, prices: Prices) -> Receipt:
@@ -485,17 +531,39 @@ class Ledger:
             delta=decimal_of(opening.delta_units - total.delta, DELTA_DIGITS),
         )
 
-    def _require_sealed(self, sealed: Sealed | None, id: str) -> Sealed:
-        if sealed is None:
+    def _require_sealed(self, found: Sequence[Sealed], id: str) -> Sealed:
+        if not found:
             raise LedgerError(f"{self._store.name} holds no release {id!r}; see undelivered().")
-        return sealed
+        return found[0]
 
-    def _names(self, contents: Contents, sealed: Sealed) -> bool:
-        """Whether the entry that a release was kept with names it: a text that another hand put there was paid for by nobody."""
-        if not 0 < sealed.entry < len(contents.rows):
-            return False
-        row = contents.rows[sealed.entry]
-        return entry_of(row, values_in(row.body), self._store.name).release == sealed.id
+    def _naming(self, contents: Contents, sealed: Sealed) -> list[Entry]:
+        """The entries that name a release; none if another hand put its text there, for which nobody has paid."""
+        mark, name = mark_of_release(sealed.id), self._store.name
+        rows = contents.rows[sealed.entry :] if 0 < sealed.entry < len(contents.rows) else ()
+        found = [entry_of(row, values_in(row.body), name) for row in rows if mark in row.body]
+        found = [each for each in found if each.release == sealed.id]
+        return found if found and found[0].index == sealed.entry else []
+
+    def _require_as_charged(self, contents: Contents, sealed: Sealed) -> int:
+        """How many stages a release has; LedgerError unless its lines are those whose hashes its entries hold, one for one.
+
+        The first line is hashed after the request, by which the release is found.
+
+        So a text that was put back to an earlier stage is refused too: a round that was drawn once is not drawn again.
+        """
+        entries = self._naming(contents, sealed)
+        if not entries:
+            raise LedgerError(
+                f"{self._store.name} cannot be trusted: no entry has paid for its release {sealed.id}; restore it from a backup."
+            )
+        seals = [each.sealed for each in entries if each.sealed]
+        first, *later = sealed.text.split("\n")
+        if seals != list(map(_hash, (f"{sealed.request}\n{first}", *later))):
+            raise LedgerError(
+                f"{self._store.name} cannot be trusted: the text of its release {sealed.id} was edited, or put back to an earlier "
+                "stage; restore it from a backup."
+            )
+        return len(seals)
 
     def _warn_of_others(self, labels: AbstractSet[str]) -> None:
         """Warn, once for each label, of another ledger that holds entries for the same data set."""
@@ -508,6 +576,13 @@ class Ledger:
                     TwoLedgersWarning,
                     stacklevel=4,
                 )
+
+    def _releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+        """The releases as of one moment, or those that wait, or one; and the chain of the same moment, verified."""
+        before = self._tally
+        contents, found = self._store.releases(id=id, waiting=waiting)
+        self._met(before.extended(contents, self._store.name))
+        return contents, found
 
     def _read(self) -> tuple[Contents, Tally]:
         """All that is there now, verified, and its tally."""
@@ -548,6 +623,13 @@ def _reopen(path: str, wait: float) -> Ledger:
 def _about(unit: str, neighbors: str) -> str:
     column = unit.removeprefix(PERSON)
     return f"{'a row' if unit == ROW else f'a person (by {column!r})'} under {neighbors}"
+
+
+def _line(text: object) -> str:
+    """What is sealed, if it is one line of text: each has a hash of its own in the chain."""
+    if not isinstance(text, str) or "\n" in text:
+        raise StudyError(f"A release is sealed as one line of text, not as {type(text).__name__} of another form.")
+    return text
 
 
 def _hash(text: str) -> str:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpselect.errors import DpselectError, LedgerError, NoLedgerYet, StudyError
 from dpselect.release.ledger.store import (
-    SEALED,
     Addition,
     Contents,
     Patience,
     Row,
     Sealed,
     mark_of_data,
+    query_of,
     require_version,
 )
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-POSTGRES_VERSION = 3
+POSTGRES_VERSION = 4
 POSTGRES_SCHEMA = """
 CREATE TABLE {schema}.version (number integer NOT NULL);
 INSERT INTO {schema}.version VALUES ({version});
@@ -46,8 +46,12 @@ CREATE FUNCTION {schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS
 CREATE FUNCTION {schema}.plain(body text) RETURNS jsonb LANGUAGE sql IMMUTABLE AS
   $$ SELECT regexp_replace(body, '\\\\(\\\\|u[0-9a-f]{4})', '?', 'g')::jsonb $$;
 
+CREATE FUNCTION {schema}.owned() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS
+  $$ SELECT pg_has_role(session_user, tableowner, 'USAGE') FROM pg_tables
+  WHERE schemaname = '{schema}' AND tablename = 'outbox' $$;
+
 CREATE FUNCTION {schema}.follow() RETURNS trigger LANGUAGE plpgsql
-  SET search_path = pg_catalog, pg_temp AS $$ DECLARE last text; entry jsonb; opening jsonb; first jsonb; BEGIN
+  SET search_path = pg_catalog, pg_temp AS $$ DECLARE last text; paid text; entry jsonb; opening jsonb; first jsonb; BEGIN
   SELECT head.hash INTO last FROM {schema}.head WHERE head.count = NEW.number FOR UPDATE;
   IF last IS NULL THEN RAISE EXCEPTION 'an entry follows the last one'; END IF;
   IF NEW.hash IS DISTINCT FROM encode(sha256(convert_to(last || E'\\n' || NEW.body, 'UTF8')), 'hex')
@@ -63,8 +67,8 @@ CREATE FUNCTION {schema}.follow() RETURNS trigger LANGUAGE plpgsql
       AND NOT EXISTS (SELECT FROM jsonb_each(entry) AS field (name, value) WHERE jsonb_typeof(value) IS DISTINCT FROM CASE
         WHEN name = 'parameters' THEN 'object'
         WHEN name IN ('index', 'count', 'rows_per_person') THEN 'number'
-        WHEN name IN ('what', 'mechanism', 'epsilon', 'delta', 'study', 'unit', 'neighbors', 'data', 'analyst', 'time', 'release')
-          THEN 'string' END)
+        WHEN name IN ('what', 'mechanism', 'epsilon', 'delta', 'study', 'unit', 'neighbors', 'data', 'analyst', 'time',
+          'release', 'sealed') THEN 'string' END)
       AND NOT EXISTS (SELECT FROM unnest('{index,count,rows_per_person}'::text[]) AS name
         WHERE entry->>name !~ '^[0-9]{1,15}$' OR name <> 'index' AND entry->>name = '0')
       AND NOT EXISTS (SELECT FROM unnest('{epsilon,delta}'::text[]) AS name
@@ -79,6 +83,9 @@ CREATE FUNCTION {schema}.follow() RETURNS trigger LANGUAGE plpgsql
       AND coalesce(entry->>'neighbors', 'replace-one')
         = coalesce(opening->>'neighbors', coalesce(first, entry)->>'neighbors', 'replace-one'), false)
       THEN RAISE EXCEPTION 'an entry says what was charged'; END IF;
+    paid := entry->>'release';
+    IF EXISTS (SELECT FROM {schema}.outbox WHERE outbox.id = paid AND outbox.account <> session_user)
+      AND NOT {schema}.owned() THEN RAISE EXCEPTION 'a release goes on by whoever has paid for it'; END IF;
   END IF;
   UPDATE {schema}.head SET count = NEW.number + 1, hash = NEW.hash;
   RETURN NEW; END $$;
@@ -100,8 +107,12 @@ CREATE FUNCTION {schema}.wait() RETURNS trigger LANGUAGE plpgsql SET search_path
   IF OLD.delivered IS NOT NULL OR NEW.id <> OLD.id OR NEW.entry <> OLD.entry OR NEW.time <> OLD.time
     OR NEW.request <> OLD.request OR NEW.account <> OLD.account
     THEN RAISE EXCEPTION 'only the text of a release that waits is ever changed'; END IF;
-  IF session_user <> OLD.account AND NOT (SELECT pg_has_role(session_user, tableowner, 'USAGE') FROM pg_tables
-    WHERE schemaname = '{schema}' AND tablename = 'outbox')
+  IF NEW.text <> OLD.text AND (left(NEW.text, length(OLD.text) + 1) <> OLD.text || E'\\n' OR NOT EXISTS (
+    SELECT FROM {schema}.entries JOIN {schema}.head ON entries.number + 1 = head.count
+    WHERE position('"release":"' || OLD.id || '"' IN entries.body) > 0 AND position('"sealed":"'
+    || encode(sha256(convert_to(substr(NEW.text, length(OLD.text) + 2), 'UTF8')), 'hex') || '"' IN entries.body) > 0))
+    THEN RAISE EXCEPTION 'a release only grows, by the stage that the last entry holds'; END IF;
+  IF session_user <> OLD.account AND NOT {schema}.owned()
     THEN RAISE EXCEPTION 'a release is handed over by whoever has paid for it'; END IF;
   RETURN NEW; END $$;
 
@@ -190,29 +201,33 @@ class PostgresStore:
 
         self._patiently(work)
 
-    def append(self, decide: Callable[[Contents], Addition]) -> None:
+    def append(self, decide: Callable[[Contents, Sealed | None], Addition], id: str = "") -> None:
         """Read the chain, let `decide` make what follows, and write it, in one exclusive and durable transaction."""
 
         def work(connection: psycopg.Connection) -> None:
             self._require_ledger(connection)
             connection.execute("SET LOCAL synchronous_commit = on")
             connection.execute("SELECT count FROM head FOR UPDATE")
-            _insert(connection, *decide(_contents(connection)))
+            found = _sealed(connection, *query_of(id, False, "%s")) if id else []
+            rows, sealed = decide(_contents(connection), found[0] if found else None)
+            _insert(connection, rows, None if found else sealed)
+            if found and sealed is not None:
+                connection.execute("UPDATE outbox SET text = %s WHERE id = %s", [sealed.text, id])
 
         self._patiently(work)
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed], *, durable: bool = True) -> None:
-        """Let `decide` say what becomes of a release, and write it, in one exclusive transaction."""
+    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
+        """Let `decide` say when a release was handed over, and write it, in one exclusive transaction."""
 
         def work(connection: psycopg.Connection) -> None:
             self._require_ledger(connection)
-            connection.execute(f"SET LOCAL synchronous_commit = {'on' if durable else 'off'}")
-            found = _sealed(connection, f"{SEALED} WHERE id = %s FOR UPDATE", id)
+            connection.execute("SET LOCAL synchronous_commit = off")
+            query, values = query_of(id, False, "%s")
+            found = _sealed(connection, f"{query} FOR UPDATE", values)
             before = found[0] if found else None
             after = decide(before)
             if after != before:
-                changed = [after.text, after.delivered, id]
-                connection.execute("UPDATE outbox SET text = %s, delivered = %s WHERE id = %s", changed)
+                connection.execute("UPDATE outbox SET delivered = %s WHERE id = %s", [after.delivered, id])
 
         self._patiently(work)
 
@@ -220,14 +235,9 @@ class PostgresStore:
         """The chain as of one moment; never in the way of a writer."""
         return self._reading(_contents)
 
-    def undelivered(self) -> list[Sealed]:
-        """The releases that were not handed over, the oldest first."""
-        return self._reading(lambda each: _sealed(each, f"{SEALED} WHERE delivered IS NULL ORDER BY entry"))
-
-    def sealed(self, id: str) -> Sealed | None:
-        """The release with this id."""
-        found = self._reading(lambda connection: _sealed(connection, f"{SEALED} WHERE id = %s", id))
-        return found[0] if found else None
+    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+        """The chain, and the releases of the same moment, the oldest first: all, those that wait, or the one with an id."""
+        return self._reading(lambda each: (_contents(each), _sealed(each, *query_of(id, waiting, "%s"))))
 
     def hold(self) -> None:
         """Nothing is kept."""
@@ -332,7 +342,7 @@ def _contents(connection: psycopg.Connection) -> Contents:
     return Contents([Row(*row) for row in rows], *(head[0] if head else (0, "")))
 
 
-def _sealed(connection: psycopg.Connection, query: str, *values: str) -> list[Sealed]:
+def _sealed(connection: psycopg.Connection, query: str, values: tuple[str, ...]) -> list[Sealed]:
     return [Sealed(*row) for row in connection.execute(query, values).fetchall()]
 
 

@@ -21,20 +21,20 @@ from typing import TypeVar
 
 from dpselect.errors import LedgerError, NoLedgerYet
 from dpselect.release.ledger.store import (
-    SEALED,
     Addition,
     Contents,
     Patience,
     Row,
     Sealed,
     mark_of_data,
+    query_of,
     require_version,
 )
 
 T = TypeVar("T")
 
 APPLICATION = 0x64707331  # "dps1": marks the file as a ledger
-SQLITE_VERSION = 2
+SQLITE_VERSION = 3
 SQLITE_SCHEMA = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
     "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, hash TEXT NOT NULL)",
@@ -63,6 +63,12 @@ SQLITE_SCHEMA = (
     "CREATE TRIGGER a_release_waits BEFORE UPDATE ON outbox WHEN OLD.delivered IS NOT NULL OR NEW.id IS NOT OLD.id "
     "OR NEW.entry IS NOT OLD.entry OR NEW.time IS NOT OLD.time OR NEW.request IS NOT OLD.request "
     "BEGIN SELECT RAISE(ABORT, 'only the text of a release that waits is ever changed'); END",
+    # SQLite cannot hash: that a text has a line for each entry that holds one is what it can see to.
+    "CREATE TRIGGER a_release_only_grows BEFORE UPDATE ON outbox WHEN NEW.text IS NOT OLD.text AND NOT ("
+    "substr(NEW.text, 1, length(OLD.text) + 1) IS OLD.text || char(10) "
+    "AND length(NEW.text) - length(replace(NEW.text, char(10), '')) + 1 = (SELECT count(*) FROM entries WHERE number >= OLD.entry "
+    """AND instr(body, '"release":"' || OLD.id || '"') > 0 AND instr(body, '"sealed":"') > 0)) """
+    "BEGIN SELECT RAISE(ABORT, 'a release only grows, by the stage that the last entry holds'); END",
     "CREATE TRIGGER a_release_is_not_lost BEFORE DELETE ON outbox WHEN OLD.delivered IS NULL "
     "BEGIN SELECT RAISE(ABORT, 'a release is never removed before it is handed over'); END",
 )
@@ -132,44 +138,41 @@ class SqliteStore:
 
         self._patiently("rwc", "BEGIN IMMEDIATE", work)
 
-    def append(self, decide: Callable[[Contents], Addition]) -> None:
+    def append(self, decide: Callable[[Contents, Sealed | None], Addition], id: str = "") -> None:
         """Read the chain, let `decide` make what follows, and write it, in one exclusive and durable transaction."""
 
         def work(connection: sqlite3.Connection) -> None:
             self._require_ledger(connection)
             self.require_chargeable()
-            _insert(connection, *decide(_contents(connection)))
+            found = _sealed(connection, *query_of(id, False, "?")) if id else []
+            rows, sealed = decide(_contents(connection), found[0] if found else None)
+            _insert(connection, rows, None if found else sealed)
+            if found and sealed is not None:
+                connection.execute("UPDATE outbox SET text = ? WHERE id = ?", (sealed.text, id))
 
         self._patiently("rw", "BEGIN IMMEDIATE", work)
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed], *, durable: bool = True) -> None:
-        """Let `decide` say what becomes of a release, and write it, in one exclusive transaction."""
+    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
+        """Let `decide` say when a release was handed over, and write it, in one exclusive transaction."""
 
         def work(connection: sqlite3.Connection) -> None:
             self._require_ledger(connection)
             self.require_chargeable()
-            found = _sealed(connection, f"{SEALED} WHERE id = ?", id)
+            found = _sealed(connection, *query_of(id, False, "?"))
             before = found[0] if found else None
             after = decide(before)
             if after != before:
-                connection.execute(
-                    "UPDATE outbox SET text = ?, delivered = ? WHERE id = ?", (after.text, after.delivered, id)
-                )
+                connection.execute("UPDATE outbox SET delivered = ? WHERE id = ?", (after.delivered, id))
 
-        self._patiently("rw", "BEGIN IMMEDIATE", work, durable=durable)
+        self._patiently("rw", "BEGIN IMMEDIATE", work, durable=False)
 
     def read(self) -> Contents:
         """The chain as of one moment; never in the way of a writer."""
         return self._reading(_contents)
 
-    def undelivered(self) -> list[Sealed]:
-        """The releases that were not handed over, the oldest first."""
-        return self._reading(lambda each: _sealed(each, f"{SEALED} WHERE delivered IS NULL ORDER BY entry"))
-
-    def sealed(self, id: str) -> Sealed | None:
-        """The release with this id."""
-        found = self._reading(lambda connection: _sealed(connection, f"{SEALED} WHERE id = ?", id))
-        return found[0] if found else None
+    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+        """The chain, and the releases of the same moment, the oldest first: all, those that wait, or the one with an id."""
+        return self._reading(lambda each: (_contents(each), _sealed(each, *query_of(id, waiting, "?"))))
 
     def hold(self) -> None:
         """Keep the connection that the next operation opens."""
@@ -396,7 +399,7 @@ def _contents(connection: sqlite3.Connection) -> Contents:
     return Contents(rows, *head)
 
 
-def _sealed(connection: sqlite3.Connection, query: str, *values: str) -> list[Sealed]:
+def _sealed(connection: sqlite3.Connection, query: str, values: tuple[str, ...]) -> list[Sealed]:
     return [Sealed(*row) for row in connection.execute(query, values)]
 
 

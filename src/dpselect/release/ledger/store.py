@@ -31,8 +31,7 @@ from dpselect.release.ledger.entries import FORMAT, Entry, Opening
 T = TypeVar("T")
 Values = dict[str, Any]
 Announce = Callable[[str], None]
-SEALED = "SELECT id, entry, time, request, text, delivered FROM outbox"
-"""The fields of `Sealed`, in order."""
+_SEALED = "SELECT id, entry, time, request, text, delivered FROM outbox"  # the fields of `Sealed`, in order
 log = logging.getLogger("dpselect.ledger")
 
 
@@ -56,7 +55,10 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """Public. One release as it is stored: which entry names it first, its text, and when it was handed over, if it was."""
+    """Public. One release as it is stored: which entry names it first, its text, and when it was handed over, if it was.
+
+    The text has a line for what was committed, and one for each later stage; the entries that name it hold their hashes.
+    """
 
     id: str
     entry: int
@@ -77,9 +79,20 @@ def link(previous: str, body: str) -> str:
     return sha256(f"{previous}\n{body}".encode()).hexdigest()
 
 
+def query_of(id: str | None, waiting: bool, mark: str) -> tuple[str, tuple[str, ...]]:
+    """The query for one release, those that wait, or all, and its values; `mark` is how the driver marks a value."""
+    where = "" if id is None and not waiting else " WHERE delivered IS NULL" if id is None else f" WHERE id = {mark}"
+    return f"{_SEALED}{where} ORDER BY entry", () if id is None else (id,)
+
+
 def mark_of_data(label: str) -> str:
     """What the text of every entry for the data set `label` contains, and hardly any other text."""
     return f'"data":{json.dumps(label)}'
+
+
+def mark_of_release(id: str) -> str:
+    """What the text of every entry about a release contains, and hardly any other text."""
+    return f'"release":{json.dumps(id)}'
 
 
 def verify(contents: Contents, name: str, read: Callable[[Row, Values], T], known: int = 0) -> list[T]:
@@ -212,7 +225,7 @@ def now() -> str:
 
 
 Addition = tuple[Sequence[Row], Sealed | None]
-"""What one transaction adds: rows that follow the last one, and the release that they pay for."""
+"""What one transaction adds: rows that follow the last one, and the release that they are about, as it is then."""
 
 
 class Store(Protocol):
@@ -230,22 +243,22 @@ class Store(Protocol):
     def create(self, opening: Row) -> None:
         """Make the ledger with its opening row, unless there is one already."""
 
-    def append(self, decide: Callable[[Contents], Addition]) -> None:
-        """Let `decide` make the next rows from all, and write them and the release, in one exclusive and durable transaction."""
+    def append(self, decide: Callable[[Contents, Sealed | None], Addition], id: str = "") -> None:
+        """Let `decide` make the next rows from all, and write them and the release, in one exclusive and durable transaction.
+
+        It is told the release with this `id` too, if there is one, and what it says of that one replaces its text.
+        """
 
     def read(self) -> Contents:
         """The whole chain as of one moment, without being in a writer's way."""
 
-    def undelivered(self) -> list[Sealed]:
-        """The releases that were not handed over, the oldest first."""
+    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+        """The chain, and the releases of the same moment, the oldest first: all, those that wait, or the one with an id."""
 
-    def sealed(self, id: str) -> Sealed | None:
-        """The release with this id."""
+    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
+        """Let `decide` say when a release was handed over, and write it, in one exclusive transaction.
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed], *, durable: bool = True) -> None:
-        """Let `decide` say what becomes of a release, and write it, in one exclusive transaction.
-
-        One that is not durable comes after all that was written before it, and may be lost when the machine stops.
+        It comes after all that was written before it, and may be lost when the machine stops.
         """
 
     def hold(self) -> None:
@@ -305,7 +318,7 @@ def require_version(name: str, version: int, here: int) -> None:
         raise LedgerError(f"{name} was written by a newer dpselect (schema {version}, here {here}); update dpselect.")
     if version < here:
         raise LedgerError(
-            f"{name} was made by dpselect 0.2.0 or earlier (schema {version}, here {here}), which had no place for releases: open "
+            f"{name} was made by an earlier dpselect (schema {version}, here {here}), whose chain did not hold its releases: open "
             "a new ledger, and state as its totals what this one has left."
         )
 

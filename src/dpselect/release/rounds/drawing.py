@@ -131,9 +131,9 @@ def counts_are_public(study: Study) -> bool:
     return study.neighbors == "replace-one" and alone
 
 
-def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> Rounds:
-    """What was drawn, and the answers to what the path asks next, of rows that are read again."""
-    if drawn.mu != plan.mu:  # the text of a release that waits in a ledger can be edited
+def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> tuple[Answered, ...]:
+    """The answers to what the path asks after all that was drawn, of rows that are read again."""
+    if drawn.mu != plan.mu:  # an account of a server's ledger may commit any text that it pays for
         raise LedgerError("What was drawn so far states other noise than its price buys; nothing more was drawn.")
     ask = what_follows(drawn, plan.family, study, plan.columns)
     assert not isinstance(ask, Found)
@@ -141,7 +141,12 @@ def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> R
         add_noise(query, sums, study, mu) for (query, mu), sums in zip(ask, _read(source, study, ask), strict=True)
     )
     require_within([*drawn.draws, *answered], plan.guarantee)
-    return _ended(replace(drawn, asks=(*drawn.asks, answered)), plan)
+    return answered
+
+
+def with_rounds(drawn: Rounds, plan: RoundsDraws, *answered: tuple[Answered, ...]) -> Rounds:
+    """What was drawn, and what further rounds have answered."""
+    return _ended(replace(drawn, asks=(*drawn.asks, *answered)), plan)
 
 
 def require_within(draws: list[Answered], guarantee: Guarantee) -> None:

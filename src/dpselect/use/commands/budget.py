@@ -8,13 +8,17 @@ import click
 
 from dpselect.assume.budget import about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError
-from dpselect.release.ledger.entries import Entry
+from dpselect.release.ledger.entries import STAGE, Entry
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, remaining_text, spent_text, usual_total_delta
 from dpselect.use.shell.options import JSON, QUIET
 from dpselect.use.shell.terminal import answer_json, heading, pairs, show_table, tell
 
-SPENT_ON = {"select": "selection and directions", "estimate": "coefficients and intervals"}
+SPENT_ON = {
+    "select": "selection and directions",
+    "estimate": "coefficients and intervals",
+    STAGE: "nothing more: a round of them",
+}
 """What an entry was spent on, in words."""
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import parse_qsl, urlsplit
 
 import click
 
@@ -27,8 +26,8 @@ from dpselect.gather.formats import COMPRESSIONS, FORMATS
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrow import check_schema, kinds_of
-from dpselect.gather.sources.open import data_place, moments_files, open_stream, plain_form
-from dpselect.gather.sources.source import Csv, Database, DataPlace, parse_address, split_sheet
+from dpselect.gather.sources.open import data_place, moments_files, open_stream, plain_form, rows_address
+from dpselect.gather.sources.source import Csv, DataPlace, parse_address, split_sheet
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
@@ -95,13 +94,10 @@ class Rows:
     def address(self) -> list[Any]:
         """All that tells these rows from others, wherever a command is given, but no password; plain values."""
         text = self.source if isinstance(self.source, Csv) else None
-        path = self.answer or (self.source if text is None else os.fspath(text.path))
-        database = None if self.answer is not None else parse_address(path)
-        if database is not None:
-            here = [os.getcwd()] if database.engine == "duckdb" else []  # its queries may name files
-            return [*here, *_without_password(database), database.table, database.query]
         form = [] if text is None else [text.delimiter, text.encoding, text.decimal]
-        return ["rows" if self.answer is None else "answer", os.path.abspath(path), *form]
+        if self.answer is not None:
+            return ["answer", os.path.abspath(self.answer)]
+        return [*(rows_address(self.source) or ()), *form]
 
     @property
     def files(self) -> list[tuple[str, str]]:
@@ -135,18 +131,6 @@ class Rows:
         """Gather moments alone."""
         with self.reading(study, quiet) as progress:
             return gather(self.table(study), study, progress=progress)
-
-
-def _without_password(database: Database) -> list[Any]:
-    """The address of a database in parts, of which none is its password."""
-    if database.engine != "postgresql":
-        return [database.bare if database.engine in ("adbc", "odbc") else database.uri]
-    try:
-        parts = urlsplit(database.uri)
-    except ValueError:  # it will not be opened either
-        return [database.place]
-    options = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if "password" not in pair[0].lower()]
-    return [database.place, parts.username, parts.path, options]
 
 
 def csv_form(options: dict[str, Any]) -> dict[str, str]:
