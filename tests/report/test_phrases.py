@@ -281,7 +281,7 @@ ALIKE, HIDES = " times as long as without privacy", ": noise would hide most eff
 def test_how_long_intervals_will_be(times, selected, said):
     assert phrases.length_sentence(times, selected) == f"95% intervals should be {said}"
     assert phrases.are_long(times) == (times[1] > 8 or times[2] > 20)
-    assert phrases.length_sentence(None, selected) == "No effect would be estimated: noise would hide all of them."
+    assert phrases.length_sentence(None, selected).startswith("Noise would hide all effects if ")
 
 
 def test_how_long_they_are_with_fewer_and_with_all():

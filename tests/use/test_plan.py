@@ -86,7 +86,9 @@ def test_without_ranges_there_is_a_ratio_and_no_unit():
     assert expected_intervals(study, rows=99, epsilon=1) is None
     by_rounds = expected_intervals(study, rows=9900, epsilon=1, delta=1e-6)
     assert by_rounds.terms == () and by_rounds.by_rows == () and 1 < by_rounds.times.middle < 3
-    assert expected_intervals(study, rows=9, epsilon=1, delta=1e-6).sentence.startswith("No effect would be estimated")
+    assert expected_intervals(study, rows=9, epsilon=1, delta=1e-6).sentence.startswith(
+        "Noise would hide all effects if "
+    )
 
 
 def test_lengths_by_rounds_are_those_of_releases():

@@ -233,8 +233,8 @@ def small_table(rows: str, epsilon: str, share: float) -> str:
     """Few rows."""
     if not share < 0.9:
         return (
-            f"With {rows} rows at ε = {epsilon}, this selection is close to a draw at random: no variable, however strong, could be "
-            "expected to be found."
+            f"With {rows} rows at ε = {epsilon}, this selection is close to a draw at random: no variable, however strong, "
+            "could be expected to be found."
         )
     return (
         f"With {rows} rows at ε = {epsilon}, expect to miss most effects: only a variable that explains "
@@ -534,7 +534,14 @@ def are_long(times: tuple[float, float, float] | None) -> bool:
 def length_sentence(times: tuple[float, float, float] | None, selected: int | None = None) -> str:
     """How long intervals are expected to be, if so many variables are selected: the quartiles over those without privacy."""
     if times is None:
-        return "No effect would be estimated: noise would hide all of them."
+        many = (
+            "many variables are"
+            if selected is None
+            else "1 variable is"
+            if selected == 1
+            else f"{selected} variables are"
+        )
+        return f"Noise would hide all effects if {many} selected."
     low, middle, high = times
     about = f"95% intervals should be {_times(middle)} as long as without privacy"
     counted = (

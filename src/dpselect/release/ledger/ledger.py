@@ -519,9 +519,12 @@ class Ledger:
         verb = "ask" if len(charges) > 1 else "asks"
         sums = [sum(getattr(each, name) * times for each, times in asked.items()) for name in ("epsilon", "delta")]
         price = amounts(decimal_of(sums[0], EPSILON_DIGITS), decimal_of(sums[1], DELTA_DIGITS))
+        left = self._remaining(prices)
+        if not left.epsilon:
+            raise BudgetExceeded(f"Not enough budget: this run costs {price} and nothing remains of {opening}.")
         raise BudgetExceeded(
             f"{' and '.join(charge.what for charge in charges)} {verb} for {price}, but the ledger has "
-            f"{self._remaining(prices)} left of {opening}. Ask for less."
+            f"{left} left of {opening}. Ask for less."
         )
 
     def _remaining(self, prices: Prices) -> Remaining:
