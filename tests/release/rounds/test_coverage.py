@@ -260,3 +260,23 @@ def test_the_residual_deviation_of_a_heavy_tail_is_held():
             ends.append(found.residual_deviation.upper / real)
     assert len(ends) >= 2
     assert min(ends) > 1
+
+
+def test_a_number_is_hidden_whose_limits_leave_room_for_rows_that_would_carry_its_slope(monkeypatch):
+    """As many rows as noise hides at 45 deviations have more squares than all others together. The other number stays."""
+    rng = np.random.default_rng(71)
+
+    def shown(limit: float) -> np.ndarray:
+        releases = []
+        for _ in range(4):
+            x, usual = rng.normal(0, 1, (2, 30_000))
+            frame = pd.DataFrame({"x": x, "usual": usual, "y": 0.5 * x + 0.5 * usual + rng.normal(0, 1, 30_000)})
+            study = Study(Numeric("y", -6, 6), [Numeric("x", -limit, limit), Numeric("usual", -5, 5)])
+            findings = release(table_of("far", study, frame), mu_of(0.65), rng).findings[1:]
+            releases.append([finding.value is not None for finding in findings])
+        return np.sum(releases, axis=0)
+
+    assert shown(6.0).tolist() == [4, 4]
+    assert shown(45.0).tolist() == [0, 4]
+    monkeypatch.setattr("dpselect.release.rounds.scales.MOST_HIDDEN", np.inf)
+    assert shown(45.0)[0] >= 1  # not by the other rules alone

@@ -39,7 +39,17 @@ from dpselect.release.rounds.histograms import (
     read_counts,
     read_limited,
 )
-from dpselect.release.rounds.intervals import LONG_STEP, _share, _stretch
+from dpselect.release.rounds.intervals import (
+    EDGE_NOISE,
+    LONG_STEP,
+    SEEN_INFORMATION,
+    SURE_INFORMATION,
+    USUAL_KURTOSIS,
+    _edge_noise,
+    _share,
+    _stretch,
+    one_way_shares,
+)
 from dpselect.release.rounds.steps import Standpoint, coarse_step, link_of, tamed, weight_of, whitening
 from tests.release.rounds.test_path import plan_of
 
@@ -174,9 +184,9 @@ def test_a_radius_weighs_noise_against_what_it_cuts_off():
     assert quiet.excess < loud.excess
 
 
-def clip_of(counts, *, noise=40.0, farthest=6.0, noise_a_radius=16.0, rows=9000.0):
+def clip_of(counts, *, noise=40.0, farthest=6.0, noise_a_radius=16.0, rows=9000.0, width=6):
     noisy = np.append(rows - sum(counts), np.array(counts, dtype=float))
-    return choose_radius(noisy, noise, rows, width=6, tail=2.0, farthest=farthest, noise_a_radius=noise_a_radius)
+    return choose_radius(noisy, noise, rows, width=width, tail=2.0, farthest=farthest, noise_a_radius=noise_a_radius)
 
 
 def test_a_radius_of_numbers_weighs_noise_against_what_it_cuts_off():
@@ -196,6 +206,13 @@ def test_rows_beyond_the_limits_count_only_where_they_are_seen():
     none, noise, seen = (clip_of((100, 30, 0, 0, many, 0, 0), farthest=3.0) for many in (0, 90, 160))
     assert none == noise
     assert seen.excess > none.excess
+
+
+def test_in_few_columns_bins_count_farther():
+    """A row far out in one of two columns is long, and in one of six hardly: its bin counts though noise may have made it."""
+    none, some = (0, 0, 0, 0, 0, 0, 0), (0, 0, 0, 90, 0, 0, 0)
+    assert clip_of(none, farthest=5.0) == clip_of(some, farthest=5.0)
+    assert clip_of(none, farthest=5.0, width=2).excess < clip_of(some, farthest=5.0, width=2).excess
 
 
 def test_a_tail_falls_as_steeply_as_its_counts_allow():
@@ -226,6 +243,23 @@ def test_a_usual_gradient_is_as_long_as_its_squares_add_up_to():
 def test_the_fewer_coefficients_the_more_may_be_cut_off_of_one():
     assert [clip_share(width) for width in (2, 3, 6, 18)] == pytest.approx([0.6, 0.6, 0.3, 0.1])
     assert [yes_clip_share(width) for width in (2, 6, 15)] == pytest.approx([0.5, 0.5, 0.2])
+
+
+def test_what_is_cut_off_points_along_numbers_with_a_tail():
+    facts = SimpleNamespace(names=("intercept", "usual", "long", "far"), columns=(0, 1, 2))
+    shares = one_way_shares(facts, SimpleNamespace(kurtoses=np.array([3.0, 2 * USUAL_KURTOSIS, 99.0])), 0.4)
+    assert shares == pytest.approx([1.0, 0.4, 0.8, 1.0])
+    assert one_way_shares(facts, SimpleNamespace(kurtoses=np.full(3, 3.0)), 0.4).tolist() == [0.4] * 4
+    alone = SimpleNamespace(names=("intercept",), columns=())
+    assert one_way_shares(alone, SimpleNamespace(kurtoses=np.array([])), 0.6).tolist() == [0.6]
+
+
+def test_the_noise_of_what_is_hardly_seen_counts_for_more():
+    """Of two coefficients the first is seen without doubt, the second as little as may be shown."""
+    noise = np.diag([1.0, 4.0])
+    here = SimpleNamespace(hessian=np.diag([SURE_INFORMATION, 2 * SEEN_INFORMATION]), hessian_noise=lambda step: noise)
+    added = _edge_noise(here, SimpleNamespace(step=np.ones(2)), np.eye(2))
+    assert added.tolist() == pytest.approx([0.0, 2 * math.sqrt((1 + EDGE_NOISE) ** 2 - 1)])
 
 
 def test_where_two_looks_at_a_hessian_differ_the_first_counts_for_less():

@@ -44,6 +44,8 @@ HIDDEN_FROM = 4.0
 """The length from which on there are fewer of them: half as many at twice the length."""
 SEEN_BEYOND = 2.5
 """Deviations of the noise from which a bin counts that lies farther than limits suggest."""
+FEW_COLUMNS, MOST_FARTHER = 4.0, 2.0
+"""In a model of fewer columns than these a row far out in one of them is long: bins count farther by their ratio, at most twice."""
 TAIL_SEEN = 3.0
 """The same for a bin whose rows count as they are, however few lie before it: rows that share a value lie at one length."""
 MOST_USUAL = 4.0
@@ -107,8 +109,9 @@ def choose_radius(
     first = int(np.flatnonzero(TAIL_EDGES > TAIL_START * usual)[0])
     edges, lengths = TAIL_EDGES[first:] / usual, TAIL_POINTS[first - 1 :] / usual
     possible = edges < farthest / usual
+    counted_until = farthest * min(max(FEW_COLUMNS / width, 1.0), MOST_FARTHER)
     counts = np.minimum(noisy[first:], 4 * rows / edges**2)  # squares add up to about the rows
-    counts = np.where(possible | (counts > SEEN_BEYOND * noise), counts, 0.0)
+    counts = np.where((edges < counted_until / usual) | (counts > SEEN_BEYOND * noise), counts, 0.0)
     octaves = np.log2(edges / edges[0])
     fits = [falling(counts, ratio ** (2 * octaves)) for ratio in HALF_OCTAVE_RATIOS]
     misfits = np.array([float(((counts - fit) ** 2).sum()) / noise**2 for fit in fits])

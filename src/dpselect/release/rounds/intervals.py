@@ -47,6 +47,10 @@ MIN_WEIGHTED_VARIANCE = 0.02
 """Of the homoscedastic variance: what weights may leave of it at least, where most rows count little."""
 SEEN_INFORMATION = 3.5
 """Deviations of the Hessian's noise from which a coefficient's information is seen."""
+SURE_INFORMATION, EDGE_NOISE = 5.0, 0.75
+"""From there on it is not shown by luck; at the edge the Hessian's noise counts by so much more."""
+USUAL_KURTOSIS = 8.0
+"""Of what is seen of a number, below which rows are long in all directions alike: a normal number has 3, an exponential one 9."""
 MIN_YES_NU = 12.0
 """Of nu times 4 p (1 - p), below which no odds are shown where a share p says yes: the few that seem seen are so by chance."""
 MAX_ALONG = 0.25
@@ -171,9 +175,10 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     values = offsets + transform @ end
     reach = transform @ here.matrix @ here.inverse
     privacy = _root(reach, _privacy(facts, here, last)) * (1 + 2 / facts.nu)
+    privacy = np.hypot(privacy, _edge_noise(here, last, reach))
     sampling = _root(reach, _sampling(facts, here, last))
     share = (yes_clip_share if facts.response == "yes or no" else clip_share)(len(last.step))
-    bias = share * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
+    bias = one_way_shares(facts, scales, share) * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
     surplus = _surplus(facts, here, last, transform, reach)
     known = _known(facts, scales, here, reach)
     count = 0.0 if last.clusters is None else last.clusters.count
@@ -198,6 +203,31 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
         predictive=tuple(values.tolist()),
         scales=_user_deviations(facts, scales),
     )
+
+
+def one_way_shares(facts: Facts, scales: Scales, share: float) -> Floats:
+    """Of the clip's bound: what may point at each of the user's coefficients; `share` at one of a number without a tail.
+
+    Rows are long where a number has a tail, and then what is cut off points along this number: the more, the longer its tail. A
+    constant goes through the means of all columns, and is as wrong as the slope that is most so.
+    """
+    slopes = np.minimum(share * np.maximum(scales.kurtoses / USUAL_KURTOSIS, 1.0), 1.0)
+    constants = len(facts.names) - len(facts.columns)
+    return np.append(np.full(constants, slopes.max(initial=share)), slopes)
+
+
+def _edge_noise(here: Standpoint, last: Last, reach: Floats) -> Floats:
+    """The deviation that is added for the Hessian's noise where a coefficient's information is hardly seen.
+
+    It is shown because noise has made it look large, and then the step is too short by more than noise of that size explains.
+    """
+    information = np.einsum("ij,jk,ik->i", reach, here.hessian, reach)
+    noise = np.array([math.sqrt(max(float(row @ here.hessian_noise(row) @ row), 0.0)) for row in reach])
+    near = np.clip(
+        (SURE_INFORMATION - information / np.maximum(noise, 1e-300)) / (SURE_INFORMATION - SEEN_INFORMATION), 0, 1
+    )
+    more = np.sqrt((1 + EDGE_NOISE * near) ** 2 - 1)
+    return np.asarray(more * _root(reach, here.hessian_noise(last.step)))
 
 
 def _user_deviations(facts: Facts, scales: Scales) -> dict[str, float]:

@@ -34,6 +34,9 @@ LONG_KURTOSIS, NARROW_KURTOSIS = 20.0, 8.0
 """Of what is seen of a number: from there on rows that are not seen may carry its slope. The latter where limits are far."""
 LONG_RESPONSE_KURTOSIS = 40.0
 """The same of a response. Noise in far bins makes 25 or 30 of a kurtosis of 9, and clips count the rows of a long response."""
+FAR_ROWS, MOST_HIDDEN = 0.5, 2.0
+"""The first, in deviations of a bin's noise, are rows that may lie unseen at a number's limits: their squares may be so many times
+the sum of all others, and no more, or the slope is theirs."""
 OPEN_EXTENT = 6.0
 """Deviations from its center to which a number without limits reaches, as far as its rows are not seen."""
 MANY_LOOKS = 3
@@ -60,6 +63,8 @@ class Scales:
     """Whether the response is."""
     centers: Floats
     deviations: Floats
+    kurtoses: Floats
+    """Of what is seen of the columns of numbers; of a dummy nothing is said, for its rows stay short."""
     scales: Floats
     count_noise: Floats
     response_center: float
@@ -220,6 +225,10 @@ def _scales(
     narrow = [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)]
     longest = [NARROW_KURTOSIS if each else LONG_KURTOSIS for each in narrow]
     clear &= np.array([spread.kurtosis <= most for spread, most in zip(spreads, longest, strict=True)], dtype=bool)
+    pairs = zip(spreads, facts.columns, strict=True)
+    extents = np.array([_extent(spread, opened=column.open) for spread, column in pairs])
+    # A closer look has shown what lies near: there the kurtosis tells.
+    clear &= np.array(narrow, dtype=bool) | (FAR_ROWS * noise * extents**2 <= MOST_HIDDEN * facts.rows)
     again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
     is_long = response.kurtosis > (LONG_RESPONSE_KURTOSIS if again == 1 else NARROW_KURTOSIS)
     located = response.apart > enough and not (facts.gaussian and (again >= MANY_LOOKS or is_long))
@@ -233,6 +242,7 @@ def _scales(
         located=located,
         centers=np.array([spread.center for spread in spreads]),
         deviations=deviations,
+        kurtoses=np.where(is_number, [spread.kurtosis for spread in spreads], 1.0),
         scales=scales,
         count_noise=np.append(np.zeros(int(facts.intercept)), np.where(is_number, 0.0, noise * (units / scales) ** 2)),
         response_center=response.center,
