@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dpselect.assume.records import sha256_of
 from dpselect.errors import LedgerError, WaitingWarning
+from dpselect.gather.sources.open import rows_address
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
@@ -206,6 +208,26 @@ def test_rounds_that_were_stopped_are_gone_on_with_from_the_last_one_that_was_ke
     assert sum(charged) == 2 and charged[2:] == [0] * (len(drawn) - 1)  # and what each round has drawn
     assert Ledger("rows.budget.db").undelivered() == ()
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+
+
+def of_no_rows(values):
+    del values["rows"]
+
+
+def of_other_rows(values):
+    values["rows"] = sha256_of(rows_address("other.csv"))
+
+
+@pytest.mark.parametrize("edit", [of_no_rows, of_other_rows])
+def test_a_text_by_hand_that_states_no_rows_or_others_reads_none(edit, stopped, read, capsys):
+    (waiting,) = stopped.undelivered()
+    stopped.delivered(waiting.id)
+    values = json.loads(waiting.text)
+    edit(values)
+    stopped.commit([charge_of_entry(each) for each in stopped.entries()], json.dumps(values))
+    assert command_line.run(["resume", "rows.csv"]) == 2
+    assert "only the rows that it was charged for" in capsys.readouterr().err
+    assert read == [] and len(stopped.undelivered()) == 1
 
 
 def dearer(estimate):
