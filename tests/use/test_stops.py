@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.errors import WaitingWarning
+from dpselect.assume.records import sha256_of
+from dpselect.errors import LedgerError, WaitingWarning
+from dpselect.gather.sources.open import rows_address
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
@@ -208,6 +210,26 @@ def test_rounds_that_were_stopped_are_gone_on_with_from_the_last_one_that_was_ke
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
 
 
+def of_no_rows(values):
+    del values["rows"]
+
+
+def of_other_rows(values):
+    values["rows"] = sha256_of(rows_address("other.csv"))
+
+
+@pytest.mark.parametrize("edit", [of_no_rows, of_other_rows])
+def test_a_text_by_hand_that_states_no_rows_or_others_reads_none(edit, stopped, read, capsys):
+    (waiting,) = stopped.undelivered()
+    stopped.delivered(waiting.id)
+    values = json.loads(waiting.text)
+    edit(values)
+    stopped.commit([charge_of_entry(each) for each in stopped.entries()], json.dumps(values))
+    assert command_line.run(["resume", "rows.csv"]) == 2
+    assert "only the rows that it was charged for" in capsys.readouterr().err
+    assert read == [] and len(stopped.undelivered()) == 1
+
+
 def dearer(estimate):
     estimate["guarantee"]["epsilon"] = "50"
     estimate["released"]["mu"] = whole_mu(50.0, 1e-6)
@@ -331,6 +353,33 @@ def test_rounds_are_answered_by_the_rows_that_were_charged_and_no_others(stopped
     assert command_line.run(["resume", "link.csv", "--ledger", "rows.budget.db", "-o", "report.html"]) == 0
     assert read and stopped.undelivered() == ()
     assert command_line.run(["verify", "report.html", "--ledger", "rows.budget.db"]) == 0
+
+
+def test_the_studio_and_python_read_no_others_either(stopped, read):
+    from dpselect.use.studio.reports import hand_over_waiting, open_source
+
+    Path("other").mkdir()
+    Path("other/rows.csv").write_text(Path("rows.csv").read_text())
+    stopped.close()
+    Path("other/rows.budget.db").write_bytes(Path("rows.budget.db").read_bytes())
+    with pytest.raises(LedgerError, match="only the rows that it was charged for"):
+        hand_over_waiting(Path("other/study.toml"), open_source("other/rows.csv", {}), lambda said: None)
+    frame = {"x": [0.5] * 100, "y": [0.5] * 100}
+    for source in (frame, "other/rows.csv", Path("other/rows.csv"), ["rows.csv", "other/rows.csv"], None):
+        with pytest.raises(LedgerError, match="only the rows that it was charged for"):
+            resume(stopped, source, lambda released: pytest.fail("it was handed over"))
+    assert read == []
+    hand_over_waiting(Path("study.toml"), open_source("rows.csv", {}), lambda said: None)
+    assert read and Path("study.report-1.html").exists() and stopped.undelivered() == ()
+
+
+def test_a_ledger_that_took_the_place_of_another_reads_no_rows(stopped, read, capsys):
+    """The registry is asked before the rows of a stopped release are read, as before a charge."""
+    line = json.loads(Path("dpselect.ledgers").read_text())
+    Path("dpselect.ledgers").write_text(json.dumps(line | {"id": "ab" * 16}) + "\n")
+    assert command_line.run(["resume", "rows.csv"]) == 2
+    assert "was made anew in its place" in capsys.readouterr().err
+    assert read == []
 
 
 def test_of_two_tables_that_share_a_ledger_each_answers_its_own_rounds(stopped, read, monkeypatch, capsys):

@@ -185,7 +185,7 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
 def _are_its_rows(source: Any, sealed: Sealed) -> bool:
     """Whether rows are where those were that a release was charged for, to be read in the same form."""
     where = None if source is None else rows_address(source)
-    if where is None or any(part.rows != sha256_of(where) for part in sealed.parts if part.rows):
+    if where is None or any(part.rows != sha256_of(where) for part in sealed.parts if not part.is_complete):
         return False
     return all(
         with_form_of(source, part.estimate.study) == part.estimate.study for part in sealed.parts if part.estimate

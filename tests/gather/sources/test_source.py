@@ -1,7 +1,8 @@
 import pytest
 
 from dpselect.errors import DataError
-from dpselect.gather.sources.source import Database, parse_address
+from dpselect.gather.sources.open import rows_address
+from dpselect.gather.sources.source import Csv, Database, parse_address
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,34 @@ def test_other_addresses_are_refused_by_their_first_word(address):
     with pytest.raises(DataError, match=r"Rows cannot be read from '(mysql|s3|http)' addresses") as caught:
         parse_address(address)
     assert "hunter2" not in str(caught.value)
+
+
+def test_rows_have_one_address_however_they_are_called_and_no_other_has_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    (tmp_path / "b.csv").write_text("x\n1\n")
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    own = rows_address("a.csv")
+    for same in (tmp_path / "a.csv", "./a.csv", str(tmp_path / "link.csv"), ["a.csv"], Csv("a.csv", delimiter=";")):
+        assert rows_address(same) == own
+    server = Database("postgresql://ann:secret@host:5433/base?sslmode=require", table="t")
+    others = [
+        "b.csv",
+        ["a.csv", "b.csv"],
+        "*.csv",
+        ".",
+        "book.xlsx",
+        "book.xlsx#second",
+        server,
+        "postgresql://ann@host:5433/base?table=u",
+        "postgresql://ann@host/base?table=t",
+        "postgresql://ann@host:5433/other?table=t",
+        "a.duckdb?table=t",
+        "a.duckdb?table=u",
+        "a.duckdb?query=SELECT+1",
+    ]
+    found = [own, *map(rows_address, others)]
+    assert all(one != other for k, one in enumerate(found) for other in found[:k])
+    assert "secret" not in str(found)
+    assert rows_address(server) == rows_address("postgresql://ann:other@host:5433/base?sslmode=require&table=t")
+    assert rows_address({"x": [1]}) is None and rows_address([{"x": 1}]) is None and rows_address(None) is None
