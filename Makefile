@@ -7,7 +7,7 @@ C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
 # Tests are rewritten by pytest and the package is imported by hundreds of programs that they start: whoever keeps no bytecode pays for it each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs test test-rest test-all test-fast test-lowest test-elsewhere test-newer test-repeat coverage covered mutants kills check walk house fuzz runs bench field results paper clean
+.PHONY: help demo docs quick test test-rest test-all test-fast test-lowest test-elsewhere test-newer test-repeat coverage covered mutants kills check walk house fuzz runs bench field results paper clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
@@ -39,11 +39,13 @@ demo:            ## the main job on real data, ending in a report to open
 	$(DEMO_VENV)/bin/dpselect demo && \
 	echo "" && echo "Set-up took $$((ready - began)) s and $$(du -sm $(DEMO_VENV) | cut -f1) MB, the demo $$(($$(date +%s) - ready)) s."
 
-check: $(STAMP)  ## format, lint, types, the direction of imports, constants that share a name, the tree in the docs
+check: quick     ## format, lint, types, the direction of imports, constants that share a name, the tree in the docs
+	$(BIN)/mypy
+
+quick: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/house.py --check
 
@@ -65,18 +67,25 @@ FAST   := not spark and not postgres and not browser and not thorough
 # Two workers have a core each: threads of linear algebra would only wait for one another. The thorough tests have them.
 test test-fast: export OPENBLAS_NUM_THREADS = 1
 
-test: check      ## all checks, and all tests but the thorough ones: about five minutes
-	$(PYTEST) -m 'not thorough'
-	@echo "left out: the thorough tests (laws by thousands of draws, fuzz, kills, paper, site, source archive): make test-rest, or make test-all for both"
+# The types are checked beside the tests, which leave a core idle at times, and told after them.
+define tests_and_types
+@said=$$(mktemp) && { $(BIN)/mypy >$$said 2>&1 & types=$$!; } && $(PYTEST) -m '$(1)'; tests=$$?; \
+wait $$types; typed=$$?; echo "mypy: $$(cat $$said)"; rm -f $$said; exit $$((tests > typed ? tests : typed))
+endef
 
-test-rest: $(STAMP) ## the thorough tests alone: laws by thousands of draws, fuzz, kills, paper, site, source archive
-	$(PYTEST) -m thorough
+test: quick      ## all checks, and all tests but the thorough ones: less than four minutes on two quiet cores
+	$(call tests_and_types,not thorough)
+	@echo "left out: the thorough tests (laws by thousands of draws, fuzz, kills, paper, site, source archive) and two thirds of Hypothesis's examples: make test-rest, or make test-all for both"
+
+test-rest: export EXAMPLES = all
+test-rest: $(STAMP) ## the thorough tests alone: laws by thousands of draws, all examples, fuzz, kills, paper, site, source archive
+	$(PYTEST) -m 'thorough or hypothesis'
 
 test-all:        ## test and test-rest
 	@$(MAKE) --no-print-directory test test-rest
 
-test-fast: check ## test without Spark, PostgreSQL and the browser
-	$(PYTEST) -m '$(FAST)'
+test-fast: quick ## test without Spark, PostgreSQL and the browser
+	$(call tests_and_types,$(FAST))
 
 # With the lowest versions that pyproject.toml allows, in an environment of its own: the parts that need no extra.
 LOWEST := .venv-lowest

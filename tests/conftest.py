@@ -25,13 +25,14 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.gather import dealing as assign
 from dpselect.randomize import choice, coins, digits, noisy_moments, opendp_door, rounds_noise
+from tests.examples import examples
 
 Row = Mapping[str, Any]
 SlowMoments = Callable[[Sequence[Row], Study], Any]
 STEPS = 2**20
 
 # The same examples on every run, and no deadline: these machines are noisy, and a timed test is a flaky test.
-settings.register_profile("dpselect", derandomize=True, deadline=None)
+settings.register_profile("dpselect", derandomize=True, deadline=None, max_examples=examples(100))
 settings.load_profile("dpselect")
 
 

@@ -103,7 +103,7 @@ def hostile_pairs(count, seed, unit_rows):
 @pytest.mark.parametrize(
     ("study", "unit_rows", "cluster_radius", "pairs"),
     [
-        (CLUSTERS, 1, 29.0, 400),
+        pytest.param(CLUSTERS, 1, 29.0, 400, marks=pytest.mark.thorough),
         (IN_CLUSTERS, 3, 29.0, 400),
         *(
             pytest.param(*each, radius, PAIRS // 6, marks=pytest.mark.thorough)

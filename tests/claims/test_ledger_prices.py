@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dpselect.release.ledger.accounting import RHO_UNIT, price_of, total_price
 from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT, Charge
 from dpselect.release.ledger.ledger import Ledger
+from tests.examples import examples
 
 TINY = 1e-9  # what floating point may lose here
 ORDERS = (1.001, 1.1, 1.5, 2, 4, 16, 64, 256)
@@ -175,7 +176,7 @@ kinds = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.tuples(kinds, st.floats(0.3, 0.7)), min_size=1, max_size=9),
     st.sampled_from(["0", "0.05", "0.5"]),

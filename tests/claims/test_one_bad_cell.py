@@ -32,6 +32,7 @@ from dpselect.gather.sources.source import Csv, Database
 from dpselect.gather.sources.text import csv_stream
 from dpselect.gather.sources.text_numbers import number_in, number_of, numbers_of
 from dpselect.gather.sql import aggregate_query, moments_from_answer
+from tests.examples import examples
 
 POLICIES = ("midpoint", "zero-row")
 UNREADABLE = ["x", "", "NA", "1_000", "0x10", "1,5", "12 kg", "2020-01-01", "--1", "é", "1e", "٣", "-", "1 2"]
@@ -317,7 +318,7 @@ TEXTS = (
 
 
 @given(st.lists(TEXTS, max_size=6), st.sampled_from(".,"))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_a_cells_number_does_not_depend_on_the_cells_beside_it(texts, point):
     together = numbers_of(pa.array(texts, pa.string()), point)
     alone = np.array([numbers_of(pa.array([text]), point)[0] for text in texts], dtype=np.float64)
@@ -326,7 +327,7 @@ def test_a_cells_number_does_not_depend_on_the_cells_beside_it(texts, point):
 
 
 @given(st.lists(TEXTS, max_size=6), st.sampled_from(".,"))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_a_cell_of_a_csv_file_is_the_same_number_whichever_way_its_block_is_read(texts, point):
     """A block goes the quick way where all its cells look like numbers, and by hand where one does not."""
     expected = [number_of(text, point) for text in texts]

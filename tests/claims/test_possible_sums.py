@@ -18,6 +18,7 @@ from dpselect.gather.possible import GRID, are_possible, is_positive_semidefinit
 from dpselect.gather.rows import gather
 from dpselect.gather.saved import load_moments, save_moments
 from dpselect.gather.sql import answer_names, moments_from_answer, product_places
+from tests.examples import examples
 
 PLAIN = Study(Numeric("y", -1, 1), [Numeric(name, -1, 1) for name in "abc"], intercept="none")
 
@@ -61,7 +62,7 @@ def matrices(draw) -> list[list[int]]:
 
 
 @given(matrices())
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 def test_elimination_in_whole_numbers_agrees_with_all_minors(matrix):
     assert is_positive_semidefinite(matrix) == by_all_minors(matrix)
 
@@ -109,7 +110,7 @@ def table_of(rows):
 
 
 @given(st.lists(ROW, min_size=1, max_size=12), st.sampled_from(STUDIES))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_sums_of_every_table_are_possible(rows, study):
     moments = gather(table_of(rows), study)
     assert are_possible(moments.n, moments.products, study)

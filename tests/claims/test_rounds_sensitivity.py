@@ -42,7 +42,7 @@ from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrays import array_cells
 from dpselect.randomize.rounds_noise import released_numbers
 
-PAIRS = [1_500, pytest.param(10_000, marks=pytest.mark.thorough)]
+PAIRS = [800, pytest.param(10_000, marks=pytest.mark.thorough)]
 """Neighbours that each query is attacked with."""
 WIDTH = 5
 

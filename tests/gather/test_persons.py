@@ -20,6 +20,7 @@ from dpselect.gather import persons as persons_module
 from dpselect.gather.persons import mixed
 from dpselect.gather.rows import gather
 from dpselect.gather.sql import aggregate_query, moments_from_answer
+from tests.examples import examples
 
 PRIME, MULTIPLIER, STEPS = 2**31 - 1, 1_583_458_089, 2**20
 
@@ -72,7 +73,7 @@ def test_the_rows_that_count_are_those_of_the_slow_program(most, slow_moments):
         assert found == slow_persons(listed, a_study(most), slow_moments)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 999), st.integers(1, 4), st.integers(1, 20), st.sampled_from(["midpoint", "zero-row"]))
 def test_order_and_batches_do_not_matter(seed, most, size, missing):
     listed = rows_of(seed)

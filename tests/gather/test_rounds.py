@@ -157,7 +157,14 @@ def test_dask_gives_the_same_integers(name):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["limits", "yes", "persons, none", "clusters", "persons in clusters"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "yes",
+        "persons in clusters",
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in ("limits", "persons, none", "clusters")),
+    ],
+)
 def test_spark_gives_the_same_integers(spark, name):
     rows = table(1200)
     assert answers(spark.createDataFrame(rows).repartition(5), STUDIES[name]) == answers(rows, STUDIES[name])
@@ -272,7 +279,15 @@ def exact_rows(study, frame):
         yield [2**12] * own.intercept + cells, put(line, own.response_center, own.response_factor), line, lines
 
 
-@pytest.mark.parametrize("name", ["limits", "none", "midpoint", "yes", "yes, limits", "no constant"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "midpoint",
+        "yes, limits",
+        "no constant",
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in ("limits", "none", "yes")),
+    ],
+)
 def test_they_are_what_exact_fractions_give(name):
     study, rows = STUDIES[name], table(300)
     asked = queries(study, families_of(study))

@@ -14,6 +14,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
+from tests.examples import examples
 
 SECRET = 123.456789
 numbers = st.one_of(st.none(), st.floats(), st.floats(-12, 12), st.sampled_from([-5.0, 5.0, 2.5 / 2**20]))
@@ -58,10 +59,11 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("missing", ["midpoint", "zero-row"])
 def test_every_container_gives_the_integers_of_the_slow_program(container, missing, slow_moments):
-    @settings(max_examples=25)
+    @settings(max_examples=examples(25))
     @given(rows)
     def check(listed):
         found = gather(CONTAINERS[container](arrow(listed)), study(missing)).integers()

@@ -21,6 +21,7 @@ from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import count_rows, gather
 from dpselect.gather.summary import Both, Count, add_all
 from dpselect.rehearse.check.fit import FitSummary
+from tests.examples import examples
 
 PREDICTORS = [Numeric("a", -1, 1), Categorical("c", ["u", "v", "w"])]
 PLAIN = Study(Binary("y", ["no", "yes"]), PREDICTORS, missing="zero-row", neighbors="add-remove-one")
@@ -102,7 +103,7 @@ def same(one, other):
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 30), min_size=3, max_size=3))
 def test_a_summary_is_a_monoid_of_its_rows(name, seed, counts):
     """No person has rows in two of the three parts, as no person has where persons must meet."""
@@ -117,7 +118,7 @@ def test_a_summary_is_a_monoid_of_its_rows(name, seed, counts):
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 10**6), st.integers(0, 60), st.integers(1, 20))
 def test_order_and_batches_are_nothing(name, seed, count, size):
     cells = rows(seed, count)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dpselect.minimize.certificate import certify, into_ball, rounding
 from dpselect.minimize.exact import exact_loss
+from tests.examples import examples
 
 GRID = 2**20
 
@@ -83,7 +84,7 @@ def test_without_the_rounding_term_the_interval_would_fail():
     assert outside > 10
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(deadline=None, derandomize=True, max_examples=examples(300))
 @given(
     st.lists(st.floats(-1e6, 1e6) | st.floats(-1e-200, 1e-200), min_size=1, max_size=12),
     st.floats(0, 1e6) | st.floats(0, 1e-200),

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from dpselect.minimize import exact
 from dpselect.minimize.exact import PRODUCT_UNIT, exact_double, exact_loss
+from tests.examples import examples
 
-CAREFUL = settings(deadline=None, derandomize=True, max_examples=300)
+CAREFUL = settings(deadline=None, derandomize=True, max_examples=examples(300))
 
 
 def integers_of(x, y):

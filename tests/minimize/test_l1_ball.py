@@ -13,6 +13,7 @@ from dpselect.assume.candidates import all_subsets
 from dpselect.minimize import l1_ball
 from dpselect.minimize.exact import exact_loss
 from dpselect.minimize.l1_ball import list_losses, solve_list
+from tests.examples import examples
 
 GRID = 2**20
 KINDS = ("plain", "correlated", "near-collinear", "duplicates", "dummy trap", "few rows", "zero columns", "no response")
@@ -70,7 +71,7 @@ def test_no_candidate_of_ordinary_size_needs_the_exact_solver(kind, d):
         assert bounds.max() <= 2.0**-30 * (1 + radius) ** 2
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, derandomize=True, max_examples=examples(150))
 @given(st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(KINDS), st.floats(0, 5), st.floats(0, 5))
 def test_losses_fall_with_the_radius_and_with_more_columns(d, seed, kind, radius, more):
     _, products = products_of(table(kind, d, np.random.default_rng(seed)))

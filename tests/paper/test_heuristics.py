@@ -30,6 +30,7 @@ from paper.heuristics import (
     private_radius,
     radius_scores,
 )
+from tests.examples import examples
 
 PLENTY = 1000  # so much epsilon that the choice is the best candidate, but for a chance far below 1e-9
 X, Y = draw(Setting("s", 4000, (1.0, 1.0, 0.0, 0.0)), np.random.SeedSequence(8))
@@ -135,7 +136,7 @@ def by_penalty(table, study):
 
 
 @pytest.mark.parametrize("score", [by_radius, by_penalty])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(rows=ROWS, new=st.tuples(CORNERS, CORNERS, CORNERS))
 def test_the_ranges_hold_when_a_record_is_replaced_or_added(score, rows, new):
     moved, stated = both(score, rows, [new, *rows[1:]], "replace-one")

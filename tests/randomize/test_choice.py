@@ -17,6 +17,7 @@ from dpselect.penalize.scores import Scores
 from dpselect.randomize.choice import choose, noise_scale
 from dpselect.randomize.opendp_door import LAPLACE_ROUNDING, choice_measurement, choice_price, invoke
 from dpselect.rehearse.chances.scores import selection_probabilities
+from tests.examples import examples
 
 pytestmark = pytest.mark.real_chance
 
@@ -90,7 +91,7 @@ def test_privacy_estimates_finds_a_violation_at_half_the_noise(mechanism):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(w=st.floats(1e-12, 1e12), epsilon=st.floats(1e-9, 1e9))
 def test_the_price_read_back_is_within_epsilon_and_nothing_is_wasted(mechanism, w, epsilon):
     scale = noise_scale(mechanism, w, epsilon)

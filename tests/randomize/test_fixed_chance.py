@@ -13,7 +13,10 @@ from dpselect.rehearse.chances.scores import selection_probabilities
 DRAWS, WRONG = 4000, 1e-6
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    "mechanism",
+    [each if each == "exponential" else pytest.param(each, marks=pytest.mark.thorough) for each in MECHANISMS],
+)
 def test_choices_follow_the_mechanism(mechanism, fixed_chance):
     scores = Scores(np.array([0.0, 1.0, 2.0, 2.5, 6.0]), 3.0, "loss")
     assert not fixed_chance.real

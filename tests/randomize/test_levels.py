@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpselect.assume.candidates import SubsetRule
 from dpselect.penalize.margins import Margins
 from dpselect.randomize.levels import Weights, families_of
+from tests.examples import examples
 from tests.randomize.listing import listed, random_margins
 
 RATE = Fraction(3, 7)
@@ -30,7 +31,7 @@ def by_level(margins):
         yield levels, found
 
 
-@settings(derandomize=True, max_examples=70, deadline=None)
+@settings(derandomize=True, max_examples=examples(70), deadline=None)
 @given(st.integers(0, 2**32))
 def test_each_level_weighs_what_its_candidates_do(seed):
     margins = random_margins(np.random.default_rng(seed), crowds=False)
@@ -50,7 +51,7 @@ def test_each_level_weighs_what_its_candidates_do(seed):
     assert next(places) == len(shares._low)
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(derandomize=True, max_examples=examples(100), deadline=None)
 @given(st.integers(0, 2**32))
 def test_limits_are_counted_in_whole_numbers(seed):
     margins = random_margins(np.random.default_rng(seed), crowds=False)

@@ -46,7 +46,9 @@ def test_20000_columns_of_an_array():
     assert selection.variables == FOUND
 
 
-@pytest.mark.parametrize("kind", ["person", "cluster", "weights"])
+@pytest.mark.parametrize(
+    "kind", ["weights", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("person", "cluster"))]
+)
 def test_blocks_of_rows_that_go_together_or_count_by_weight(kind):
     """Persons have one to five rows, clusters five; half of the rows have a weight of 1, the others of 2."""
     n, p = 6000, 300

@@ -20,7 +20,7 @@ def recipe_for(rows, epsilon, columns=8, mechanism="permute-and-flip", **stated)
     [
         ("normal, normal response", 8, 1000, 1.0),
         pytest.param("normal, normal response", 8, 3000, 0.35, marks=pytest.mark.thorough),
-        ("lognormal, lognormal response", 8, 2000, 0.35),
+        pytest.param("lognormal, lognormal response", 8, 2000, 0.35, marks=pytest.mark.thorough),
         pytest.param("lognormal, lognormal response", 8, 5000, 1.0, marks=pytest.mark.thorough),
         ("24 columns: lognormal", 24, 5000, 1.0),
     ],

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from dpselect.errors import StudyError
 from dpselect.rehearse.chances.scores import chance_of, selection_probabilities
+from tests.examples import examples
 
 ACCURACY = {"exponential": 1e-9, "permute-and-flip": 1e-9, "laplace": 1e-3}
 
@@ -20,7 +21,7 @@ def test_one_chance_agrees_with_the_exact_chances_of_all(mechanism, candidates, 
         assert chance_of(index, values, 2.0, 0.7, mechanism) == pytest.approx(exact[:, index], abs=ACCURACY[mechanism])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=8), st.sampled_from(sorted(ACCURACY)))
 def test_the_chances_of_all_candidates_add_up_to_one(scores, mechanism):
     values = np.array([scores])

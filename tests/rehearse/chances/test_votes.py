@@ -16,6 +16,7 @@ from dpselect.penalize.margins import Margins
 from dpselect.randomize.draw import Draws
 from dpselect.randomize.levels import families_of
 from dpselect.rehearse.chances.votes import VoteChances, likely
+from tests.examples import examples
 from tests.randomize.listing import law, random_margins
 
 MECHANISMS = ["permute-and-flip", "exponential"]
@@ -37,7 +38,7 @@ def by_listing(margins, epsilon, mechanism):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(derandomize=True, max_examples=examples(150), deadline=None)
 @given(seed=st.integers(0, 2**32), epsilon=st.sampled_from([0.01, 0.7, 3.0, 40.0]))
 def test_chances_of_models_terms_and_directions_are_those_of_the_list(mechanism, seed, epsilon):
     margins = random_margins(np.random.default_rng(seed))
@@ -55,7 +56,7 @@ def test_chances_of_models_terms_and_directions_are_those_of_the_list(mechanism,
         assert [chance for _, chance in leading] == pytest.approx(best, abs=1e-9)
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_best_candidates_come_first_and_each_once(seed):
     margins = random_margins(np.random.default_rng(seed), most_terms=4, crowds=False)

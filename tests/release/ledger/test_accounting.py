@@ -14,6 +14,7 @@ from dpselect.release.ledger import accounting
 from dpselect.release.ledger.accounting import RHO_UNIT, EntryPrice, Total, convert, guess, price_of, total_price
 from dpselect.release.ledger.entries import DELTA_UNIT, EPSILON_UNIT, Charge
 from dpselect.release.ledger.ledger import Ledger
+from tests.examples import examples
 
 MILLIONTH = DELTA_UNIT // 10**6
 
@@ -34,7 +35,7 @@ charges = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(charges, min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_the_total_never_falls_and_is_blind_to_order(acts, shuffler):
     prices = [price_of(act) for act in acts]
@@ -48,7 +49,7 @@ def test_the_total_never_falls_and_is_blind_to_order(acts, shuffler):
     assert whole.epsilon <= sum(price.epsilon for price in prices) or whole.delta <= MILLIONTH
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(charges, max_size=8), st.sampled_from(["0", "1e-6"]))
 def test_what_is_left_can_be_spent(acts, delta):
     ledger = Ledger(epsilon=6, delta=delta, composition="zcdp")
@@ -141,7 +142,7 @@ def test_acts_without_epsilon_have_a_place_in_the_order():
 
 
 @given(st.floats(-16, 3), st.floats(-17, -1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_guess_is_what_opendp_returns(log_rho, log_delta):
     rho, delta = int(10**log_rho * RHO_UNIT), int(10**log_delta * DELTA_UNIT)
     converted = convert(rho, delta)

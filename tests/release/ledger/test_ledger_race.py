@@ -8,12 +8,16 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from dpselect.errors import BudgetExceeded
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
 
 SOURCE = Path(__file__).parents[3] / "src"
 ROOM = 100
+# test_commit.py has twenty at once on a server in `make test`.
+SERVER = pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.thorough])
 
 # A process that forks spenders, kills one every few milliseconds and replaces it, and lets the last ones finish. Until then a
 # charge takes a token, two of which are given for each kill: however slow the machine, the room outlasts the kills.
@@ -84,6 +88,7 @@ def race(place, folder, *, seed, spenders=16, kills=40):
     return [line.split() for file in Path(folder).iterdir() for line in file.read_text().splitlines()]
 
 
+@pytest.mark.parametrize("shared", ["file", SERVER], indirect=True)
 def test_processes_that_are_killed_at_random_never_overspend(shared, tmp_path):
     ledger = Ledger(shared, epsilon=1)
     folder = tmp_path / "releases"
@@ -101,6 +106,7 @@ def test_processes_that_are_killed_at_random_never_overspend(shared, tmp_path):
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
+@pytest.mark.parametrize("where", ["memory", "file", SERVER], indirect=True)
 def test_threads_share_a_ledger(where):
     ledger = Ledger(where, epsilon=1)
     receipts, refusals = [], []
@@ -123,6 +129,7 @@ def test_threads_share_a_ledger(where):
         ledger.verify(receipt)
 
 
+@pytest.mark.parametrize("shared", ["file", SERVER], indirect=True)
 def test_reading_goes_on_while_others_spend(shared):
     ledger = Ledger(shared, epsilon=1)
     reader, seen = Ledger(shared), []

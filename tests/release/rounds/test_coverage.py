@@ -165,11 +165,11 @@ def mostly_zero(rng: np.random.Generator, rows: int, share: float, limits: tuple
     ("rows", "share", "limits", "top"),
     [
         (4000, 0.05, None, 1.0),
-        (20_000, 0.02, None, 1.0),
-        (20_000, 0.05, None, 1.0),
+        pytest.param(20_000, 0.02, None, 1.0, marks=pytest.mark.thorough),
+        pytest.param(20_000, 0.05, None, 1.0, marks=pytest.mark.thorough),
         (4000, 0.10, None, 6000.0),
-        (20_000, 0.03, None, 6000.0),
-        (20_000, 0.10, None, 6000.0),
+        pytest.param(20_000, 0.03, None, 6000.0, marks=pytest.mark.thorough),
+        pytest.param(20_000, 0.10, None, 6000.0, marks=pytest.mark.thorough),
         (20_000, 0.03, (0.0, 6000.0), 6000.0),
     ],
 )

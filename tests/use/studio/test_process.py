@@ -131,7 +131,8 @@ def test_the_browser_gets_the_address_by_a_file_of_its_owner(tmp_path):
 def test_a_release_under_way_is_written_before_it_ends(start):
     slow = (
         "import time\nfrom pathlib import Path\nfrom dpselect.use import spend\nhonest = spend.draw_selection\n"
-        "def slowly(*a, **k):\n    Path('drawing').touch()\n    time.sleep(3)\n    return honest(*a, **k)\n"
+        "def slowly(*a, **k):\n    Path('drawing').touch()\n"
+        "    while not Path('told').exists():\n        time.sleep(0.01)\n    return honest(*a, **k)\n"
         "spend.draw_selection = slowly\n"
     )
     studio = start(start=slow + START)
@@ -139,7 +140,9 @@ def test_a_release_under_way_is_written_before_it_ends(start):
     assert studio.post("confirm", {"nonce": studio.nonce(), "amount": "1"})[0] == 303
     while not (studio.folder / "drawing").exists():
         time.sleep(0.01)
-    code, _, err = studio.stop()
-    assert code == 0
-    assert err.startswith("A release is under way")
+    studio.process.send_signal(signal.SIGINT)
+    assert studio.process.stderr.readline().startswith("A release is under way")
+    (studio.folder / "told").touch()
+    studio.process.communicate(timeout=300)
+    assert studio.process.returncode == 0
     assert (studio.folder / "study.report-1.html").exists()
