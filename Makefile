@@ -73,7 +73,7 @@ define tests_and_types
 wait $$types; typed=$$?; echo "mypy: $$(cat $$said)"; rm -f $$said; exit $$((tests > typed ? tests : typed))
 endef
 
-test: quick      ## all checks, and all tests but the thorough ones: about three minutes on two quiet cores
+test: quick      ## all checks, and all tests but the thorough ones: less than four minutes on two quiet cores
 	$(call tests_and_types,not thorough)
 	@echo "left out: the thorough tests (laws by thousands of draws, fuzz, kills, paper, site, source archive) and two thirds of Hypothesis's examples: make test-rest, or make test-all for both"
 
