@@ -1,8 +1,9 @@
 """Public. How votes are held in wide tables: hundreds to 20,000 columns, by blocks of a few rows that are kept as they are.
 
 Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.wide`). That finds columns
-which go with the response, and cannot always tell them from their companions: columns much like them. All numbers here are
-functions of public facts; a wrong number of rows costs quality, never privacy.
+which go with the response, and cannot always tell them from their companions: columns much like them. Where a table is long enough
+the same choice has a second look: the columns that lead are judged once more beside each other, by regressions in larger blocks
+(`penalize.second_look`). All numbers here are functions of public facts; a wrong number of rows costs quality, never privacy.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import force_setattr
 
-from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, wide_range
+from dpselect.assume.candidates import Candidates, SubsetRule
+from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, second_look_range, wide_range
 from dpselect.assume.records import Public
 from dpselect.assume.vote_rule import expected_nats
 from dpselect.errors import StudyError
@@ -39,13 +41,61 @@ PAIR_WORK, DUAL_WORK = 8e8, 3e8
 """Cells that are looked at, all dealings together: seconds of one core."""
 HIGHEST_BAR = 2**31 - 1
 
+LEADERS = 40
+"""Terms that have a second look, at most: where more of them lead, none is selected."""
+LOOKED_SETS = 1500
+"""Sets of one size beside which they are looked at, at most."""
+MOST_LOOKED = 12
+"""Terms of a model, at most, where there is a second look."""
+LOOK_DEALINGS = 4
+LOOK_ROWS, ROWS_BY_ROOT = 12, 0.18
+"""Rows of a block: at least, and for each root of the number of rows."""
+MOST_LOOK_BLOCKS = 1000
+"""In a dealing: seconds of one core, and 100 MB."""
+NEGLIGIBLE_COMPANY = 0.08
+"""The correlation with the response up to which a column is not looked at again."""
+LOOK_SHARE = 0.33
+"""Of the blocks, by which a column has to lead beside others in a long table: half of what a strong one has."""
+LOOK_DEVIATIONS = 3.25
+"""By so many standard deviations an idle column's lead falls short of that at which a set is still looked at."""
+ENOUGH_BLOCKS = 0.68
+"""Of the blocks, by which a column leads that is there: where more would be needed, there is no second look."""
+SPARE_NATS = 6.0
+
+
+class SecondLook(Public, frozen=True, kw_only=True):
+    """The numbers that the second look needs before a row is read.
+
+    In each of `partitions` dealings the rows go to one of `blocks` larger blocks, dealt by themselves. `threshold` is what a lead
+    beside a set of terms is held against, and a model is worth at least -`floor` if its terms lead by themselves; both in 64ths
+    of a vote over as many dealings as the first look has. At most `leaders` terms are looked at, beside at most `sets` sets of
+    each size, and a model has at most `top` terms.
+    """
+
+    blocks: int
+    partitions: int
+    threshold: int
+    floor: int
+    leaders: int
+    sets: int
+    top: int
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+                raise StudyError(f"{name} of a second look is {value!r}; it must be a whole number from 1.")
+        if not self.floor < self.threshold:
+            raise StudyError("The floor of a second look must be less than its threshold.")
+
 
 class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="few rows"):
     """The numbers that votes in wide tables need before a row is read.
 
     In each of `partitions` dealings `share` of the rows, all of them if that is 1, go to one of `blocks` blocks of about `size`
     rows. A block votes from -1 to 1 on each column; `threshold` is in 64ths of a vote, over all dealings, and `price` is what
-    each term costs, in nats. Where the lead of the term at the place `crowd` lies above the threshold, nothing is selected.
+    each term costs, in nats. Where the lead of the term at the place `crowd` lies above the threshold, nothing is selected. With a
+    `second` look the columns that lead are judged once more, beside each other.
     """
 
     size: int
@@ -55,6 +105,7 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
     price: float
     share: float = 1.0
     crowd: int = 0
+    second: SecondLook | None = None
 
     def __post_init__(self) -> None:
         if self.size not in (PAIR_ROWS, DUAL_ROWS):
@@ -67,13 +118,19 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
             raise StudyError(f"crowd of a rule for wide tables is {self.crowd!r}; it must be a whole number from 0.")
         if not (0 <= self.price <= 1e6 and 0 < self.share <= 1):
             raise StudyError("Price and share of a rule for wide tables must be between 0 and 1e6, and above 0 to 1.")
+        if self.second is not None and (
+            self.partitions % self.second.partitions or self.second.floor > self.threshold or self.crowd < 1
+        ):
+            raise StudyError(
+                "A second look has dealings of which those of the first are a multiple, a floor up to its threshold, and a crowd."
+            )
         force_setattr(self, "price", float(self.price))
         force_setattr(self, "share", float(self.share))
 
     @property
     def range(self) -> int:
         """What the choice pays for, in 64ths of a vote."""
-        return wide_range(self.partitions)
+        return wide_range(self.partitions) if self.second is None else second_look_range(self.partitions)
 
 
 def is_wide(rows: int, columns: int, terms: int, epsilon: float) -> bool:
@@ -87,8 +144,12 @@ def is_wide(rows: int, columns: int, terms: int, epsilon: float) -> bool:
     return columns >= SOMETIMES_WIDE and affordable < SHORT_BLOCK
 
 
-def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: bool = True) -> WideRule:
+def wide_rule(
+    rows: int, columns: int, terms: int, epsilon: float, *, equal: bool = True, again: bool = False
+) -> WideRule:
     """The rule for so many rows, columns, terms and the price `epsilon`; `equal` where rows are dealt into equal blocks.
+
+    `again` where a second look is possible (`looks_again`): it is taken as soon as the table is long enough.
 
     A lead is held against the larger of two. What a column gets for its company: others explain a correlation of .16 with the
     response. And what chance makes of p idle columns, and the choice blurs: above chance the threshold is as far as the price of
@@ -104,11 +165,13 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
         raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
     share = min(KEPT_CELLS / (rows * columns), 1.0)
     used = max(int(rows * share), 1)
+    if again and (looked := _second_look(used, share, columns, terms, epsilon, equal=equal and share == 1)):
+        return looked
     few = min(SUPPOSED, terms / 2)
     odds = math.log(max((terms - few) / few, 1.0))
     for size, work in ((DUAL_ROWS, DUAL_WORK), (PAIR_ROWS, PAIR_WORK)):
         blocks = max(used // size, 1)
-        partitions = int(min(max(round(60_000 / used), 8), 32, max(work / (used * columns), 4)))
+        partitions = _dealings(used, columns, work)
         speaking = blocks * speaking_share(size, equal=equal and share == 1)
         company = speaking * mean_vote(COMPANION_CORRELATION, size)
         deviation = idle_deviation(speaking, size, partitions)
@@ -126,6 +189,73 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
         price=price,
         share=share,
         crowd=min(MOST_LEADING, max(terms // 4, 1)),
+    )
+
+
+def _dealings(used: int, columns: int, work: float) -> int:
+    return int(min(max(round(60_000 / used), 8), 32, max(work / (used * columns), 4)))
+
+
+def looks_again(models: Candidates) -> bool:
+    """Whether candidates can have a second look: all sets of terms compete, more of them than are looked at.
+
+    And nothing is always in but an intercept: a block would have to fit that as well.
+    """
+    return (
+        isinstance(models, SubsetRule)
+        and models.is_free
+        and len(models.terms) > LEADERS
+        and models.always.bit_count() <= 1
+    )
+
+
+def _second_look(used: int, share: float, columns: int, terms: int, epsilon: float, *, equal: bool) -> WideRule | None:
+    """The rule with a second look; None where the table is too short for one.
+
+    Whatever is not looked at is worth -h if its terms lead by themselves, and less if they do not, so the right model must be
+    worth so much more than that as k = 5 terms cost, and 6 nats: that is what `least` is, on either side of nothing. A lead beside
+    a set is held against h and 3.25 deviations of an idle column's, so that such a column is seldom looked at again; in long tables
+    against a third of the blocks, so that more than five terms can be told. By itself a term must lead by h more than chance makes
+    of p idle columns, or than company of no account gives. The terms that do not are as many as there are: their price is such that
+    all sets of them weigh less than what their leads fall short, and one nat more than the odds against one of the leaders.
+    Measured; see docs/VOTES.md.
+    """
+    partitions = max(_dealings(used, columns, DUAL_WORK) // LOOK_DEALINGS, 1) * LOOK_DEALINGS
+    blocks = max(used // DUAL_ROWS, 1)
+    speaking = blocks * speaking_share(DUAL_ROWS, equal=equal)
+    deviation = idle_deviation(speaking, DUAL_ROWS, partitions)
+    price = max(math.log(max(terms / (epsilon * deviation), 1.0)), math.log(LEADERS) + 1)
+    least = 2 * (SUPPOSED * price + SPARE_NATS) / epsilon
+    width = columns / terms
+    rows = max(LOOK_ROWS, ROWS_BY_ROOT * math.sqrt(used)) * (2 + 4 * width) / 6
+    found = max(min(int(used / rows), MOST_LOOK_BLOCKS), 1)
+    size = used / found
+    sample = 0.637 * size / (size + 1 + 4 * width)
+    spread = LOOK_DEVIATIONS * math.sqrt(found * (sample + (1 - sample) / LOOK_DEALINGS))
+    bar = max(least + spread, LOOK_SHARE * found)
+    if bar + least > ENOUGH_BLOCKS * found:
+        return None
+    floor = bar - spread
+    chance = deviation * (math.sqrt(2 * math.log(max(columns, 2))) + 0.5)
+    company = speaking * mean_vote(NEGLIGIBLE_COMPANY, DUAL_ROWS)
+    unit = partitions * WHOLE_VOTE
+    return WideRule(
+        size=DUAL_ROWS,
+        blocks=blocks,
+        partitions=partitions,
+        threshold=math.ceil((max(chance, company) + floor) * unit),
+        price=price,
+        share=share,
+        crowd=LEADERS + 1,
+        second=SecondLook(
+            blocks=found,
+            partitions=LOOK_DEALINGS,
+            threshold=math.ceil(bar * unit),
+            floor=math.floor(floor * unit),
+            leaders=LEADERS,
+            sets=LOOKED_SETS,
+            top=MOST_LOOKED,
+        ),
     )
 
 
@@ -199,9 +329,10 @@ def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float)
     being the threshold: a column that goes up is worth -t or less with the direction down. At its price a term weighs k/p/e, so
     that all sets of options together weigh (1 + 2ck/p/e)^p at most, 2ck/e nats, at a score of -t or below, which costs epsilon
     t/range nats: free where that is five nats more. Other columns of a category count among the new options, and may score above
-    -t; they name another column of a term that is in anyway.
+    -t; they name another column of a term that is in anyway. With a second look directions are told where each term has one
+    column: of these a wrong one scores -t (`assume.lemmas.sensitivity.second_look_range`).
     """
-    if not widths:
+    if not widths or (rule.second is not None and max(widths) > 1):
         return False
     few = min(SUPPOSED, len(widths) / 2)
     return epsilon * rule.threshold / rule.range >= 2 * few / math.e * sum(widths) / len(widths) + 5
