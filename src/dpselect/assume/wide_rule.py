@@ -209,6 +209,11 @@ def looks_again(models: Candidates) -> bool:
     )
 
 
+def may_have_companions(rule: object) -> bool:
+    """Whether what is selected by a rule may include columns that go along with the response through others alone."""
+    return isinstance(rule, WideRule) and rule.second is None
+
+
 def _second_look(used: int, share: float, columns: int, terms: int, epsilon: float, *, equal: bool) -> WideRule | None:
     """The rule with a second look; None where the table is too short for one.
 
@@ -283,7 +288,7 @@ def wide_deviation(rule: WideRule, *, equal: bool) -> float:
     return idle_deviation(speaking_blocks(rule, equal=equal), rule.size, rule.partitions)
 
 
-def mean_vote(correlation: float, size: int) -> float:
+def mean_vote(correlation: float, size: float) -> float:
     """The mean vote of a block on a column that has this correlation with the response, both normal."""
     if size == PAIR_ROWS:
         return 2 / math.pi * math.asin(correlation)
@@ -316,7 +321,9 @@ def visible_in_wide(rule: WideRule, terms: int, epsilon: float, *, equal: bool, 
     few = min(SUPPOSED, terms / 2)
     nats = effects * rule.price + few / math.e + math.log(4)
     spare = bar - deviation * math.sqrt(2 * math.log(max(terms, 2)))  # of the threshold above chance
-    # The model scores min(lead - bar, spare), the one without its terms bar - lead.
+    # The model scores min(lead - bar, spare), the one without its terms bar - lead, but with a second look not below the floor.
+    if rule.second is not None:
+        spare = min(spare, rule.second.floor / (WHOLE_VOTE * rule.partitions))
     above = max(2 * nats / epsilon, 4 * nats / epsilon - spare)
     vote = (bar + above + CHANCE_DEVIATIONS * deviation) / speaking
     return needed_correlation(vote, rule.size) ** 2

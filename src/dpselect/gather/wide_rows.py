@@ -78,7 +78,7 @@ class WideSummary(Summary[WideRows]):
         assigner: Assigner | None = None,
         again: Assigner | None = None,
     ) -> None:
-        self._study, self._rule, self._counted, self._stated = study, rule, rows, assigner
+        self._study, self._rule, self._counted, self._stated = study, rule, rows, (assigner, again)
         self._columns = tuple(column for column in study.columns if column.factors)
         equal = rows if rule.share == 1 and deals_equally(study, rows) else None
         self._assigner = assigner or fresh_assigner(study, rule.blocks, rule.partitions, equal)
@@ -100,7 +100,7 @@ class WideSummary(Summary[WideRows]):
 
     def fresh(self) -> WideSummary:
         """One of no rows that draws anew."""
-        return WideSummary(self._study, self._rule, self._counted, self._stated)
+        return WideSummary(self._study, self._rule, self._counted, *self._stated)
 
     def add(self, chunk: Chunk) -> None:
         """Keep some rows."""

@@ -49,7 +49,9 @@ ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 """The most that rounding a loss to a double can move it: a loss is at most y'y <= n, and n <= MAXIMUM_ROWS."""
 
 
-def minimize(gathered: Gathered, recipe: Recipe, progress: ShareDone | None = None) -> Losses | Votes | EdgeLeads | LookedVotes:
+def minimize(
+    gathered: Gathered, recipe: Recipe, progress: ShareDone | None = None
+) -> Losses | Votes | EdgeLeads | LookedVotes:
     """The loss of every candidate to the tolerance that its range pays for; or, with votes, what every block says."""
     return MINIMIZERS[recipe.method](gathered, recipe, progress)
 

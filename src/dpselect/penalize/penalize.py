@@ -18,8 +18,8 @@ from dpselect.minimize.second_look import LookedVotes
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.edges import EdgeMargins, edge_margins
 from dpselect.penalize.margins import Margins, margins
-from dpselect.penalize.second_look import LookedMargins, looked_margins
 from dpselect.penalize.scores import LocalScores, Scores, pcls_scores, pcpl_scores
+from dpselect.penalize.second_look import LookedMargins, looked_margins
 
 PrivateScores = Scores | LocalScores | Margins | EdgeMargins | LookedMargins
 

@@ -63,8 +63,9 @@ ALIVE, DEAD, LAST, WRONG = range(4)
 class LookedClasses:
     """Private. Candidates of one score and so many terms, by what they have in common: scores, terms, how many, and their kind.
 
-    Each model that is alive by itself; dead ones that have leaders alone; those of which one other term is the last; with directions
-    those that name a wrong one. `which` is the place of the model in `Standing.models`, or of the last term in `order`, else 0.
+    Each model that is alive by itself; dead ones that have leaders alone; those of which one other term is the last; with
+    directions those that name a wrong one. `which` is the place of the model in `Standing.models`, or of the last term in `order`,
+    else 0.
     """
 
     margins: Whole
@@ -125,7 +126,8 @@ class LookedMargins:
     @cached_property
     def alone(self) -> Whole:
         """What each term is worth by itself."""
-        return _largest(np.abs(self.votes.leads)[None], self.terms)[0] - self.rule.threshold
+        worth: Whole = _largest(np.abs(self.votes.leads)[None], self.terms)[0] - self.rule.threshold
+        return worth
 
     @cached_property
     def order(self) -> Whole:
@@ -168,8 +170,10 @@ class LookedMargins:
         def worth(swept: Sequence[int], last: Sequence[int]) -> Whole:
             found = leads(swept, last)
             if self.directions:
-                return np.maximum(found * self.signs[list(near)], 0) - bar
-            return _largest(np.abs(found), places) - bar
+                found = np.maximum(found * self.signs[list(near)], 0)
+            else:
+                found = _largest(np.abs(found), places)
+            return np.asarray(found - bar)
 
         return worth
 
@@ -180,9 +184,7 @@ class LookedMargins:
         assert second is not None
         inner, every = len(standing.leaders), range(1, second.top + 1)
         alive = np.bincount([len(model) for model in standing.models], minlength=second.top + 1).tolist()
-        found = [
-            (value, len(model), 1, ALIVE, place) for place, (model, value) in enumerate(standing.models.items())
-        ]
+        found = [(value, len(model), 1, ALIVE, place) for place, (model, value) in enumerate(standing.models.items())]
         dead = min(standing.floor, standing.cap)
         found += [(dead, size, comb(inner, size) - alive[size], DEAD, 0) for size in every]
         worth = np.minimum(self.alone[self.order], standing.cap).tolist()
@@ -195,7 +197,7 @@ class LookedMargins:
             wrong, terms = min(-self.rule.threshold, standing.cap), len(self.terms)
             found += [(wrong, size, (2**size - 1) * comb(terms, size), WRONG, 0) for size in every]
         margins, sizes, counts, kinds, which = zip(*(each for each in found if each[2]), strict=True)
-        return LookedClasses(*(np.array(each, np.int64) for each in (margins, sizes)), counts, np.array(kinds), np.array(which))
+        return LookedClasses(np.array(margins), np.array(sizes), tuple(counts), np.array(kinds), np.array(which))
 
 
 def stand(

@@ -11,7 +11,7 @@ from dpselect.assume.recipe import visible_share
 from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Numeric, Variable
-from dpselect.assume.wide_rule import WideRule
+from dpselect.assume.wide_rule import WideRule, may_have_companions
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Direction
 from dpselect.release.estimate import Estimate
@@ -200,7 +200,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         small=phrases.small_table(rows, epsilon, share) if small and share is not None and share < 0.9 else "",
         fit=fit_words(estimate) if estimate is not None else (),
         weights=weights_words(study),
-        companions=phrases.COMPANIONS if selected and isinstance(recipe.votes, WideRule) else "",
+        companions=phrases.COMPANIONS if selected and may_have_companions(recipe.votes) else "",
         missed=missed_words(share, small=bool(small), left=len(selected) < len(predictors)) if selected else "",
         uncertainty=uncertainty(analysis, table if table is not None and table.effects else None),
         promise=phrases.promise(cost, study.max_rows_per_person, person=study.person is not None),

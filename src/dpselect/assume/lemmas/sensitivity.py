@@ -272,7 +272,7 @@ def second_look_range(partitions: int) -> int:
 
         w_x(S) = v_x(S) - t' of a set, v_x() - t of the empty one;     G_x(S) = the least w_x(R) over all R within S
         F(M) = the least G_x(M without x) over x in M;                 O(M) = - the largest G_y(M) over options y of terms outside M
-        u = the (K+1)-th largest w_x();      g = the largest of -h, u, and the (N+1)-th largest F(M) of so many terms, for 2..top
+        u = the (K+1)-th largest w_x();      g = the largest of -h, u, and the (N+1)-th largest F(M) of so many terms, for 1..top
         score(M) = min( w_x() over x in M,  max( min(F(M), O(M)), g ),  -u )
         score(nothing) = max( g, min( O(nothing), -u ) )
 
@@ -288,10 +288,10 @@ def second_look_range(partitions: int) -> int:
 
     Why few of them are needed (this is about time, not about privacy): let C be the terms worth more than g by themselves, at most
     K, as g >= u. G falls as its set grows and is at most w_x(). If a term of M is not in C, then F(M) <= g and the score is
-    min(w_x() over x in M, -u). If all are and F(M) <= g, it is min(g, -u). Else F(R) > g for every R within M, and O(M) matters only
-    where it is less than -u, that is, because of options y of the K terms that lead most. Sets are found from those of one term less,
-    and g of one size from the sets whose F is above that of the size before: at most N of each size. A wrong direction has
-    w_x() = -t <= -h <= g, so all candidates with one are worth min(-t, -u); and a direction that a term has by itself and loses
+    min(w_x() over x in M, -u). If all are and F(M) <= g, it is min(g, -u). Else F(R) > g for every R within M, and O(M) matters
+    only where it is less than -u, that is, because of options y of the K terms that lead most. Sets are found from those of one
+    term less, and g of one size from the sets whose F is above that of the size before: at most N of each size. A wrong direction
+    has w_x() = -t <= -h <= g, so all candidates with one are worth min(-t, -u); and a direction that a term has by itself and loses
     beside a set has w = -t' < -h there.
 
     What it does for crowds: where many terms lead, u is above 0, nothing is worth u at least and all other models at most -u.
