@@ -32,7 +32,7 @@ from dpselect.minimize.wide import blocks_by_size, count_wide
 Whole = NDArray[np.int64]
 LONGEST = 128
 """Rows of a block that are looked at."""
-LANES = 256
+SWEPT_TOGETHER = 256
 """Blocks that are swept together: about what a cache has room for."""
 
 
@@ -108,8 +108,8 @@ def prepared(
     with np.errstate(all="ignore"):  # whatever the program has set: no exception or warning may depend on a cell
         for dealt in dealings:
             for places in blocks_by_size(dealt):
-                for start in range(0, len(places), LANES):
-                    some = values[places[start : start + LANES, :LONGEST]]
+                for start in range(0, len(places), SWEPT_TOGETHER):
+                    some = values[places[start : start + SWEPT_TOGETHER, :LONGEST]]
                     sums = rank_sums(some)
                     none = np.zeros_like(sums)
                     found.append(prepare(sums, none, width, EXACT_SQUARES, 0.0, (0, sweeps)))
