@@ -129,6 +129,7 @@ def test_companions_are_told_from_what_matters():
     assert set(analysis.selection.directions.values()) == {"up"}
     page = " ".join(report_page(analysis).split())
     assert "companions" not in page and "are looked at again, up to 40" in page
+    assert "may still stand for another that is much like it" in page
 
 
 def test_categories_have_a_second_look_without_directions():
@@ -152,3 +153,14 @@ def test_a_preview_has_the_chances_of_a_second_look():
     chances = dict(zip(seen.terms, seen.inclusion, strict=True))
     assert min(chances[name] for name in FOUND[1:]) > 0.9 and chances["x2"] < 0.1
     assert seen.directions["x1"][0] > 0.9
+
+
+def test_where_too_many_matter_beside_each_other_the_report_says_that_none_is_selected_then():
+    rng = np.random.default_rng(15)
+    X = rng.standard_normal((6000, 250))
+    analysis = analyze((X, X[:, :60].sum(axis=1) + rng.normal(size=6000)), a_study(250), epsilon=6)
+    assert analysis.selection.recipe.votes.second is not None
+    assert analysis.selection.variables == ("intercept",)
+    assert "If more than 12 variables matter beside each other, or 41 or more" in " ".join(
+        report_page(analysis).split()
+    )

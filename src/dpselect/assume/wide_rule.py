@@ -209,11 +209,6 @@ def looks_again(models: Candidates) -> bool:
     )
 
 
-def may_have_companions(rule: object) -> bool:
-    """Whether what is selected by a rule may include columns that go along with the response through others alone."""
-    return isinstance(rule, WideRule) and rule.second is None
-
-
 def _second_look(used: int, share: float, columns: int, terms: int, epsilon: float, *, equal: bool) -> WideRule | None:
     """The rule with a second look; None where the table is too short for one.
 
@@ -336,10 +331,24 @@ def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float)
     being the threshold: a column that goes up is worth -t or less with the direction down. At its price a term weighs k/p/e, so
     that all sets of options together weigh (1 + 2ck/p/e)^p at most, 2ck/e nats, at a score of -t or below, which costs epsilon
     t/range nats: free where that is five nats more. Other columns of a category count among the new options, and may score above
-    -t; they name another column of a term that is in anyway. With a second look directions are told where each term has one
-    column: of these a wrong one scores -t (`assume.lemmas.sensitivity.second_look_range`).
+    -t; they name another column of a term that is in anyway.
+
+    With a second look directions are told where each term has one column. Of these a wrong one scores -t, and what is not worth
+    more than nothing lies at the floor (`assume.lemmas.sensitivity.second_look_range`): all candidates that name a wrong one must
+    weigh five nats less than that.
     """
-    if not widths or (rule.second is not None and max(widths) > 1):
+    if not widths:
         return False
+    if rule.second is not None:
+        nats = _wrong_nats(len(widths), rule.price, rule.second.top)
+        return max(widths) == 1 and epsilon * (rule.threshold - rule.second.floor) / rule.range >= nats + 5
     few = min(SUPPOSED, len(widths) / 2)
     return epsilon * rule.threshold / rule.range >= 2 * few / math.e * sum(widths) / len(widths) + 5
+
+
+def _wrong_nats(terms: int, price: float, top: int) -> float:
+    """What all sets of up to `top` terms that name a wrong direction weigh together, at their price and the same score, in nats."""
+    sizes = range(1, min(top, terms) + 1)
+    each = [math.log(math.comb(terms, size)) + math.log(2**size - 1) - price * size for size in sizes]
+    most = max(each)
+    return most + math.log(sum(math.exp(one - most) for one in each))

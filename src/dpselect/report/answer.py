@@ -18,7 +18,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Binary, Categorical, Category, Numeric, Variable
-from dpselect.assume.wide_rule import WideRule, may_have_companions
+from dpselect.assume.wide_rule import WideRule
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
@@ -234,8 +234,8 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
                 "from votes of many small blocks of rows. It does not depend on the estimated size.",
             )
         )
-    if may_have_companions(selection.recipe.votes) and selection.columns:
-        lead, _, rest = phrases.COMPANIONS.partition(". ")
+    if selection.columns and (note := phrases.companions(selection.recipe.votes)):
+        lead, _, rest = note.partition(". ")
         said.append((f"{lead}.", rest))
     lead, _, rest = phrases.selection_note(selection.range).partition(". ")
     said.append((f"{lead}.", rest))

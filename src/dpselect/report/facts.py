@@ -11,7 +11,7 @@ from dpselect.assume.recipe import visible_share
 from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Numeric, Variable
-from dpselect.assume.wide_rule import WideRule, may_have_companions
+from dpselect.assume.wide_rule import WideRule
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Direction
 from dpselect.release.estimate import Estimate
@@ -161,7 +161,8 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
     crowd = 0 if selected.difference(selection.always) else _crowd(selection)
     headline = headline_of(analysis, table) or text(phrases.nothing_selected(rows, epsilon, share))
     if crowd:
-        headline = (*headline, *text(f" {phrases.too_many(crowd)}"))
+        again = recipe.votes.second if isinstance(recipe.votes, WideRule) else None
+        headline = (*headline, *text(f" {phrases.too_many(crowd, None if again is None else again.top)}"))
     clear = [row for row in table.effects if not row.hidden] if table else []
     hidden = [row for row in table.effects if row.hidden] if table else []
     quote = quote_of(estimate, table, clear) if estimate is not None and table is not None else ()
@@ -200,7 +201,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         small=phrases.small_table(rows, epsilon, share) if small and share is not None and share < 0.9 else "",
         fit=fit_words(estimate) if estimate is not None else (),
         weights=weights_words(study),
-        companions=phrases.COMPANIONS if selected and may_have_companions(recipe.votes) else "",
+        companions=phrases.companions(recipe.votes) if selected else "",
         missed=missed_words(share, small=bool(small), left=len(selected) < len(predictors)) if selected else "",
         uncertainty=uncertainty(analysis, table if table is not None and table.effects else None),
         promise=phrases.promise(cost, study.max_rows_per_person, person=study.person is not None),
