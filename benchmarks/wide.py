@@ -30,7 +30,7 @@ from dpselect.rehearse.check.voted import CHANCES, Chances
 Floats = NDArray[np.float64]
 RIVALS = {(100, 2000): ".00 / .08"}
 """Prastakos et al., top-R and mistakes, as `benchmarks.field` computes them: they are told that there are five effects."""
-SETTINGS = ((100, 1000), (1000, 1500), (10_000, 2000), (100, 2000))
+SETTINGS = ((100, 1000), (1000, 1500), (10_000, 2000), (100, 2000), (1000, 4000), (10_000, 6000))
 TOGETHER = (  # neighbours' correlation, common factor, effects, R^2, p, n
     *((rho, 0.0, 5, 5 / 6, 1000, n) for rho in (0.5, 0.9) for n in (3000, 6000, 12_000)),
     *((0.0, share, 5, 5 / 6, 1000, n) for share in (0.2, 0.5) for n in (3000, 6000)),
