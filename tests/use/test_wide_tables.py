@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from dpselect import Categorical, Ledger, Numeric, Study, analyze, check, plan, select
+from dpselect import Categorical, Ledger, Numeric, Study, analyze, check, plan, select, verify
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.assume.wide_rule import WideRule
@@ -115,7 +115,7 @@ def test_a_plan_of_a_wide_table(rows):
     assert plan(a_study(199), rows=rows, epsilon=1)
 
 
-def test_companions_are_told_from_what_matters():
+def test_companions_are_told_from_what_matters(tmp_path):
     """Neighbours have the correlation .7: all five columns and none of their neighbours, and the report says nothing of these."""
     rng = np.random.default_rng(12)
     n, p = 4000, 250
@@ -130,6 +130,9 @@ def test_companions_are_told_from_what_matters():
     page = " ".join(report_page(analysis).split())
     assert "companions" not in page and "are looked at again, up to 40" in page
     assert "may still stand for another that is much like it" in page
+    (tmp_path / "report.html").write_text(report_page(analysis))
+    checks = verify(tmp_path / "report.html").checks
+    assert checks and not [each for each in checks if each.answer == "failed"]
 
 
 def test_categories_have_a_second_look_without_directions():

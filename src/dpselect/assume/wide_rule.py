@@ -51,7 +51,9 @@ LOOK_DEALINGS = 4
 LOOK_ROWS, ROWS_BY_ROOT = 12, 0.18
 """Rows of a block: at least, and for each root of the number of rows."""
 MOST_LOOK_BLOCKS = 1000
-"""In a dealing: seconds of one core, and 100 MB."""
+"""In a dealing: seconds of one core."""
+LOOK_BYTES = 2e8
+"""For the blocks of all dealings, whichever columns lead."""
 NEGLIGIBLE_COMPANY = 0.08
 """The correlation with the response up to which a column is not looked at again."""
 LOOK_SHARE = 0.33
@@ -144,12 +146,11 @@ def is_wide(rows: int, columns: int, terms: int, epsilon: float) -> bool:
     return columns >= SOMETIMES_WIDE and affordable < SHORT_BLOCK
 
 
-def wide_rule(
-    rows: int, columns: int, terms: int, epsilon: float, *, equal: bool = True, again: bool = False
-) -> WideRule:
+def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: bool = True, again: int = 0) -> WideRule:
     """The rule for so many rows, columns, terms and the price `epsilon`; `equal` where rows are dealt into equal blocks.
 
-    `again` where a second look is possible (`looks_again`): it is taken as soon as the table is long enough.
+    `again` is how many columns the widest term has where a second look is possible (`looks_again`), else 0: it is taken as soon as
+    the table is long enough.
 
     A lead is held against the larger of two. What a column gets for its company: others explain a correlation of .16 with the
     response. And what chance makes of p idle columns, and the choice blurs: above chance the threshold is as far as the price of
@@ -165,7 +166,7 @@ def wide_rule(
         raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
     share = min(KEPT_CELLS / (rows * columns), 1.0)
     used = max(int(rows * share), 1)
-    if again and (looked := _second_look(used, share, columns, terms, epsilon, equal=equal and share == 1)):
+    if again and (looked := _second_look(used, share, columns, terms, epsilon, again, equal=equal and share == 1)):
         return looked
     few = min(SUPPOSED, terms / 2)
     odds = math.log(max((terms - few) / few, 1.0))
@@ -196,20 +197,19 @@ def _dealings(used: int, columns: int, work: float) -> int:
     return int(min(max(round(60_000 / used), 8), 32, max(work / (used * columns), 4)))
 
 
-def looks_again(models: Candidates) -> bool:
-    """Whether candidates can have a second look: all sets of terms compete, more of them than are looked at.
+def looks_again(models: Candidates) -> int:
+    """Whether candidates can have a second look: the columns of their widest term if all sets of enough terms compete, else 0.
 
-    And nothing is always in but an intercept: a block would have to fit that as well.
+    And if nothing is always in but an intercept: a block would have to fit that as well.
     """
-    return (
-        isinstance(models, SubsetRule)
-        and models.is_free
-        and len(models.terms) > LEADERS
-        and models.always.bit_count() <= 1
-    )
+    if not isinstance(models, SubsetRule) or not models.is_free or models.always.bit_count() > 1:
+        return 0
+    return max(term.bit_count() for term in models.terms) if len(models.terms) > LEADERS else 0
 
 
-def _second_look(used: int, share: float, columns: int, terms: int, epsilon: float, *, equal: bool) -> WideRule | None:
+def _second_look(
+    used: int, share: float, columns: int, terms: int, epsilon: float, widest: int, *, equal: bool
+) -> WideRule | None:
     """The rule with a second look; None where the table is too short for one.
 
     Whatever is not looked at is worth -h if its terms lead by themselves, and less if they do not, so the right model must be
@@ -228,7 +228,9 @@ def _second_look(used: int, share: float, columns: int, terms: int, epsilon: flo
     least = 2 * (SUPPOSED * price + SPARE_NATS) / epsilon
     width = columns / terms
     rows = max(LOOK_ROWS, ROWS_BY_ROOT * math.sqrt(used)) * (2 + 4 * width) / 6
-    found = max(min(int(used / rows), MOST_LOOK_BLOCKS), 1)
+    looked = LEADERS * widest  # columns of a prepared block, and three tables of as many lines as may be swept out
+    numbers = looked * (looked + 3 * (MOST_LOOKED * widest + 1))
+    found = max(min(int(used / rows), MOST_LOOK_BLOCKS, int(LOOK_BYTES / (8 * LOOK_DEALINGS * numbers))), 1)
     size = used / found
     sample = 0.637 * size / (size + 1 + 4 * width)
     spread = LOOK_DEVIATIONS * math.sqrt(found * (sample + (1 - sample) / LOOK_DEALINGS))

@@ -38,7 +38,7 @@ def test_where_it_begins(p, short, long):
 
 def test_every_number_is_within_its_limits():
     for rows, columns, epsilon in product((10, 3000, 10**5, 10**9), (41, 300, 20_000), (1e-3, 0.3, 1.0, 50.0)):
-        rule = wide_rule(rows, columns, columns, epsilon, again=True)
+        rule = wide_rule(rows, columns, columns, epsilon, again=1)
         second = rule.second
         if second is None:
             continue
@@ -53,11 +53,17 @@ def test_every_number_is_within_its_limits():
 
 def test_only_where_all_sets_compete():
     study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(60)])
-    assert looks_again(candidates_for(study, None))
+    assert looks_again(candidates_for(study, None)) == 1
     for other in (Subsets(max_size=5), Subsets(at_least=1), Subsets(always=["x1"]), [["x1"], ["x2"]]):
         assert not looks_again(candidates_for(study, other))
     few = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(LEADERS)])
     assert not looks_again(candidates_for(few, None))
+
+
+def test_wide_terms_have_fewer_blocks_or_none():
+    """What is kept of a block grows as the square of the columns of the widest terms: 200 MB is enough, whichever lead."""
+    two, three, five = (wide_rule(8000, 600, 300, 2.0, again=widest).second for widest in (2, 3, 5))
+    assert two.blocks > three.blocks > 200 and five is None
 
 
 def test_what_does_not_fit_together_is_refused():

@@ -284,7 +284,7 @@ def _wide_outlook(
     r2: float | None,
     part_of: Callable[[float], float],
     *,
-    again: bool,
+    again: int,
 ) -> Outlook:
     """The outlook of a wide table: the same questions, of effects among thousands of idle columns."""
     terms, equal = len(layout.widths), deals_equally(study, rows)
