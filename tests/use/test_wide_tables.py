@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from dpselect import Ledger, Numeric, Study, analyze, plan, select
+from dpselect import Categorical, Ledger, Numeric, Study, analyze, check, plan, select, verify
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.assume.wide_rule import WideRule
@@ -115,3 +115,57 @@ def test_where_the_rule_begins_a_table_has_one(columns, rows, kind):
 @pytest.mark.parametrize("rows", [300, 3000])
 def test_a_plan_of_a_wide_table(rows):
     assert plan(a_study(199), rows=rows, epsilon=1)
+
+
+def test_companions_are_told_from_what_matters(tmp_path):
+    """Neighbours have the correlation .7: all five columns and none of their neighbours, and the report says nothing of these."""
+    rng = np.random.default_rng(12)
+    n, p = 4000, 250
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = 0.7 * X[:, j - 1] + np.sqrt(1 - 0.7**2) * X[:, j]
+    truth = [1, 3, 5, 7, 9]
+    analysis = analyze((X, X[:, truth].sum(axis=1) + rng.normal(size=n)), a_study(p), epsilon=3)
+    assert analysis.selection.recipe.votes.second is not None
+    assert analysis.selection.variables == ("intercept", *(f"x{j}" for j in truth))
+    assert set(analysis.selection.directions.values()) == {"up"}
+    page = " ".join(report_page(analysis).split())
+    assert "companions" not in page and "are looked at again, up to 40" in page
+    assert "may still stand for another that is much like it" in page
+    (tmp_path / "report.html").write_text(report_page(analysis))
+    checks = verify(tmp_path / "report.html").checks
+    assert checks and not [each for each in checks if each.answer == "failed"]
+
+
+def test_categories_have_a_second_look_without_directions():
+    rng = np.random.default_rng(13)
+    n, p = 5000, 220
+    levels = ["a", "b", "c"]
+    own = rng.integers(0, 3, (n, p))
+    y = (own[:, 2] == 1) * 2.0 + (own[:, 4] == 2) * 2.0 + rng.normal(size=n)
+    table = pa.table({f"x{j}": np.array(levels)[own[:, j]] for j in range(p)} | {"y": y})
+    study = Study(Numeric("y"), [Categorical(f"x{j}", levels) for j in range(p)])
+    selection = select(table, study, epsilon=2)
+    assert selection.recipe.votes.second is not None and not selection.recipe.directions
+    assert {name.partition("[")[0] for name in selection.variables} == {"intercept", "x2", "x4"}
+
+
+def test_a_preview_has_the_chances_of_a_second_look():
+    X, y = a_table(14, 3000, 250)
+    seen = check((X, y), a_study(250), epsilon=2, run="select").preview
+    assert seen.recipe.votes.second is not None
+    assert seen.models[0] == FOUND and seen.chances[0] > 0.9
+    chances = dict(zip(seen.terms, seen.inclusion, strict=True))
+    assert min(chances[name] for name in FOUND[1:]) > 0.9 and chances["x2"] < 0.1
+    assert seen.directions["x1"][0] > 0.9
+
+
+def test_where_too_many_matter_beside_each_other_the_report_says_that_none_is_selected_then():
+    rng = np.random.default_rng(15)
+    X = rng.standard_normal((6000, 250))
+    analysis = analyze((X, X[:, :60].sum(axis=1) + rng.normal(size=6000)), a_study(250), epsilon=6)
+    assert analysis.selection.recipe.votes.second is not None
+    assert analysis.selection.variables == ("intercept",)
+    assert "If more than 12 variables matter beside each other, or 41 or more" in " ".join(
+        report_page(analysis).split()
+    )

@@ -42,6 +42,7 @@ from dpselect.assume.wide_rule import (
     WideRule,
     clear_wide_directions,
     is_wide,
+    looks_again,
     visible_in_wide,
     wide_rule,
 )
@@ -238,7 +239,7 @@ def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: floa
         models.require_listable()
     columns, terms = len(study.columns), max(len(vote_units(models)), 1)
     if is_wide(about, columns, terms, epsilon) and study.intercept != "candidate":
-        return wide_rule(about, columns, terms, epsilon, equal=deals_equally(study, rows))
+        return wide_rule(about, columns, terms, epsilon, equal=deals_equally(study, rows), again=looks_again(models))
     return vote_rule(about, columns, terms, epsilon)
 
 

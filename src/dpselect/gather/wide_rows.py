@@ -30,13 +30,15 @@ class WideRows:
     """Private. The rows of a table, those that take part in some dealing, and the block of each in every dealing.
 
     `cells` are (rows, columns without the intercept) in single precision, sorted by a digest of each row with its response: the
-    order of two rows is a function of these two. `dealt` is (partitions, rows), `NOWHERE` where a row takes no part. `size`,
-    `blocks`, `columns` and `study` (the study's hash) are public.
+    order of two rows is a function of these two. `dealt` is (partitions, rows), `NOWHERE` where a row takes no part, and `again`
+    is the like for the second look, without lines where there is none. `size`, `blocks`, `columns` and `study` (the study's hash)
+    are public.
     """
 
     cells: NDArray[np.float32]
     response: NDArray[np.float64]
     dealt: NDArray[np.uint32]
+    again: NDArray[np.uint32]
     size: int
     blocks: int
     columns: tuple[str, ...]
@@ -57,21 +59,32 @@ class _Some(NamedTuple):
     cells: NDArray[np.float32]
     response: NDArray[np.float64]
     dealt: NDArray[np.uint32]
+    again: NDArray[np.uint32]
 
 
 class WideSummary(Summary[WideRows]):
     """Private. Keeps the rows of a wide table, or a random part of them, and deals them to blocks as any votes do.
 
     Whether a row is kept is decided by a coin of its own, drawn from the operating system, with the public chance `rule.share`:
-    those of both of two neighbouring tables have the same coins, so that the kept ones are neighbours too. `rows` is the number
-    of rows where it was counted and is public; `assigner` is for tests.
+    those of both of two neighbouring tables have the same coins, so that the kept ones are neighbours too. For a second look the
+    rows are dealt by themselves. `rows` is the number of rows where it was counted and is public; assigners are for tests.
     """
 
-    def __init__(self, study: Study, rule: WideRule, rows: int | None, assigner: Assigner | None = None) -> None:
-        self._study, self._rule, self._counted, self._stated = study, rule, rows, assigner
+    def __init__(
+        self,
+        study: Study,
+        rule: WideRule,
+        rows: int | None,
+        assigner: Assigner | None = None,
+        again: Assigner | None = None,
+    ) -> None:
+        self._study, self._rule, self._counted, self._stated = study, rule, rows, (assigner, again)
         self._columns = tuple(column for column in study.columns if column.factors)
         equal = rows if rule.share == 1 and deals_equally(study, rows) else None
         self._assigner = assigner or fresh_assigner(study, rule.blocks, rule.partitions, equal)
+        if again is None and rule.second is not None:
+            again = fresh_assigner(study, rule.second.blocks, rule.second.partitions, equal)
+        self._again = again
         self._kept: list[_Some] = []
         self._digests: list[bytes] = []
         self._n = 0
@@ -81,17 +94,19 @@ class WideSummary(Summary[WideRows]):
 
     def empty(self) -> WideSummary:
         """One of no rows that draws as this one does."""
-        other = WideSummary(self._study, self._rule, None, self._assigner)
+        other = WideSummary(self._study, self._rule, None, self._assigner, self._again)
         other._counted, other._stated = self._counted, self._stated
         return other
 
     def fresh(self) -> WideSummary:
         """One of no rows that draws anew."""
-        return WideSummary(self._study, self._rule, self._counted, self._stated)
+        return WideSummary(self._study, self._rule, self._counted, *self._stated)
 
     def add(self, chunk: Chunk) -> None:
         """Keep some rows."""
         dealt = self._assigner.draw(chunk.cells, chunk.count)
+        none = np.empty((0, chunk.count), np.uint32)
+        again = none if self._again is None else self._again.draw(chunk.cells, chunk.count)
         lines = chunk.lines  # also where no row is kept: a missing cell is refused all the same
         kept = np.ones(chunk.count, bool) if chunk.left_out is None else ~chunk.left_out
         if self._rule.share < 1:
@@ -106,7 +121,7 @@ class WideSummary(Summary[WideRows]):
         single += np.float32(0)
         cells, response = np.ascontiguousarray(single.T), lines[order[-1], kept] + 0.0
         self._digests += [_digest(own, each) for own, each in zip(cells, response, strict=True)]
-        self._kept.append(_Some(cells, response, dealt[:, kept]))
+        self._kept.append(_Some(cells, response, dealt[:, kept], again[:, kept]))
         self._n += chunk.count
 
     def merge(self, other: WideSummary) -> WideSummary:
@@ -137,15 +152,17 @@ class WideSummary(Summary[WideRows]):
         cells = np.empty((len(ranks), len(self._columns)), np.float32)
         response = np.empty(len(ranks))
         dealt = np.empty((self._rule.partitions, len(ranks)), np.uint32)
+        second = self._rule.second
+        again = np.empty((0 if second is None else second.partitions, len(ranks)), np.uint32)
         start = 0
         while self._kept:
             some = self._kept.pop(0)  # one by one, so that memory for two tables is never needed
             places = ranks[start : start + len(some.cells)]
-            cells[places], response[places], dealt[:, places] = some
+            cells[places], response[places], dealt[:, places], again[:, places] = some
             start += len(places)
         names = tuple(column.name for column in self._study.columns)
         rule = self._rule
-        return WideRows(cells, response, dealt, rule.size, rule.blocks, names, self._study.hash)
+        return WideRows(cells, response, dealt, again, rule.size, rule.blocks, names, self._study.hash)
 
 
 def _digest(cells: NDArray[np.float32], response: float) -> bytes:

@@ -275,7 +275,7 @@ def _family_leads(
 
     def leads_of(some: NDArray[Any]) -> NDArray[np.int64]:
         blocks = prepare(*lanes_of(some, sums.width), sums.width, least, ridge, sweeps)
-        return _block_leads(blocks, own, forced, size, sweeps[1], compiled)
+        return block_leads(blocks, own, forced, size, sweeps[1], compiled)
 
     leads = np.zeros((comb(len(terms), size), len(sums.columns)), np.int64)
     if threads == 1 or len(ranges) == 1:
@@ -288,10 +288,15 @@ def _family_leads(
     return leads
 
 
-def _block_leads(
+def is_compiled() -> bool:
+    """Whether the compiled twin is there."""
+    return _edges is not None
+
+
+def block_leads(
     blocks: Prepared, terms: list[list[int]], forced: list[int], size: int, sweeps: int, compiled: bool
 ) -> NDArray[np.int64]:
-    """The votes of some blocks, added up: (sets, columns)."""
+    """The votes of some blocks beside every set of `size` terms and what is `forced`, added up: (sets, columns)."""
     if not compiled:
         return np.array([votes.sum(axis=1) for votes in set_votes(blocks, terms, forced, size)])
     leads = np.zeros((comb(len(terms), size), len(blocks.gram) - 1), np.int64)

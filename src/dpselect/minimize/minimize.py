@@ -24,6 +24,7 @@ from dpselect.minimize.lattice import lattice_losses
 from dpselect.minimize.lattice_compiled import count_of, is_available
 from dpselect.minimize.lattice_numpy import masks_of
 from dpselect.minimize.losses import Losses
+from dpselect.minimize.second_look import LookedVotes, look_again
 from dpselect.minimize.terms.terms import suits, term_losses
 from dpselect.minimize.votes import Votes, count_votes
 from dpselect.minimize.wide import count_wide
@@ -48,17 +49,19 @@ ROUNDING = 2.0**-53 * MAXIMUM_ROWS
 """The most that rounding a loss to a double can move it: a loss is at most y'y <= n, and n <= MAXIMUM_ROWS."""
 
 
-def minimize(gathered: Gathered, recipe: Recipe, progress: ShareDone | None = None) -> Losses | Votes | EdgeLeads:
+def minimize(
+    gathered: Gathered, recipe: Recipe, progress: ShareDone | None = None
+) -> Losses | Votes | EdgeLeads | LookedVotes:
     """The loss of every candidate to the tolerance that its range pays for; or, with votes, what every block says."""
     return MINIMIZERS[recipe.method](gathered, recipe, progress)
 
 
-def _votes(sums: Any, recipe: Recipe, progress: ShareDone | None) -> Votes | EdgeLeads:
+def _votes(sums: Any, recipe: Recipe, progress: ShareDone | None) -> Votes | EdgeLeads | LookedVotes:
     assert recipe.votes is not None
     if isinstance(recipe.votes, EdgeRule):
         return count_edges(sums, recipe.votes, recipe.candidates)
     if isinstance(recipe.votes, WideRule):
-        return count_wide(sums, recipe.votes)
+        return count_wide(sums, recipe.votes) if recipe.votes.second is None else look_again(sums, recipe.votes)
     return count_votes(sums, ridge=recipe.votes.ridge)
 
 
@@ -152,7 +155,7 @@ def _insist(moments: Moments, products: Floats, masks: Masks, radius: float, wan
     return values
 
 
-MINIMIZERS: dict[Method, Callable[[Any, Recipe, ShareDone | None], Losses | Votes | EdgeLeads]] = {
+MINIMIZERS: dict[Method, Callable[[Any, Recipe, ShareDone | None], Losses | Votes | EdgeLeads | LookedVotes]] = {
     "votes": _votes,
     "pcls": _losses,
     "pcpl": _losses,

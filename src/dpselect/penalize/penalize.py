@@ -14,22 +14,26 @@ from dpselect.assume.recipe import Method, Recipe
 from dpselect.errors import DataError, StudyError
 from dpselect.minimize.edges import EdgeLeads
 from dpselect.minimize.losses import Losses
+from dpselect.minimize.second_look import LookedVotes
 from dpselect.minimize.votes import Votes
 from dpselect.penalize.edges import EdgeMargins, edge_margins
 from dpselect.penalize.margins import Margins, margins
 from dpselect.penalize.scores import LocalScores, Scores, pcls_scores, pcpl_scores
+from dpselect.penalize.second_look import LookedMargins, looked_margins
 
-PrivateScores = Scores | LocalScores | Margins | EdgeMargins
+PrivateScores = Scores | LocalScores | Margins | EdgeMargins | LookedMargins
 
 
-def penalize(losses: Losses | Votes | EdgeLeads, recipe: Recipe) -> PrivateScores:
+def penalize(losses: Losses | Votes | EdgeLeads | LookedVotes, recipe: Recipe) -> PrivateScores:
     """The private scores of every candidate: its loss, the logarithm of it, or its margin, and what its size costs."""
     return SCORES[recipe.method](losses, recipe)
 
 
-def _votes(votes: Votes | EdgeLeads, recipe: Recipe) -> Margins | EdgeMargins:
+def _votes(votes: Votes | EdgeLeads | LookedVotes, recipe: Recipe) -> Margins | EdgeMargins | LookedMargins:
     if isinstance(votes, Votes):
         return margins(votes, recipe)
+    if isinstance(votes, LookedVotes):
+        return looked_margins(votes, recipe)
     rule = recipe.votes
     if not isinstance(rule, EdgeRule):
         raise DataError("The votes were counted by another rule than the recipe says.")

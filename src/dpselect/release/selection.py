@@ -21,9 +21,11 @@ from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import PrivateScores
 from dpselect.penalize.scores import LocalScores, Scores
+from dpselect.penalize.second_look import LookedMargins
 from dpselect.randomize.choice import choose, noisy_least_loss
 from dpselect.randomize.draw import draw_candidate
 from dpselect.randomize.draw_edges import draw_edge_candidate
+from dpselect.randomize.draw_second_look import draw_looked_candidate
 from dpselect.release.account import charge_about, software_version
 from dpselect.release.ledger.entries import Charge, Receipt
 from dpselect.release.tables import result_html, result_text
@@ -153,7 +155,7 @@ def check_selection(scores: PrivateScores, recipe: Recipe) -> None:
     """Refuse what does not belong together, before anything is drawn or charged."""
     if recipe.candidates.width != len(recipe.study.columns):
         raise StudyError("The candidates range over other columns than the assumptions have.")
-    if isinstance(scores, Margins | EdgeMargins):
+    if isinstance(scores, Margins | EdgeMargins | LookedMargins):
         if scores.candidates is not recipe.candidates:
             raise DataError("The margins do not belong to these candidates.")
     elif scores.values.size != recipe.candidates.count:
@@ -168,6 +170,9 @@ def draw_selection(scores: PrivateScores, recipe: Recipe) -> Selection:
     signs: dict[int, int] = {}
     if isinstance(scores, EdgeMargins):
         mask, signs = draw_edge_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
+        paid = scores.range
+    elif isinstance(scores, LookedMargins):
+        mask, signs = draw_looked_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)
         paid = scores.range
     elif isinstance(scores, Margins) and isinstance(scores.candidates, SubsetRule) and not scores.candidates.needs:
         drawn = draw_candidate(scores, Fraction(recipe.choice_epsilon), recipe.mechanism)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from dpselect.assume.budget import plain as plain_amount
-from dpselect.assume.candidates import SubsetRule, columns_of
+from dpselect.assume.candidates import SubsetRule, columns_of, vote_units
 from dpselect.assume.edge_rule import EdgeRule, listed_sets
 from dpselect.assume.false_findings import expected_false
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
@@ -234,8 +234,8 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
                 "from votes of many small blocks of rows. It does not depend on the estimated size.",
             )
         )
-    if isinstance(selection.recipe.votes, WideRule) and selection.columns:
-        lead, _, rest = phrases.COMPANIONS.partition(". ")
+    if selection.columns and (note := phrases.companions(selection.recipe.votes)):
+        lead, _, rest = note.partition(". ")
         said.append((f"{lead}.", rest))
     lead, _, rest = phrases.selection_note(selection.range).partition(". ")
     said.append((f"{lead}.", rest))
@@ -391,6 +391,9 @@ def _selection_line(selection: Selection, recipe: Recipe) -> str:
     name = phrases.METHOD_NAMES[recipe.method]
     rule = recipe.votes
     count = recipe.candidates.count if not isinstance(rule, EdgeRule) else len(listed_sets(recipe.candidates, rule))
+    if isinstance(rule, WideRule) and rule.second is not None:
+        terms = len(vote_units(recipe.candidates))
+        count = sum(math.comb(terms, size) for size in range(min(rule.second.top, terms) + 1))
     models = f"{phrases.count_words(count)} models considered"
     if rule is None:
         penalties = sorted(set(recipe.penalties))
@@ -410,6 +413,12 @@ def _selection_line(selection: Selection, recipe: Recipe) -> str:
             f"{rows} split at random into {rule.blocks:,} blocks of about {rule.size} rows, {split}; each block votes on the "
             "direction of each variable; variables with a clear majority are selected"
         )
+        if (second := rule.second) is not None:
+            how = how.removesuffix("are selected") + (
+                f"are looked at again, up to {second.leaders}: {second.partitions} more splits into {second.blocks:,} blocks, "
+                "which vote on each of them beside sets of the others. A model is selected if its variables all have a clear "
+                f"majority beside the others, and no other variable has one beside it; it has up to {second.top} variables"
+            )
     else:
         how = (
             f"the rows are split at random into {rule.blocks:,} blocks, {split}; each block votes on the direction of each "

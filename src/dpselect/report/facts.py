@@ -161,7 +161,8 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
     crowd = 0 if selected.difference(selection.always) else _crowd(selection)
     headline = headline_of(analysis, table) or text(phrases.nothing_selected(rows, epsilon, share))
     if crowd:
-        headline = (*headline, *text(f" {phrases.too_many(crowd)}"))
+        again = recipe.votes.second if isinstance(recipe.votes, WideRule) else None
+        headline = (*headline, *text(f" {phrases.too_many(crowd, None if again is None else again.top)}"))
     clear = [row for row in table.effects if not row.hidden] if table else []
     hidden = [row for row in table.effects if row.hidden] if table else []
     quote = quote_of(estimate, table, clear) if estimate is not None and table is not None else ()
@@ -200,7 +201,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         small=phrases.small_table(rows, epsilon, share) if small and share is not None else "",
         fit=fit_words(estimate) if estimate is not None else (),
         weights=weights_words(study),
-        companions=phrases.COMPANIONS if selected and isinstance(recipe.votes, WideRule) else "",
+        companions=phrases.companions(recipe.votes) if selected else "",
         missed=missed_words(share, small=bool(small), left=len(selected) < len(predictors)) if selected else "",
         uncertainty=uncertainty(analysis, table if table is not None and table.effects else None),
         promise=phrases.promise(cost, study.max_rows_per_person, person=study.person is not None),

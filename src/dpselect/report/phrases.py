@@ -15,6 +15,7 @@ from dpselect.assume.budget import Guarantee
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
+from dpselect.assume.wide_rule import WideRule
 from dpselect.release.drawn import Direction
 from dpselect.release.tables import level_title, variable_title
 from dpselect.report.numbers import estimate_text, interval_text, number, percent, power_of_ten, two_digits
@@ -43,6 +44,10 @@ MAX_NAMED, FIRST_NAMED = 60, 12
 COMPANIONS = (
     "There are many variables, so each was judged in blocks of a few rows. The selected ones may include companions: variables "
     "that go with the response only through another one."
+)
+STAND_INS = (
+    "There are many variables, so those that go with the response were judged once more, beside each other. A selected one may "
+    "still stand for another that is much like it."
 )
 ASSOCIATION = "Associations in this data set. They do not show what causes what."
 PARTLY_RANDOM = (
@@ -172,8 +177,23 @@ def headline(
     return tuple(piece for place, each in enumerate(sentences) for piece in (*(text(" ") if place else ()), *each))
 
 
-def too_many(crowd: int) -> str:
-    """Why nothing may have been selected though much explains the response: so many variables cannot be told apart."""
+def companions(rule: object) -> str:
+    """What a selection of many variables cannot tell, by how the votes were held; empty where there is nothing to say."""
+    if not isinstance(rule, WideRule):
+        return ""
+    return COMPANIONS if rule.second is None else STAND_INS
+
+
+def too_many(crowd: int, most: int | None = None) -> str:
+    """Why nothing may have been selected though much explains the response: so many variables cannot be told apart.
+
+    `most` is how many there may be beside each other, where variables are looked at again.
+    """
+    if most is not None:
+        return (
+            f"If more than {most} variables matter beside each other, or {crowd} or more go along with the response, none is "
+            "selected either: so many cannot be told apart."
+        )
     return f"If {crowd} or more variables go along with the response, none is selected either: so many cannot be told apart."
 
 

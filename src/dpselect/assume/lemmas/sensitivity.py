@@ -258,3 +258,47 @@ def wide_range(partitions: int) -> int:
     Tested: tests/claims/test_wide_range.py
     """
     return margin_range(partitions)
+
+
+def second_look_range(partitions: int) -> int:
+    """The range of the change of the scores of wide tables with a second look: 4T whole votes, 256 T 64ths, as that of all votes.
+
+    Setting: terms 1..p, and for every term j and every set S of other terms a lead of each of j's columns beside S. Those beside
+    nothing are leads of T dealings as in `wide_range`. Those beside a set are of U dealings of another family, T a multiple of U,
+    as in `edge_range`: T/U times the sum of votes between -1 and 1, each a function of S, the column and the set of the block's own
+    rows. A term takes one option, worth v(S) = A_j(S), the largest |lead| of its columns; or, with directions, where each term
+    has one column, one of two: max(L_j(S), 0) for up and max(-L_j(S), 0) for down. With public whole numbers t, t', h, K, N and
+    top, a candidate M being options of at most `top` different terms and x, y single options,
+
+        w_x(S) = v_x(S) - t' of a set, v_x() - t of the empty one;     G_x(S) = the least w_x(R) over all R within S
+        F(M) = the least G_x(M without x) over x in M;                 O(M) = - the largest G_y(M) over options y of terms outside M
+        u = the (K+1)-th largest w_x();      g = the largest of -h, u, and the (N+1)-th largest F(M) of so many terms, for 1..top
+        score(M) = min( w_x() over x in M,  max( min(F(M), O(M)), g ),  -u )
+        score(nothing) = max( g, min( O(nothing), -u ) )
+
+    Claim: given all dealings and coins, |score(D') - score(D)| <= 2T votes for every candidate and all neighbouring tables, so that
+    the changes of any two candidates differ by at most 4T votes.
+
+    Why: couple the dealings of both families as in `margin_range`; of each dealing one block at most differs. A lead beside nothing
+    moves by at most 2T. A sum of votes of the U dealings moves by at most 2U, and T/U times that by at most 2T. So all leads there
+    are, of all columns beside all sets, move by at most 2T; and everything else is made of them by sizes, signs, constants, maxima,
+    minima and order statistics, each 1-Lipschitz in the largest change of its arguments (for order statistics see `wide_range`).
+    Which leads were computed does not matter: the score is a function of all of them, and no choice of columns is made that the
+    score does not make.
+
+    Why few of them are needed (this is about time, not about privacy): let C be the terms worth more than g by themselves, at most
+    K, as g >= u. G falls as its set grows and is at most w_x(). If a term of M is not in C, then F(M) <= g and the score is
+    min(w_x() over x in M, -u). If all are and F(M) <= g, it is min(g, -u). Else F(R) > g for every R within M, and O(M) matters
+    only where it is less than -u, that is, because of options y of the K terms that lead most. Sets are found from those of one
+    term less, and g of one size from the sets whose F is above that of the size before: at most N of each size. A wrong direction
+    has w_x() = -t <= -h <= g, so all candidates with one are worth min(-t, -u); and a direction that a term has by itself and loses
+    beside a set has w = -t' < -h there.
+
+    What it does for crowds: where many terms lead, u is above 0, nothing is worth u at least and all other models at most -u.
+
+    Attained: a row that is the larger in every column and in the response, replaced by one that is the smaller in every column.
+
+    Source: ours.
+    Tested: tests/claims/test_second_look_range.py, tests/penalize/test_second_look.py
+    """
+    return margin_range(partitions)

@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-12
 """The chance of a model whose directions are not worth their time."""
 
 
-_SHARE: dict[Mechanism, Callable[[Floats, Floats], Floats]] = {
+SHARE: dict[Mechanism, Callable[[Floats, Floats], Floats]] = {
     "permute-and-flip": survival_integrals,
     "exponential": lambda weights, counts: 1 / (counts @ weights),
 }
@@ -41,7 +41,7 @@ class EdgeChances:
         nets = classes.margins - float(margins.step) * classes.sizes
         weights = np.exp(epsilon / margins.range * (nets - nets.max()))
         counts = np.array(classes.counts, dtype=np.float64)
-        self._each = weights * _SHARE[mechanism](weights, counts)
+        self._each = weights * SHARE[mechanism](weights, counts)
         self._models = np.bincount(classes.models, weights=self._each * counts, minlength=len(margins.models))
 
     def __repr__(self) -> str:

@@ -26,9 +26,11 @@ from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import PrivateScores, penalize
 from dpselect.penalize.scores import LocalScores
+from dpselect.penalize.second_look import LookedMargins
 from dpselect.rehearse.chances.edges import EdgeChances
 from dpselect.rehearse.chances.profile import LEAST, NoisyBound, profile_probabilities
 from dpselect.rehearse.chances.scores import selection_probabilities
+from dpselect.rehearse.chances.second_look import LookedChances
 from dpselect.rehearse.check.preview import LEAST_SHOWN_CHANCE, Explained, Rehearsal, explained, rehearsal_of
 
 SUMMED = 2.0**-40
@@ -163,6 +165,8 @@ def score_probabilities(scores: PrivateScores, recipe: Recipe, *, least: float =
     epsilon = float_below(recipe.choice_epsilon)
     if isinstance(scores, EdgeMargins):
         return EdgeChances(scores, epsilon, recipe.mechanism).listed()
+    if isinstance(scores, LookedMargins):
+        return LookedChances(scores, epsilon, recipe.mechanism).listed()
     if isinstance(scores, Margins):
         scores = scores.scores()
     if isinstance(scores, LocalScores):

@@ -17,7 +17,7 @@ import numpy as np
 from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import SubsetRule, columns_of, mask_of, vote_units
 from dpselect.assume.edge_rule import EdgeRule
-from dpselect.assume.recipe import Recipe
+from dpselect.assume.recipe import Mechanism, Recipe
 from dpselect.assume.wide_rule import WideRule
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.moments import Moments
@@ -25,7 +25,9 @@ from dpselect.minimize.minimize import minimize
 from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.penalize.penalize import penalize
+from dpselect.penalize.second_look import LookedMargins
 from dpselect.rehearse.chances.edges import EdgeChances
+from dpselect.rehearse.chances.second_look import LookedChances
 from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.check.listed import Recipes, score_probabilities
 from dpselect.rehearse.check.preview import Explained, Rehearsal, explained, rehearsal_of, terms_of
@@ -49,6 +51,14 @@ DIRECTION_SPLITS = 4
 """Random splits over which the chances of directions are averaged: they take longer than all others."""
 
 AddUp = Callable[[Any], Any]
+Voting = Margins | EdgeMargins | LookedMargins
+Chances = VoteChances | EdgeChances | LookedChances
+CHANCES: dict[type, Callable[[Any, float, Mechanism], Chances]] = {
+    Margins: VoteChances,
+    EdgeMargins: EdgeChances,
+    LookedMargins: LookedChances,
+}
+"""The law of each kind of scores."""
 
 
 class Voted:
@@ -87,11 +97,10 @@ class Voted:
             looks = [score_probabilities(each, recipe) for each in dealt]
             self._tell(len(looks), here)
             return rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)
-        found: list[VoteChances | EdgeChances] = []
+        found: list[Chances] = []
         looks = []
         for each in dealt:  # computed here, so that the time for more dealings counts it
-            chances_of = EdgeChances if isinstance(each, EdgeMargins) else VoteChances
-            found.append(chances_of(each, float_below(recipe.choice_epsilon), recipe.mechanism))  # type: ignore[arg-type]
+            found.append(CHANCES[type(each)](each, float_below(recipe.choice_epsilon), recipe.mechanism))
             looks.append(found[-1].listed() if self._listed else found[-1].inclusion)
         self._tell(len(found), here)
         if self._listed:
@@ -100,7 +109,7 @@ class Voted:
             rehearsal = _by_levels(found, recipe, leading, asked)
         return replace(rehearsal, directions=_directions(found[:DIRECTION_SPLITS], recipe)) if here else rehearsal
 
-    def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Margins | EdgeMargins]:
+    def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Voting]:
         """As many as were stated; else a few, and more while there is time.
 
         Where the agreement of a variable lies near the threshold, one dealing lets it in with chance 0 and the next with chance .9.
@@ -119,16 +128,16 @@ class Voted:
             times = "one random split" if count == 1 else f"{count} random splits"
             self.how = f"These chances are averages over {times} of the rows into blocks."
 
-    def _deal(self, recipe: Recipe) -> Margins | EdgeMargins:
+    def _deal(self, recipe: Recipe) -> Voting:
         assert recipe.votes is not None
         sums = self._again(vote_summary(recipe.study, recipe.votes, recipe.rows))
         scores = penalize(minimize(sums, recipe), recipe)
-        assert isinstance(scores, Margins | EdgeMargins)
+        assert isinstance(scores, Voting)
         return scores
 
 
 def _by_levels(
-    found: Sequence[VoteChances | EdgeChances], recipe: Recipe, leading: int | Sequence[int], asked: Sequence[int]
+    found: Sequence[Chances], recipe: Recipe, leading: int | Sequence[int], asked: Sequence[int]
 ) -> Rehearsal:
     """The rehearsal where models cannot be listed; no share of R^2, which would need all of them."""
 
@@ -151,7 +160,7 @@ def _by_levels(
     )
 
 
-def _directions(found: Sequence[VoteChances | EdgeChances], recipe: Recipe) -> dict[str, tuple[float, float]]:
+def _directions(found: Sequence[Chances], recipe: Recipe) -> dict[str, tuple[float, float]]:
     """The chances of up and down for each column that competes, where directions are told."""
     if not recipe.directions:
         return {}

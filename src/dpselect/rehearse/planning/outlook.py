@@ -20,7 +20,7 @@ from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import held_votes
 from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import VoteRule, deals_equally, vote_rule
-from dpselect.assume.wide_rule import WideRule, wide_rule
+from dpselect.assume.wide_rule import WideRule, looks_again, wide_rule
 from dpselect.errors import StudyError
 from dpselect.rehearse.chances.scores import selection_probabilities
 from dpselect.rehearse.planning.forecast import (
@@ -233,7 +233,7 @@ def outlook_study(
         return price * (_share(layout, stated, price) if split is None else split[0] / (split[0] + split[1]))
 
     if isinstance(held_votes(study, models, rows, part_of(epsilon)), WideRule):
-        return _wide_outlook(study, layout, rows, epsilon, r2, part_of)
+        return _wide_outlook(study, layout, rows, epsilon, r2, part_of, again=looks_again(models))
     if len(layout.widths) > MAX_PLANNED_TERMS:
         raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
 
@@ -277,7 +277,14 @@ def outlook_study(
 
 
 def _wide_outlook(
-    study: Study, layout: Layout, rows: int, epsilon: float, r2: float | None, part_of: Callable[[float], float]
+    study: Study,
+    layout: Layout,
+    rows: int,
+    epsilon: float,
+    r2: float | None,
+    part_of: Callable[[float], float],
+    *,
+    again: int,
 ) -> Outlook:
     """The outlook of a wide table: the same questions, of effects among thousands of idle columns."""
     terms, equal = len(layout.widths), deals_equally(study, rows)
@@ -286,7 +293,7 @@ def _wide_outlook(
     usual = [world for world in worlds if world.r2 == one.r2]
 
     def held(n: float, price: float) -> WideRule:
-        return wide_rule(round(n), layout.columns, terms, part_of(price), equal=equal)
+        return wide_rule(round(n), layout.columns, terms, part_of(price), equal=equal, again=again)
 
     def mean(n: float, price: float) -> Forecast:
         rule = held(n, price)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.assume.wide_rule import WideRule, mean_vote, speaking_blocks, visible_in_wide, wide_deviation
@@ -48,18 +49,50 @@ def wide_forecast(world: WideWorld, rule: WideRule, terms: int, epsilon: float, 
     bar, count = rule.threshold / (WHOLE_VOTE * rule.partitions), world.effects
     lead = speaking * mean_vote(math.sqrt(world.r2 / count), rule.size)
     chance = deviation * math.sqrt(2 * math.log(max(terms, 2)))
+    again = _Again(world, rule)
     sizes, marks = np.arange(count + 1), np.zeros(2)
     for noise in rng.standard_normal((DRAWS, count)):
         leads = -np.sort(-np.minimum(lead + deviation * noise, speaking))
         weakest = np.concatenate([[np.inf], leads])  # of those that are in
         next_one = np.maximum(np.concatenate([leads, [0.0]]), chance)  # of those that are out
-        scores = np.minimum(weakest - bar, bar - next_one)
+        scores = again.scores(np.minimum(weakest - bar, bar - next_one), noise)
         logs = epsilon / 4 * scores - rule.price * sizes
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
         marks += np.array([weights[-1], weights @ sizes / count])
     right, found = (marks / DRAWS).tolist()
     return Forecast(right, found, found, 0.0)
+
+
+class _Again:
+    """What a second look makes of the scores of a world's models, where there is one.
+
+    Every effect has its lead beside the others too, and a model is worth no less than the floor; those of all sizes but the whole
+    one leave out what stands, so they are worth that.
+    """
+
+    def __init__(self, world: WideWorld, rule: WideRule) -> None:
+        self._effects, self._second = world.effects, rule.second
+        if rule.second is None:
+            return
+        unit, blocks, count = WHOLE_VOTE * rule.partitions, rule.second.blocks, world.effects
+        size = rule.blocks * rule.size / blocks
+        own, rest = world.r2 / count, max(1 - world.r2, 1e-9)
+        beside = mean_vote(math.sqrt(own / (own + rest)), max(size - count, 2.0))
+        self._lead, self._deviation = blocks * beside, math.sqrt(blocks * (1 - beside**2))
+        self._bar, self._floor = rule.second.threshold / unit, rule.second.floor / unit
+
+    def scores(self, scores: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores of the models of the j strongest effects, j = 0, 1, .., by both looks; some have too many terms to compete."""
+        if self._second is None:
+            return scores
+        found = np.maximum(scores, -self._floor)
+        if self._effects > 1:
+            inside = self._lead + self._deviation * float(noise.min()) - self._bar
+            found[1:-1] = -self._floor
+            found[-1] = max(min(scores[-1], inside), -self._floor)
+        found[self._second.top + 1 :] = -np.inf
+        return found
 
 
 def smallest_in_wide(rule: WideRule, terms: int, epsilon: float, *, equal: bool) -> float | None:
