@@ -19,8 +19,9 @@ from click.testing import CliRunner
 import dpselect
 from dpselect.assume.budget import NEIGHBORS
 from dpselect.assume.recipe import KNOWN_METHODS, MECHANISMS
-from dpselect.assume.variables import Binary, Categorical
-from dpselect.errors import DpselectError, LeftOutWarning, StudyError
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.errors import DataError, DpselectError, LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
@@ -440,3 +441,22 @@ def test_what_is_left_out_is_a_column_that_nothing_else_is_said_of(place, capsys
 
 def test_a_category_with_a_comma_in_it_is_quoted():
     assert options.categories_in(['region=north,"south, far", west']) == {"region": ["north", "south, far", "west"]}
+
+
+def test_missing_cells_can_be_stated_without_a_study():
+    frame = pd.DataFrame({"y": np.arange(60.0), "x": np.arange(60.0) % 7})
+    frame.loc[3, "x"] = np.nan
+    with pytest.raises(DataError, match="leave such rows out"):
+        dpselect.select(frame, "y ~ x", epsilon=1)
+    assert dpselect.select(frame, "y ~ x", epsilon=1, missing="zero-row").study.missing == "zero-row"
+    with pytest.raises(StudyError, match="already: give it alone"):
+        dpselect.select(frame, Study(Numeric("y"), [Numeric("x")]), epsilon=1, missing="zero-row")
+
+
+def test_arrays_need_a_study_and_are_told_so():
+    with pytest.raises(DataError, match="Arrays have no names"):
+        dpselect.select((np.zeros((5, 2)), np.zeros(5)), response="y", epsilon=1)
+
+
+def test_the_version_is_told():
+    assert dpselect.__version__.count(".") == 2
