@@ -53,10 +53,9 @@ def expected(order: Order, rows: int | None) -> str:
         return ""
     found, lengths = "This table is small for its privacy level. Expect to find nothing.", ""
     if share < VISIBLE_SHARE:
-        found = (
-            f"A variable that explains {share_text(beside or share)} of the variance or more would be found with probability 80%"
-            f"{'' if beside is None or not beside < share else f', or {share_text(share)} if it is the only one'}."
-        )
+        several, alone = share_text(min(beside or share, share)), share_text(share)
+        only = "" if several == alone else f", or {alone} if it is the only one"
+        found = f"A variable that explains {several} of the variance or more would be found with probability 80%{only}."
     asked, times = order.estimating, None
     if asked is not None and asked.family.reads_rows:
         times = _expected_times(order, recipe)
