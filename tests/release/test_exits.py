@@ -91,8 +91,8 @@ def events(monkeypatch):
     for name in ("keep", "delivered"):
         real = getattr(Ledger, name)
 
-        def noting(ledger, id, *text, name=name, real=real):
-            real(ledger, id, *text)
+        def noting(ledger, id, *text, name=name, real=real, **after):
+            real(ledger, id, *text, **after)
             seen.append(Event(name, None, id, text))
 
         monkeypatch.setattr(Ledger, name, noting)

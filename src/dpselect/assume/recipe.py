@@ -239,7 +239,9 @@ def held_votes(study: Study, models: Candidates, rows: int | None, epsilon: floa
         models.require_listable()
     columns, terms = len(study.columns), max(len(vote_units(models)), 1)
     if is_wide(about, columns, terms, epsilon) and study.intercept != "candidate":
-        return wide_rule(about, columns, terms, epsilon, equal=deals_equally(study, rows), again=looks_again(models))
+        return wide_rule(
+            about, columns, terms, epsilon, equal=deals_equally(study, rows), again=looks_again(study, models)
+        )
     return vote_rule(about, columns, terms, epsilon)
 
 

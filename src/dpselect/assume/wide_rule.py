@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import force_setattr
 
-from dpselect.assume.candidates import Candidates, SubsetRule
+from dpselect.assume.candidates import Candidates, SubsetRule, columns_of
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, second_look_range, wide_range
 from dpselect.assume.records import Public
+from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import expected_nats
 from dpselect.errors import StudyError
 
@@ -197,12 +198,14 @@ def _dealings(used: int, columns: int, work: float) -> int:
     return int(min(max(round(60_000 / used), 8), 32, max(work / (used * columns), 4)))
 
 
-def looks_again(models: Candidates) -> int:
+def looks_again(study: Study, models: Candidates) -> int:
     """Whether candidates can have a second look: the columns of their widest term if all sets of enough terms compete, else 0.
 
     And if nothing is always in but an intercept: a block would have to fit that as well.
     """
-    if not isinstance(models, SubsetRule) or not models.is_free or models.always.bit_count() > 1:
+    if not isinstance(models, SubsetRule) or not models.is_free:
+        return 0
+    if any(study.columns[column].factors for column in columns_of(models.always)):
         return 0
     return max(term.bit_count() for term in models.terms) if len(models.terms) > LEADERS else 0
 

@@ -41,18 +41,23 @@ class Drawn(Protocol):
 Release = TypeVar("Release", bound=Drawn)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Committed(Generic[Release]):
-    """Public. A release that is paid for and may be shown, and where it is kept; without a ledger nowhere."""
+    """Public. A release that is paid for and may be shown, and where it is kept; without a ledger nowhere.
+
+    `stages` is how many lines of its text whoever holds this has seen: what is drawn next follows on them and on no others.
+    """
 
     release: Release
     id: str = ""
     ledger: Ledger | None = None
+    stages: int = 1
 
     def keep(self, stage: Public) -> None:
         """Put what a later stage has drawn on the disk: only then may it be used."""
         if self.ledger is not None:
-            self.ledger.keep(self.id, canonical_json(stage.to_dict()))
+            self.ledger.keep(self.id, canonical_json(stage.to_dict()), after=self.stages)
+            self.stages += 1
 
     def delivered(self) -> None:
         """Note that the release was handed over."""

@@ -172,7 +172,7 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
                     )
                     continue
                 Account(ledger, entry.data, place=data_place(source)).read_again()
-            committed = Committed(sealed, each.id, ledger)
+            committed = Committed(sealed, each.id, ledger, stages=each.text.count("\n") + 1)
             hand_over(committed, _finished(committed, [source] * len(sealed.parts)), deliver)
             count += 1
     if refused and not count:

@@ -53,11 +53,14 @@ def test_every_number_is_within_its_limits():
 
 def test_only_where_all_sets_compete():
     study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(60)])
-    assert looks_again(candidates_for(study, None)) == 1
+    assert looks_again(study, candidates_for(study, None)) == 1
     for other in (Subsets(max_size=5), Subsets(at_least=1), Subsets(always=["x1"]), [["x1"], ["x2"]]):
-        assert not looks_again(candidates_for(study, other))
+        assert not looks_again(study, candidates_for(study, other))
+    # One column that is always in is no intercept, where there is none.
+    bare = Study(study.response, study.predictors, intercept="none", always=["x1"])
+    assert not looks_again(bare, candidates_for(bare, None))
     few = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(LEADERS)])
-    assert not looks_again(candidates_for(few, None))
+    assert not looks_again(few, candidates_for(few, None))
 
 
 def test_wide_terms_have_fewer_blocks_or_none():

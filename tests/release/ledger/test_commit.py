@@ -55,7 +55,7 @@ def test_what_is_delivered_no_longer_waits_and_is_still_there(where):
     assert [each.id for each in ledger.undelivered()] == [second.id]
     assert ledger.release(first.id) == RELEASE
     assert ledger.spent().epsilon == Decimal("0.5")  # to hand over costs nothing
-    for act in (ledger.delivered, ledger.release, ledger.receipts, lambda id: ledger.keep(id, "{}")):
+    for act in (ledger.delivered, ledger.release, ledger.receipts, lambda id: ledger.keep(id, "{}", after=1)):
         with pytest.raises(LedgerError, match="holds no release 'nothing'"):
             act("nothing")
     ledger.verify()
@@ -85,7 +85,7 @@ def test_what_is_no_line_of_text_is_refused_and_leaves_nothing_behind(text, wher
     ledger = Ledger(where, epsilon=3)
     id = ledger.commit(BOTH, RELEASE).id
     before = ledger.entries(), ledger.undelivered()
-    for act in (lambda: ledger.commit(BOTH, text), lambda: ledger.keep(id, text)):
+    for act in (lambda: ledger.commit(BOTH, text), lambda: ledger.keep(id, text, after=1)):
         with pytest.raises(StudyError, match="sealed as one line of text"):
             act()
     assert (ledger.entries(), ledger.undelivered()) == before
@@ -97,8 +97,8 @@ def test_a_release_may_grow_stage_by_stage_until_it_is_delivered(where):
     commitment = ledger.commit(BOTH, RELEASE)
     ledger.charge(charge())  # others charge in between
     whole = RELEASE
-    for line in ("first round", "second round"):
-        ledger.keep(commitment.id, line)
+    for after, line in enumerate(("first round", "second round"), start=1):
+        ledger.keep(commitment.id, line, after=after)
         whole += f"\n{line}"
         assert ledger.undelivered()[0].text == whole
     assert [entry.sealed for entry in ledger.entries() if entry.sealed] == [
@@ -107,7 +107,7 @@ def test_a_release_may_grow_stage_by_stage_until_it_is_delivered(where):
     assert {entry.release for entry in ledger.entries()[3:]} == {commitment.id}
     ledger.delivered(commitment.id)
     with pytest.raises(LedgerError, match="has handed over the release"):
-        ledger.keep(commitment.id, "more")
+        ledger.keep(commitment.id, "more", after=3)
     assert ledger.release(commitment.id) == whole
     assert ledger.receipts(commitment.id) == commitment.receipts  # a stage is no charge
     assert len(ledger.entries()) == 5 and ledger.spent().epsilon == Decimal("1.5")
@@ -120,8 +120,8 @@ def test_stages_cost_nothing_under_zcdp_either(where):
     id = ledger.commit([one] * 20, RELEASE).id
     before = ledger.spent()
     assert before.method == "zCDP"
-    for _ in range(3):
-        ledger.keep(id, "round")
+    for after in (1, 2, 3):
+        ledger.keep(id, "round", after=after)
         assert ledger.spent() == before
     assert {(entry.unit, entry.epsilon) for entry in ledger.entries()[20:]} == {("person:id", 0)}
 
@@ -132,14 +132,15 @@ def test_of_two_that_go_on_with_one_release_only_one_may_use_what_it_drew(shared
     other, stranger = Ledger(shared), Ledger(shared)
     id = one.commit(BOTH, RELEASE).id
     assert other.undelivered()[0].id == id
-    other.keep(id, "round by the other")
-    for ledger in (one, stranger):
+    other.keep(id, "round by the other", after=1)
+    for ledger in (one, stranger, other):
+        ledger.undelivered()  # a page of the studio, a second run on the same object: a look makes no draw newer
         with pytest.raises(LedgerError, match="at another stage than this program has seen"):
-            ledger.keep(id, "round by me")
+            ledger.keep(id, "round by me", after=1)
     assert one.undelivered()[0].text == f"{RELEASE}\nround by the other"
-    one.keep(id, "next round by me")
+    one.keep(id, "next round by me", after=2)
     with pytest.raises(LedgerError, match="at another stage"):
-        other.keep(id, "next round by the other")
+        other.keep(id, "next round by the other", after=2)
     assert stranger.release(id) == f"{RELEASE}\nround by the other\nnext round by me"
 
 
@@ -254,7 +255,7 @@ def spend(number):
             done = ledger.commit(both, "drawn")
             os.write(seen, f"{done.id}\\n".encode())
             if random.random() < 0.5:
-                ledger.keep(done.id, "round")
+                ledger.keep(done.id, "round", after=1)
                 ledger.delivered(done.id)
 
 def once():
@@ -338,7 +339,7 @@ def test_a_text_that_its_entries_do_not_hold_is_never_handed_over(statements, de
     """Without triggers, as its owner can: also where a release that was handed over is made to wait again."""
     ledger = Ledger(shared, epsilon=3)
     commitment = ledger.commit(BOTH, RELEASE, request="mine")
-    ledger.keep(commitment.id, "round")
+    ledger.keep(commitment.id, "round", after=1)
     other = ledger.commit(BOTH[:1], RELEASE, request="other")
     if delivered:
         ledger.delivered(commitment.id)
@@ -350,7 +351,7 @@ def test_a_text_that_its_entries_do_not_hold_is_never_handed_over(statements, de
     for opened in (ledger, Ledger(shared)):
         for act in (
             lambda opened=opened: opened.release(commitment.id),
-            lambda opened=opened: opened.keep(commitment.id, "another round"),
+            lambda opened=opened: opened.keep(commitment.id, "another round", after=2),
             lambda opened=opened, statement=statements[0]: opened.undelivered(
                 "theirs" if "theirs" in statement else "mine"
             ),
@@ -367,7 +368,7 @@ def test_a_stage_put_back_with_an_entry_by_hand_is_another_stage_and_not_an_earl
     """Whoever may append entries may append stages; but no stage that was kept goes away, whatever is appended."""
     ledger = Ledger(shared, epsilon=3)
     id = ledger.commit(BOTH, RELEASE).id
-    ledger.keep(id, "round")
+    ledger.keep(id, "round", after=1)
     first, last = ledger.entries()[0], ledger.entries()[-1]
     row = row_of(first.stage(index=4, time=now(), sealed=sha256(RELEASE.encode()).hexdigest()), 4, last.hash)
     tamper(shared, f"INSERT INTO entries VALUES (4, '{row.body}', '{row.hash}')", triggers=True)
@@ -434,7 +435,7 @@ def test_on_a_server_a_release_is_handed_over_by_who_paid_or_by_the_owner(on_ser
     ann, ben = (Ledger(on_server.replace("postgres:@", f"{account}@", 1)) for account in accounts)
     first, second = ann.commit(BOTH, RELEASE).id, ann.commit(BOTH[:1], RELEASE).id
     assert [each.id for each in ben.undelivered()] == [first, second]
-    for act in (lambda: ben.keep(first, "{}"), lambda: ben.delivered(first)):
+    for act in (lambda: ben.keep(first, "{}", after=1), lambda: ben.delivered(first)):
         with pytest.raises(LedgerError):
             act()
     ann_s = ann.entries()[0]
@@ -444,7 +445,7 @@ def test_on_a_server_a_release_is_handed_over_by_who_paid_or_by_the_owner(on_ser
         tamper(on_server.replace("postgres:@", f"{accounts[1]}@", 1), insert, triggers=True)
     with pytest.raises(Exception, match="permission denied"):
         tamper(on_server.replace("postgres:@", f"{accounts[0]}@", 1), "DELETE FROM outbox", triggers=True)
-    ann.keep(first, "next round")
+    ann.keep(first, "next round", after=1)
     ann.delivered(first)
     owner.delivered(second)
     assert ben.undelivered() == ()

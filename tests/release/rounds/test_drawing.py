@@ -98,8 +98,8 @@ def test_a_run_that_is_killed_between_rounds_goes_on_where_it_was(family, when, 
     table().to_csv(rows, index=False)
     real, times = Ledger.keep, []
 
-    def keep(self, id, text):
-        real(self, id, text)
+    def keep(self, id, text, *, after):
+        real(self, id, text, after=after)
         times.append(1)
         if len(times) == when:
             raise Killed

@@ -233,7 +233,7 @@ def outlook_study(
         return price * (_share(layout, stated, price) if split is None else split[0] / (split[0] + split[1]))
 
     if isinstance(held_votes(study, models, rows, part_of(epsilon)), WideRule):
-        return _wide_outlook(study, layout, rows, epsilon, r2, part_of, again=looks_again(models))
+        return _wide_outlook(study, layout, rows, epsilon, r2, part_of, again=looks_again(study, models))
     if len(layout.widths) > MAX_PLANNED_TERMS:
         raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
 

@@ -112,7 +112,6 @@ class Ledger:
         self._store = _store_at(path, patience)
         self._labels = {""}  # the data sets for which other ledgers were looked for
         self._tally = Tally()  # the longest chain that this object has met
-        self._stages: dict[str, int] = {}  # of each release that this object has met, how many stages it had then
         if epsilon is None and (delta or self._store.address() is None):
             raise StudyError("State epsilon as well, to create a ledger.")
         if composition not in get_args(Composition):
@@ -244,7 +243,7 @@ class Ledger:
         contents, waiting = self._releases(waiting=True)
         waiting = [each for each in waiting if request in (None, each.request) and self._naming(contents, each)]
         for each in waiting:
-            self._stages[each.id] = self._require_as_charged(contents, each)
+            self._require_as_charged(contents, each)
         return tuple(Undelivered(id=each.id, time=each.time, request=each.request, text=each.text) for each in waiting)
 
     def receipts(self, id: str) -> tuple[Receipt, ...]:
@@ -273,12 +272,13 @@ class Ledger:
             for each in paid
         )
 
-    def keep(self, id: str, text: str) -> None:
+    def keep(self, id: str, text: str, *, after: int) -> None:
         """Append a later stage to a release that waits, and an entry with its hash, in one durable transaction.
 
         For a release of many rounds: the price of all is charged at the start, and what a round has drawn is kept before it is used
-        or seen. If another process has gone on with the same release meanwhile, this raises LedgerError, and what was drawn here
-        must not be used: a round that is paid for once is drawn once, as far as anybody can see.
+        or seen. If anybody has gone on with the same release meanwhile, this raises LedgerError, and what was drawn here must not
+        be used: a round that is paid for once is drawn once, as far as anybody can see. Who draws says what the draw follows on:
+        no look at the ledger by others, on this object or another, can make it seem newer than it is.
 
         Parameters
         ----------
@@ -286,9 +286,11 @@ class Ledger:
             The name of the release, from its commitment or from `undelivered`.
         text : str
             What this stage adds, in one line.
+        after : int
+            How many lines the text of the release had when this stage was drawn.
         """
         line, before = _line(text), self._tally
-        done: tuple[Tally, int] | None = None
+        done: Tally | None = None
 
         def decide(contents: Contents, found: Sealed | None) -> Addition:
             nonlocal done
@@ -299,7 +301,7 @@ class Ledger:
                     f"{self._store.name} has handed over the release {id} already; it does not change any more."
                 )
             stages = self._require_as_charged(contents, sealed)
-            if self._stages.get(id) != stages:
+            if stages != after:
                 raise LedgerError(
                     f"{self._store.name} holds the release {id} at another stage than this program has seen, for another has gone "
                     "on with it: take it up again from there; nothing more was released."
@@ -307,13 +309,12 @@ class Ledger:
             entry = self._naming(contents, sealed)[0].stage(index=contents.count, time=now(), sealed=_hash(line))
             row = row_of(entry, contents.count, contents.head)
             prices = tally.prices + Counter([price_of(entry)])
-            done = replace(tally, count=row.index + 1, head=row.hash, prices=prices), stages + 1
+            done = replace(tally, count=row.index + 1, head=row.hash, prices=prices)
             return [row], replace(sealed, text=f"{sealed.text}\n{line}")
 
         self._store.append(decide, id)
         assert done is not None
-        after, self._stages[id] = done
-        self._met(after)
+        self._met(done)
 
     def delivered(self, id: str) -> None:
         """Note that a release was handed over. Its text stays in the ledger (`release`); to note it twice does nothing.
@@ -472,8 +473,6 @@ class Ledger:
         assert done is not None
         commitment, after = done
         self._met(after)
-        if text is not None:
-            self._stages[release] = 1
         return commitment
 
     def _receipt(self, row: Row, price: EntryPrice, prices: Prices) -> Receipt:

@@ -134,8 +134,9 @@ def hand_over(request: Request) -> Response:
     """Write what was paid for and did not arrive; nothing is charged."""
     session = session_of(request)
     source = session.source
-    if source is not None and not session.busy:
-        session.job = Job(lambda tell: hand_over_waiting(session.study_file, source, tell))
+    if source is not None and session.begin(
+        lambda: Job(lambda tell: hand_over_waiting(session.study_file, source, tell))
+    ):
         # Waited for: the next page is to say whether the files were written.
         session.job.ended.wait()
         if session.job.problem:

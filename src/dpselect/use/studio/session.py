@@ -131,6 +131,14 @@ class Session:
             self.job = begin(waiting.order)
             return True
 
+    def begin(self, work: Callable[[], Job]) -> bool:
+        """Begin work that costs nothing, and nothing else is under way: of two requests at a time one."""
+        with self._lock:
+            if self.busy:
+                return False
+            self.job = work()
+            return True
+
     def began(self, nonce: str) -> bool:
         """Whether this confirmation is the one whose release is under way or has ended: a double click, a reload."""
         return bool(self._used) and secrets.compare_digest(nonce.encode(), self._used.encode())
