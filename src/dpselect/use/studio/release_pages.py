@@ -134,13 +134,14 @@ def hand_over(request: Request) -> Response:
     """Write what was paid for and did not arrive; nothing is charged."""
     session = session_of(request)
     source = session.source
-    if source is not None and session.begin(
-        lambda: Job(lambda tell: hand_over_waiting(session.study_file, source, tell))
-    ):
+    job = None
+    if source is not None:
+        job = session.begin(lambda: Job(lambda tell: hand_over_waiting(session.study_file, source, tell)))
+    if job is not None:
         # Waited for: the next page is to say whether the files were written.
-        session.job.ended.wait()
-        if session.job.problem:
-            session.keep("release", {}, {"form": session.job.problem})
+        job.ended.wait()
+        if job.problem:
+            session.keep("release", {}, {"form": job.problem})
         session.job = None
     return go_to("release")
 

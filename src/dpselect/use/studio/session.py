@@ -131,13 +131,13 @@ class Session:
             self.job = begin(waiting.order)
             return True
 
-    def begin(self, work: Callable[[], Job]) -> bool:
-        """Begin work that costs nothing, and nothing else is under way: of two requests at a time one."""
+    def begin(self, work: Callable[[], Job]) -> Job | None:
+        """Begin work that costs nothing, unless something is under way: of two requests at a time one."""
         with self._lock:
             if self.busy:
-                return False
+                return None
             self.job = work()
-            return True
+            return self.job
 
     def began(self, nonce: str) -> bool:
         """Whether this confirmation is the one whose release is under way or has ended: a double click, a reload."""
