@@ -133,6 +133,18 @@ def test_half_a_letter_of_utf_16_is_refused(tmp_path):
         count_rows(Csv(tmp_path / "t.csv", encoding="utf-16-le"), STUDY)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_two_halves_of_letters_do_not_take_in_the_lines_between_them(tmp_path, encoding):
+    """The second makes the number of bytes even again, and what lies between would be one line of other letters."""
+    data = table("u", quoted=False).encode(encoding)
+    for line in ("4,0,u", "2,1,u"):
+        place = data.index(line.encode(encoding))
+        data = data[: place + 8] + b"x" + data[place + 8 :]
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(DataError, match="half a letter"):
+        count_rows(Csv(tmp_path / "t.csv", encoding=encoding), STUDY)
+
+
 @pytest.mark.parametrize(("encoding", "cell"), [("utf-16-le", "\u0a05\u0100"), ("utf-16-be", "\u0100\u0a05")])
 def test_two_letters_whose_halves_make_a_line_end_are_two_letters(tmp_path, encoding, cell):
     """Split at these bytes wherever they stood, one record refused the whole table."""
