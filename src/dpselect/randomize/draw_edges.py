@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +52,7 @@ def draw_edge_candidate(
     Tested: tests/randomize/test_draw_edges.py
     """
     classes = margins.classes
-    step = int(margins.step * SCORE_UNIT)
-    assert step == margins.step * SCORE_UNIT
-    values = classes.margins * SCORE_UNIT - step * classes.sizes
-    drawn = draw_class(values, classes.counts, epsilon / (Fraction(margins.range) * SCORE_UNIT), mechanism)
+    drawn = draw_priced_class(classes, margins.step, epsilon / Fraction(margins.range), mechanism)
     model = int(classes.models[drawn])
     signs = _directions(margins, model, int(classes.margins[drawn])) if margins.directions else {}
     return margins.mask(model), signs
@@ -78,6 +76,30 @@ def _directions(margins: EdgeMargins, model: int, level: int) -> dict[int, int]:
         if len(values) > 1:  # else no direction is told
             signs[term[taken % len(term)]] = 1 if taken < len(term) else -1
     return signs
+
+
+class PricedClasses(Protocol):
+    """Private. Classes of candidates: the margin and the number of terms of each, and how many candidates it has."""
+
+    @property
+    def margins(self) -> NDArray[np.int64]:
+        """The margin of every candidate of a class, in whole 64ths."""
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many terms each has."""
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many candidates a class has."""
+
+
+def draw_priced_class(classes: PricedClasses, step: Fraction, rate: Fraction, mechanism: Mechanism) -> int:
+    """As `draw_class`, where a score is a margin less `step` for each term, and `rate` is epsilon over the range of its change."""
+    price = int(step * SCORE_UNIT)
+    assert price == step * SCORE_UNIT
+    values = classes.margins * SCORE_UNIT - price * classes.sizes
+    return draw_class(values, classes.counts, rate / SCORE_UNIT, mechanism)
 
 
 def draw_class(

@@ -12,7 +12,7 @@ from fractions import Fraction
 from dpselect.assume.recipe import Mechanism
 from dpselect.penalize.second_look import ALIVE, DEAD, LAST, WRONG, LookedMargins, Model
 from dpselect.randomize.digits import some_of
-from dpselect.randomize.draw_edges import SCORE_UNIT, draw_class
+from dpselect.randomize.draw_edges import draw_priced_class
 
 
 def draw_looked_candidate(
@@ -26,10 +26,7 @@ def draw_looked_candidate(
     Tested: tests/randomize/test_draw_second_look.py
     """
     classes = margins.classes
-    step = int(margins.step * SCORE_UNIT)
-    assert step == margins.step * SCORE_UNIT
-    values = classes.margins * SCORE_UNIT - step * classes.sizes
-    drawn = draw_class(values, classes.counts, epsilon / (Fraction(margins.range) * SCORE_UNIT), mechanism)
+    drawn = draw_priced_class(classes, margins.step, epsilon / Fraction(margins.range), mechanism)
     kind, which, size = (int(each[drawn]) for each in (classes.kinds, classes.which, classes.sizes))
     model = _one_of(margins, kind, which, size)
     mask = margins.common | sum(margins.masks[term] for term in model)
