@@ -68,8 +68,8 @@ class Table:
     response: np.ndarray
     family: str = "gaussian"
     columns: tuple[int, ...] = ()
-    truth: np.ndarray | None = None
-    """The population's coefficients in the user's units, if known."""
+    truth: dict[str, float] | None = None
+    """The coefficients in the user's units that made the rows, if known: of models with all columns that are not idle."""
     idle: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -419,6 +419,7 @@ def score(
         said.append(held_amounts(table, values, found))
         hit, pop = {}, {}
         facts = _facts(table)
+        complete = {*(table.truth or ())} <= {*found.names, *table.idle}
         nu = facts.nu * mu  # those are the facts at a price of one
         offset = len(found.names) - len(facts.columns) - facts.intercept
         for k, (name, finding) in enumerate(zip(found.names, found.findings, strict=True)):
@@ -436,7 +437,7 @@ def score(
             shown += 1
             hit[name] = float(finding.lower <= value <= finding.upper)
             if table.truth is not None:
-                known = float(table.truth[k])
+                known = table.truth.get(name, np.nan) if complete else np.nan
                 pop[name] = float(finding.lower <= known <= finding.upper) if np.isfinite(known) else np.nan
             elif truth is not None and name in truth(table.columns):
                 pop[name] = float(finding.lower <= truth(table.columns)[name] <= finding.upper)
@@ -542,8 +543,7 @@ def made_up(asked: argparse.Namespace) -> Iterator[Making]:
                 if asked.wider != 1 or asked.open:
                     study = wider(study, asked.wider, asked.open)
                 table = table_of(name, study, frame, family, idle=idle)
-                if truth is not None:
-                    table.truth = np.array([truth.get(each, np.nan) for each in _facts(table).names])
+                table.truth = truth
                 return table
 
             yield anew, asked.bic, None

@@ -312,6 +312,8 @@ def test_where_two_looks_at_a_hessian_differ_the_first_counts_for_less():
 def test_how_far_a_row_can_lie_is_by_the_farthest_limit():
     assert farthest_row(4.0, 3.0, 0.8, 9) == pytest.approx(5.0)
     assert farthest_row(4.0, 30.0, 0.8, 9) == pytest.approx(15.0)
+    assert farthest_row(6.0, 30.0, 3.0, 9, counts=True) == pytest.approx(30.0)
+    assert farthest_row(6.0, 3.0, 3.0, 9, counts=True) == pytest.approx(6.0)
 
 
 def test_yes_that_are_not_seen_lie_where_nature_puts_them():

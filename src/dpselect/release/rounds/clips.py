@@ -54,6 +54,8 @@ TAIL_START = 1.9
 """Usual lengths: a bin that begins beyond them is one of a tail."""
 LONG_ROW = 1.5
 """The residual of a row that lies as far as limits allow, in deviations."""
+LONG_COUNT_ROW = 3.0
+"""The same of a count: residuals grow with the mean, which is large there or next to nothing."""
 USUAL_QUANTILE = 1.96
 """Of the interval whose length a radius is chosen by."""
 
@@ -144,8 +146,13 @@ def usual_length(noisy: Floats, noise: float, rows: float) -> float:
     return min(max(math.sqrt(square), 1.0), MOST_USUAL)
 
 
-def farthest_row(response_extent: float, extent: float, deviation: float, width: int) -> float:
-    """About how long a gradient can be, in units, if limits lie so many deviations from the centers: far in one of them."""
+def farthest_row(response_extent: float, extent: float, deviation: float, width: int, *, counts: bool = False) -> float:
+    """About how long a gradient can be, in units, if limits lie so many deviations from the centers: far in one of them.
+
+    `deviation` is that of a residual in deviations of the response; of counts the two are about the same.
+    """
+    if counts:
+        return max(response_extent, LONG_COUNT_ROW * extent / math.sqrt(width))
     return max(response_extent / deviation, LONG_ROW * extent / math.sqrt(width))
 
 

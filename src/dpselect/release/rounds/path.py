@@ -141,7 +141,9 @@ def _look_at_lengths(
             facts.rows,
             width=width,
             tail=scales.tail,
-            farthest=farthest_row(scales.response_extent, scales.extent, here.deviation, width),
+            farthest=farthest_row(
+                scales.response_extent, scales.extent, here.deviation, width, counts=facts.family == "poisson"
+            ),
             noise_a_radius=noise_a_radius,
         )
     return clip, choose_cluster_radius(facts, clusters[0], clip.radius) if clusters else None
