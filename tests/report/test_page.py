@@ -4,14 +4,18 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Numeric
+from dpselect.assume.variables import Categorical, Numeric
+from dpselect.release.analysis import AnalysisRecord
+from dpselect.release.ledger.ledger import Ledger
 from dpselect.report.form import read_report
-from dpselect.report.page import report_page
+from dpselect.report.page import analysis_lines, report_page
 from dpselect.report.verify import check_report
 from dpselect.use.analyze import analyze
+from dpselect.use.select import select
 
 VOID = {"meta", "link", "br", "line", "circle", "polyline", "wbr", "col"}
 
@@ -85,6 +89,31 @@ def test_a_selection_alone_shows_directions_and_no_sizes(document):
     text = parsed(report_page(document))
     assert "▲ up: age" in text and "Effect sizes were not part of this release." in text
     assert "Estimated effects" not in text and "Variance explained" not in text
+
+
+@pytest.mark.parametrize(("more", "against", "low"), [(0, "all other categories together", "down"), (24, "u", "up")])
+def test_the_direction_of_a_category_says_what_it_is_compared_with(more, against, low):
+    """v lies above its reference u, and below all others together; only a fit of all columns at once compares with u."""
+    rng, rows = np.random.default_rng(1), 20_000
+    region = rng.choice(["u", "v", "w"], rows, p=[0.2, 0.2, 0.6])
+    table = {f"x{i}": rng.normal(size=rows).clip(-3, 3) for i in range(more + 1)} | {"region": region}
+    table["y"] = (table["x0"] + 1.0 * (region == "v") + 3.0 * (region == "w") + rng.normal(size=rows)).clip(-10, 10)
+    numbers = [Numeric(name, -3, 3) for name in table if name.startswith("x")]
+    study = Study(Numeric("y", -10, 10), [*numbers, Categorical("region", ["u", "v", "w"])])
+    found = select(pa.table(table), study, epsilon=3, ledger=Ledger(epsilon=3))
+    told = {name: way for name, way in found.directions.items() if name.startswith("region[")}
+    (column,) = told
+    assert told == {column: {"region[v]": low, "region[w]": "up"}[column]}
+    said = f"region: {'higher' if told[column] == 'up' else 'lower'} for {column[7]} than for {against}."
+    report = AnalysisRecord(title="", made="", selection=found, coefficients=None)
+    assert said in "\n".join(analysis_lines(report)) and said in report_page(report)
+    against = "the reference category" if more else against
+    assert f"{column} {told[column]} (a category: against {against})" in str(found)
+
+
+def test_the_arrow_of_a_category_beside_its_effect_is_said_to_be_that_of_its_estimate(crafted, document):
+    said = "The arrow of a category is that of its estimate, against the reference category."
+    assert said in report_page(crafted) and said not in report_page(document)
 
 
 def test_a_report_of_nothing_says_what_would_have_been_found(table, estimated):

@@ -16,7 +16,7 @@ from dpselect.assume.recipe import Choice
 from dpselect.errors import StudyError
 from dpselect.gather.rows import gather
 from dpselect.release.account import Account
-from dpselect.report.confidential import direction_text
+from dpselect.report.confidential import direction_text, direction_words
 from dpselect.use.check import Rehearsal
 from dpselect.use.order import divided
 from dpselect.use.select import choose_model
@@ -112,13 +112,17 @@ def test_directions_are_rehearsed_where_they_are_told():
     assert seen.directions["b"][1] > 0.99
     # Each column of a category is judged against all other categories: w stands above them, and so v below.
     assert seen.directions["c[w]"][0] + seen.directions["c[v]"][1] > 0.9 and seen.directions["c[w]"][0] > 0.3
+    assert (
+        direction_words(seen) == "In brackets: the direction of that category, against all other categories together."
+    )
     assert direction_text("a", seen).startswith("up ")
     assert direction_text("c", seen).startswith(("[w] up ", "[v] down "))
     for term, chance in zip(seen.terms, seen.inclusion, strict=True):
         told = sum(sum(each) for name, each in seen.directions.items() if name.split("[")[0] == term)
         assert told == pytest.approx(chance, abs=1e-6)
     short = Rehearsal(study, Choice("votes"), Budget("0.1"), run="select")
-    assert short.preview(short.rehearse(table, rows=4000, dealings=1)).directions == {}
+    assert not (untold := short.preview(short.rehearse(table, rows=4000, dealings=1))).directions
+    assert direction_words(untold) == ""
 
 
 def test_a_check_reads_its_file_once_and_compares_settings(table, tmp_path, monkeypatch):

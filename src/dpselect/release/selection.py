@@ -74,7 +74,8 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
         Their names.
     directions : dict of str to "up", "down" or None
         Of each variable that was selected, whether the response goes up or down with it, None where that is unknown; of a
-        category, instead, of one of its columns whether it stands above or below the other categories.
+        variable with categories, instead, of one category whether the response is higher or lower for it than for all others
+        (than for the reference, where blocks are fitted with all variables at once).
     range : float
         The sensitivity that was paid for, in squared units of the scaled response. With PCPL it was bought with part of epsilon,
         and an infinite one means that the choice was uniform over the candidates.

@@ -124,8 +124,9 @@ def effects_of(terms: Sequence[Term], study: Study, directions: Mapping[str, Dir
 def _same_contrast(column: Column | None, variables: Mapping[str, Variable]) -> bool:
     """Whether the selection's direction of a column and its coefficient compare the same.
 
-    Of a variable with three categories or more the votes tell how one stands beside all others, the coefficient how it stands
-    beside the reference: both may be right and have opposite signs, so the effect has no direction but its own.
+    Of a variable with three categories or more the votes tell how one stands beside all others (unless a block is fitted with all
+    variables at once), the coefficient how it stands beside the reference: both may be right and have opposite signs, so the
+    effect has no direction but its own.
     """
     factors = () if column is None else column.factors
     named = [variables[factor.variable] for factor in factors]

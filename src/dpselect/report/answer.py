@@ -228,10 +228,11 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
                 )
             )
     if selection.recipe.directions:
+        category = "" if table is None or not any(row.level for row in table.rows) else phrases.CATEGORY_ARROW
         said.append(
             (
                 "The direction comes with the selection,",
-                "from votes of many small blocks of rows. It does not depend on the estimated size.",
+                f"from votes of many small blocks of rows. It does not depend on the estimated size.{category}",
             )
         )
     if selection.columns and (note := phrases.companions(selection.recipe.votes)):

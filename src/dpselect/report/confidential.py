@@ -15,7 +15,7 @@ from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.figure import element, label, line, picture
 from dpselect.report.numbers import interval_text, number, percent, significant
 from dpselect.report.page import render
-from dpselect.report.phrases import METHOD_NAMES, count_words
+from dpselect.report.phrases import METHOD_NAMES, count_words, direction_against
 
 LETTERS = "ABCDEFGH"
 """What the lines of a chart are called."""
@@ -154,6 +154,14 @@ def direction_text(term: str, seen: Preview) -> str:
     return f"{name.removeprefix(term)} {way} {percent(chance)}".strip() if chance > 0 else ""
 
 
+def direction_words(seen: Preview) -> str:
+    """What the direction of a category compares; empty where none is told."""
+    told = any(direction_text(term, seen).startswith("[") for term in seen.terms)
+    return (
+        f"In brackets: the direction of that category, against {direction_against(seen.recipe.votes)}." if told else ""
+    )
+
+
 def model_rows(seen: Preview) -> list[list[str]]:
     """One row a model: the likeliest ones, then those asked for."""
     leading = zip(seen.chances, model_names(seen.models), strict=True)
@@ -273,6 +281,7 @@ class PrivateFacts:
     asked: tuple[tuple[str, str], ...]
     variables: tuple[tuple[str, str, int, str], ...]
     directions: bool
+    direction_words: str
     effects: tuple[tuple[str, ...], ...]
     hints: tuple[str, ...]
     settings: tuple[tuple[str, ...], ...]
@@ -302,6 +311,7 @@ def confidential_page(
         asked=() if seen is None else tuple((percent(c), model_names([model])[0]) for model, c in seen.asked),
         variables=() if seen is None else _variables(seen),
         directions=seen is not None and bool(seen.directions),
+        direction_words="" if seen is None else direction_words(seen),
         effects=tuple(map(tuple, effect_rows(effects))),
         hints=tuple(hints(study, fit, effects)),
         settings=tuple(map(tuple, setting_rows(settings))),

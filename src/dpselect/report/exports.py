@@ -62,7 +62,7 @@ def notes_of(facts: Facts) -> list[str]:
     said = [" ".join(cards)]
     if any(facts.hidden):
         said.append(" ".join(facts.hidden))
-    said += [f"{name}. {sentence}" for name, sentence in facts.clashes]
+    said += [*facts.category_directions, *(f"{name}. {sentence}" for name, sentence in facts.clashes)]
     said += [*facts.fit, *filter(None, (facts.weights,))]
     said.append(f"Privacy: {facts.strength} ({facts.cost}). {facts.suspicion}")
     return said

@@ -10,7 +10,7 @@ from dpselect.assume.candidates import crowd_place, mask_of, variables_of, vote_
 from dpselect.assume.recipe import visible_share
 from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
-from dpselect.assume.variables import Binary, Numeric, Variable
+from dpselect.assume.variables import Binary, Categorical, Numeric, Variable
 from dpselect.assume.wide_rule import WideRule
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Direction
@@ -83,6 +83,7 @@ class Facts(Public, frozen=True, kw_only=True):
     cost: str
     response: VariableFact
     predictors: tuple[VariableFact, ...]
+    category_directions: tuple[str, ...]
     table: Table | None
     figure_words: str
     hidden: tuple[str, str]
@@ -194,6 +195,8 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         cost=phrases.cost_symbols(cost.epsilon, cost.delta),
         response=_variable(study.response, selected=True),
         predictors=predictors,
+        # A table says of a category how it stands beside its reference; what the votes compared might seem to contradict it.
+        category_directions=() if table is not None and table.effects else _category_directions(selection),
         table=table,
         figure_words=figure_words(estimate, table) if estimate is not None and table is not None else "",
         hidden=hidden_words(hidden, table) if hidden and table is not None else ("", ""),
@@ -222,6 +225,19 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         release=readable_json(values),
         version=selection.version,
     )
+
+
+def _category_directions(selection: Selection) -> tuple[str, ...]:
+    """What the votes say of categories, one sentence each."""
+    variables = {each.name: each for each in selection.study.predictors}
+    said = []
+    for column in (selection.study.columns[place] for place in selection.columns):
+        way, factors = selection.directions.get(column.name), column.factors
+        variable = variables[factors[0].variable] if len(factors) == 1 else None
+        if way is not None and isinstance(variable, Categorical):
+            assert factors[0].level is not None
+            said.append(phrases.category_direction(variable, factors[0].level, way, selection.recipe.votes))
+    return tuple(said)
 
 
 def _crowd(selection: Selection) -> int:

@@ -23,7 +23,7 @@ from dpselect.report.answer import fit_words, hidden_words, interval_limits
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.figure import axis_cell, axis_of, row_cell, runs_out
 from dpselect.report.numbers import listed, number
-from dpselect.report.phrases import Words, cost_text, names_with_more, strength
+from dpselect.report.phrases import Words, cost_text, direction_against, names_with_more, strength
 from dpselect.report.table import Table, estimate_table, plain_cells
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def analysis_lines(analysis: AnalysisRecord) -> list[str]:
         lines += [*effect_lines(facts.table), ""]
     elif facts.selected:
         lines += [*direction_lines(facts), ""]
-    notes = [sentence for _, sentence in facts.clashes]
+    notes = [*facts.category_directions, *(sentence for _, sentence in facts.clashes)]
     if facts.considered and facts.selected:
         notes.append(f"Considered, not selected: {names_with_more([each.title for each in facts.considered])}.")
     notes.append(facts.companions)
@@ -205,7 +205,12 @@ def selection_lines(selection: Selection) -> list[str]:
     """A selection by itself."""
     cost, told = selection.guarantee, selection.directions
     ways = [f"{name} {way}" for name, way in told.items() if way is not None]
-    lines = [selection.formula, *([f"directions: {listed(ways)}"] if ways else [])]
+    levels = {
+        column.name for column in selection.study.columns if any(each.level is not None for each in column.factors)
+    }
+    named = any(name in levels for name, way in told.items() if way is not None)
+    against = f" (a category: against {direction_against(selection.recipe.votes)})" if named else ""
+    lines = [selection.formula, *([f"directions: {listed(ways)}{against}"] if ways else [])]
     if selection.study.only is not None:
         lines.append(f"describes: rows with {subgroup_words(selection.study.only)}")
     whom = " for persons" if selection.study.person is not None else ""

@@ -14,7 +14,8 @@ from decimal import Decimal
 from dpselect.assume.budget import Guarantee
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary
+from dpselect.assume.variables import Binary, Categorical, Category
+from dpselect.assume.vote_rule import VoteRule
 from dpselect.assume.wide_rule import WideRule
 from dpselect.release.drawn import Direction
 from dpselect.release.tables import level_title, variable_title
@@ -451,6 +452,25 @@ def singular(noun: str) -> str:
 def compared_with(kind: str, category: str | None, reference: str | None) -> str:
     """Which category is compared with which."""
     return f"{category} compared with {reference}" if kind == "binary" else f"compared with {reference}"
+
+
+CATEGORY_ARROW = " The arrow of a category is that of its estimate, against the reference category."
+OTHERS, REFERENCE = "all other categories together", "the reference category"
+
+
+def direction_against(votes: object) -> str:
+    """What the votes compare a category with: only a fit of all columns of a variable at once leaves its reference to compare."""
+    return REFERENCE if isinstance(votes, VoteRule) else OTHERS
+
+
+def category_direction(variable: Categorical, category: Category, direction: Direction, votes: object) -> str:
+    """What the votes say of a category: {Region}: higher for {north} than for {all other categories together}."""
+    one = len(variable.categories) == 2 or direction_against(votes) == REFERENCE
+    assert variable.reference is not None
+    against = level_title(variable, variable.reference) if one else OTHERS
+    way = "higher" if direction == "up" else "lower"
+    title = capitalized(variable.label) if variable.label else variable.name
+    return f"{title}: {way} for {level_title(variable, category)} than for {against}."
 
 
 def strength(epsilon: Decimal, delta: Decimal) -> str:

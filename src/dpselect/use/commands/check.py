@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import click
 
-from dpselect.errors import ProblemFound
+from dpselect.errors import LedgerError, ProblemFound
 from dpselect.rehearse.check.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
 from dpselect.report.confidential import (
@@ -16,6 +17,7 @@ from dpselect.report.confidential import (
     SETTINGS,
     WATERMARK,
     chosen_rows,
+    direction_words,
     effect_rows,
     model_rows,
     price_sentence,
@@ -88,7 +90,9 @@ def command(
     # Before the rows are read: a check of a long table should not end with "cannot write".
     if output is not None:
         require_writable(output)
-        kept_away = [*said.files, *rows.files, *LedgerOptions(str(ledger_beside(str(data)))).files]
+        kept_away = [*said.files, *rows.files]
+        with suppress(LedgerError):  # of several, or of none that is known, a check charges none
+            kept_away += LedgerOptions(str(ledger_beside(str(data)))).files
         require_apart([output], kept_away)
         require_kind(output, f"<title>{WATERMARK}".encode(), "a confidential page")
     rows.require_rows()
@@ -125,7 +129,7 @@ def _show(found: Checked, as_json: bool, quiet: bool) -> None:
         click.echo(price_sentence(seen))
         show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))
-        click.echo("\n".join(line for line in (seen.how, share_sentence(seen)) if line))
+        click.echo("\n".join(line for line in (direction_words(seen), seen.how, share_sentence(seen)) if line))
     if found.effects:
         click.echo()
         click.echo(heading("Effects to expect (confidential)"))
