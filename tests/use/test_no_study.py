@@ -148,6 +148,31 @@ def test_plan_and_check_need_no_study_file_either(place, capsys):
     assert code == 0 and json.loads(out)["inclusion"]["age"] > 0.9
 
 
+@pytest.mark.filterwarnings("ignore::dpselect.errors.ShortTableWarning")
+def test_of_very_many_variables_plan_and_check_name_the_first(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({f"x{j}": rng.normal(size=60).round(2) for j in range(70)} | {"y": rng.normal(size=60)})
+    table.loc[0] = np.nan
+    table.to_csv("many.csv", index=False)
+    code, out, err = run(capsys, "plan", "many.csv", "--response", "y", "--rows", "60", "--epsilon", "1")
+    assert code == 0 and "x10, x11 and 58 more\n" in err and "x12" not in out + err
+    more = "; all are on the page that -o FILE writes."
+    code, out, _ = run(capsys, "check", "many.csv", "--response", "y", "-o", "page.html")
+    assert f"\nand 59 more{more}" in out and f"\nand 60 more such sentences{more}" in out and "x12" not in out
+    assert Path("page.html").read_text().count("x69") == 2
+    code, out, _ = run(
+        capsys, "check", "many.csv", "--response", "y", "--missing", "zero-row", "--epsilon", "1", "--run", "select"
+    )
+    assert f"\nand 58 more{more}" in out
+    study = study_for("many.csv", None, response="y", predictors=[f"x{j}" for j in range(70)], missing="error")
+    assert "and 60 more in `advice`" in str(dpselect.check("many.csv", study))
+    # What a person has to agree to is named in full.
+    monkeypatch.setattr("dpselect.use.shell.confirm.on_terminal", lambda: True)
+    asked = ["select", "many.csv", "--response", "y", "--epsilon", "1", "--missing", "zero-row"]
+    assert "x68, x69" in CliRunner().invoke(program, asked, input="n\n", standalone_mode=False).output
+
+
 def test_python_takes_a_formula_or_a_response(place):
     frame = place.to_pandas()
     with pytest.warns(LeftOutWarning, match=r"person_id \(looks like an identifier\)"):

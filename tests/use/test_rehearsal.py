@@ -125,6 +125,41 @@ def test_directions_are_rehearsed_where_they_are_told():
     assert direction_words(untold) == ""
 
 
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "begins"),
+    [
+        (
+            40,
+            1,
+            "With 40 rows and epsilon 1, expect nothing: no variable, however strong, is likely to be found. More rows, ",
+        ),
+        (200, 1, "With 200 rows and epsilon 1, expect hardly anything: only a variable that explains "),
+        (200, 8, ""),
+        (3000, 1, ""),
+    ],
+)
+def test_a_table_that_is_far_too_short_is_told_first(rows, epsilon, begins):
+    rng = np.random.default_rng(1)
+    table = {f"x{j}": rng.normal(size=rows) for j in range(10)}
+    table["y"] = table["x0"] / 2 + rng.normal(size=rows)
+    study = Study(Numeric("y", -5, 5), [Numeric(f"x{j}", -3, 3) for j in range(10)])
+    found = dpselect.check(table, study, epsilon=epsilon)
+    assert found.too_short.startswith(begins) and bool(found.too_short) == bool(begins)
+    page, said = found.page(), found.too_short
+    assert str(found).splitlines()[1].startswith(begins or "The data fit")
+    assert not said or page.index(said) < page.index("Computed from the rows")
+    assert dpselect.check(table, study).too_short == ""  # without a privacy cost nothing is too short
+
+
+def test_of_private_rows_the_stated_number_is_told():
+    rng = np.random.default_rng(1)
+    table = {"x": rng.normal(size=40), "y": rng.normal(size=40)}
+    study = Study(Numeric("y", -5, 5), [Numeric("x", -3, 3)], neighbors="add-remove-one", rows=50)
+    assert dpselect.check(table, study, epsilon="0.5").too_short.startswith(
+        "With 50 rows and epsilon 0.5, expect nothing"
+    )
+
+
 def test_a_check_reads_its_file_once_and_compares_settings(table, tmp_path, monkeypatch):
     path, opened = tmp_path / "rows.csv", []
     pd.DataFrame(table).to_csv(path, index=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
+from dpselect.assume.recipe import visible_share
 from dpselect.assume.study import Study
 from dpselect.assume.variables import LEAVE_OUT, Categorical
 from dpselect.rehearse.check.effects import EffectPreview, Setting
@@ -15,7 +16,15 @@ from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.figure import element, label, line, picture
 from dpselect.report.numbers import interval_text, number, percent, significant
 from dpselect.report.page import render
-from dpselect.report.phrases import METHOD_NAMES, count_words, direction_against
+from dpselect.report.phrases import (
+    LITTLE_SHARE,
+    METHOD_NAMES,
+    VISIBLE_SHARE,
+    count_words,
+    direction_against,
+    hardly_anything,
+    names_with_more,
+)
 
 LETTERS = "ABCDEFGH"
 """What the lines of a chart are called."""
@@ -29,6 +38,8 @@ WEIGHTS_APART = 0.2
 FITS = "The data fit the study."
 PROBABLY_HIDDEN = 0.5
 """A chance of being clear below which an effect will probably stay hidden."""
+LIKELY = 0.5
+"""A chance from which something is likely to be selected."""
 RARE_CATEGORY = 0.05
 """A share of the rows below which a category is worth merging."""
 SETTINGS = (
@@ -61,12 +72,7 @@ def fit_rows(fit: TableFit) -> list[list[str]]:
 
 def advice(fit: TableFit, missing: str) -> list[str]:
     """What the custodian should look at, one sentence each; none only if nothing is remarkable."""
-    sentences = [sentence for each in fit.variables for sentence in _remarks(each, fit.rows, missing)]
-    if fit.weights is not None:
-        sentences += _weight_remarks(fit.weights, fit.rows, missing)
-    unusable = fit.weights is not None and fit.weights.unusable
-    if missing == "error" and (unusable or any(each.missing for each in fit.variables)):
-        sentences.append("A run would stop at the first such cell and spend nothing, so there is no preview.")
+    sentences: list[str] = []
     response = fit.variables[0].name
     for one, other in fit.twins:
         if other == response:
@@ -77,6 +83,12 @@ def advice(fit: TableFit, missing: str) -> list[str]:
             sentences.append(
                 f"'{one}' and '{other}' are nearly the same: either may be selected for both. Keep one of them."
             )
+    sentences += [sentence for each in fit.variables for sentence in _remarks(each, fit.rows, missing)]
+    if fit.weights is not None:
+        sentences += _weight_remarks(fit.weights, fit.rows, missing)
+    unusable = fit.weights is not None and fit.weights.unusable
+    if missing == "error" and (unusable or any(each.missing for each in fit.variables)):
+        sentences.append("A run would stop at the first such cell and spend nothing, so there is no preview.")
     return sentences
 
 
@@ -136,6 +148,21 @@ def price_sentence(seen: Preview) -> str:
     if part == whole:
         return f"Preview of select at epsilon {plain(whole)}: {how}."
     return f"Preview of analyze at epsilon {plain(whole)}, of which {plain(part)} pays for the selection: {how}."
+
+
+def too_short_sentence(seen: Preview) -> str:
+    """That a table is far too short for its columns and its privacy cost; empty where it is not.
+
+    The rule is public, but for a table in which something is likely to be selected all the same.
+    """
+    recipe = seen.recipe
+    rows, share = recipe.study.expected_rows or recipe.rows, visible_share(recipe, math.inf)
+    # The range of PCPL is bought from the rows, so no share is known beforehand.
+    if rows is None or share is None or share < LITTLE_SHARE or recipe.bound_epsilon:
+        return ""
+    if share < VISIBLE_SHARE and max(seen.inclusion, default=0.0) >= LIKELY:
+        return ""
+    return hardly_anything(f"{rows:,}", plain(seen.epsilon), share)
 
 
 def chosen_rows(seen: Preview) -> list[list[str]]:
@@ -227,7 +254,7 @@ def hints(study: Study, fit: TableFit, effects: Sequence[EffectPreview]) -> list
                 )
     if others:
         sentences.append(
-            f"Probably hidden by noise: {', '.join(others)}. Intervals of the other effects become shorter if you leave out "
+            f"Probably hidden by noise: {names_with_more(others)}. Intervals of the other effects become shorter if you leave out "
             "variables that your question does not need."
         )
     return sentences
@@ -271,6 +298,7 @@ class PrivateFacts:
     """Private. All that the custodian's page shows. No template of the public report accepts it."""
 
     response: str
+    too_short: str
     rows: str
     fit: tuple[tuple[str, ...], ...]
     advice: tuple[str, ...]
@@ -301,6 +329,7 @@ def confidential_page(
     """The page as HTML."""
     facts = PrivateFacts(
         response=study.response.name,
+        too_short="" if seen is None else too_short_sentence(seen),
         rows=f"{fit.rows:,}",
         fit=tuple(tuple(row) for row in fit_rows(fit)),
         advice=tuple(advice(fit, study.missing)),

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import TypeVar
 
 from dpselect.assume.budget import Guarantee
 from dpselect.assume.budget import plain as plain_amount
@@ -21,6 +22,7 @@ from dpselect.release.drawn import Direction
 from dpselect.release.tables import level_title, variable_title
 from dpselect.report.numbers import estimate_text, interval_text, number, percent, power_of_ten, two_digits
 
+T = TypeVar("T")
 Words = tuple[tuple[str, str], ...]
 """A sentence, or a part of one."""
 
@@ -32,6 +34,8 @@ SUSPICION = 0.1
 """What somebody suspects of a person before the release, in the sentence about strength."""
 USUAL_DELTA = Decimal("1e-5")
 """A larger delta is remarked upon: it is what a new ledger allows in all."""
+VISIBLE_SHARE, LITTLE_SHARE = 0.9, 0.2
+"""Of the variance: a variable that would have to explain more is not found; and one that explains so much is rare."""
 SMALL_TABLE_SHARE = 0.05
 """Where a variable must explain more than this to be found, a table is small for its privacy level."""
 METHOD_NAMES = {
@@ -221,11 +225,17 @@ def count_words(count: int) -> str:
     return f"{count:,}" if count < 10**15 else f"about 10^{math.floor((count.bit_length() - 1) * math.log10(2))}"
 
 
+def first_of(things: Sequence[T]) -> tuple[Sequence[T], str]:
+    """Things, or the first of very many; and how many more there are, in words."""
+    if len(things) <= MAX_NAMED:
+        return things, ""
+    return things[:FIRST_NAMED], f"and {len(things) - FIRST_NAMED:,} more"
+
+
 def names_with_more(names: Sequence[str]) -> str:
     """Names, or the first of very many and how many more there are."""
-    if len(names) <= MAX_NAMED:
-        return ", ".join(names)
-    return f"{', '.join(names[:FIRST_NAMED])} and {len(names) - FIRST_NAMED:,} more"
+    first, more = first_of(names)
+    return f"{', '.join(first)}{f' {more}' if more else ''}"
 
 
 def share_text(share: float) -> str:
@@ -260,6 +270,19 @@ def small_table(rows: str, epsilon: str, share: float) -> str:
     return (
         f"With {rows} rows at ε = {epsilon}, expect to miss most effects: only a variable that explains "
         f"{share_text(share)} or more of the variance is found with probability 80%."
+    )
+
+
+def hardly_anything(rows: str, epsilon: str, share: float) -> str:
+    """A table that is far too short, before anything is spent; `share` is what a variable must explain to be found."""
+    found = (
+        f"expect hardly anything: only a variable that explains {share_text(share)} or more of the variance is likely to be found"
+        if share < VISIBLE_SHARE
+        else "expect nothing: no variable, however strong, is likely to be found"
+    )
+    return (
+        f"With {rows} rows and epsilon {epsilon}, {found}. More rows, a higher epsilon or fewer variables help; `dpselect plan` "
+        "says how much."
     )
 
 

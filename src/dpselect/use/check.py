@@ -27,7 +27,16 @@ from dpselect.rehearse.check.preview import Preview, Rehearsed, Step, names_of, 
 from dpselect.release.families import family_for
 from dpselect.release.rounds.drawing import plan_rounds
 from dpselect.release.rounds.path import path
-from dpselect.report.confidential import FITS, WATERMARK, advice, confidential_page, hints, price_sentence
+from dpselect.report.confidential import (
+    FITS,
+    WATERMARK,
+    advice,
+    confidential_page,
+    hints,
+    price_sentence,
+    too_short_sentence,
+)
+from dpselect.report.phrases import first_of
 from dpselect.use.methods import METHODS, Look
 from dpselect.use.order import Competing, divided, public_count, require_study
 from dpselect.use.proposal import study_for
@@ -65,6 +74,11 @@ class Checked:
         return self.study.missing == "error" and (unusable or any(each.missing for each in self.fit.variables))
 
     @property
+    def too_short(self) -> str:
+        """One sentence where the rows are far too few for anything to be found; else empty."""
+        return "" if self.preview is None else too_short_sentence(self.preview)
+
+    @property
     def advice(self) -> list[str]:
         """What to look at, one sentence each."""
         return advice(self.fit, self.study.missing)
@@ -79,7 +93,8 @@ class Checked:
         return confidential_page(self.study, self.fit, self.preview, self.effects, self.settings)
 
     def __str__(self) -> str:
-        lines = [f"[{WATERMARK}]", *(self.advice or [FITS])]
+        first, more = first_of(self.advice or [FITS])
+        lines = [f"[{WATERMARK}]", *filter(None, [self.too_short]), *first, *([f"{more} in `advice`"] if more else [])]
         return "\n".join([*lines, *([] if self.preview is None else [price_sentence(self.preview)])])
 
     def __repr__(self) -> str:

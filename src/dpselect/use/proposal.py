@@ -20,6 +20,7 @@ from dpselect.assume.study import Missing, Study
 from dpselect.assume.variables import Binary, Categorical, Category, Count, Number, Numeric, Variable
 from dpselect.errors import LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType
+from dpselect.report.phrases import names_with_more
 from dpselect.use.init import IDENTIFIER, named_columns, require_column
 
 NO_NAME, NOT_WANTED, IS_TEXT, IS_DATE, UNUSABLE, LIKE_IDENTIFIER = (
@@ -242,7 +243,7 @@ def _made_study(
             f'predictors=["age", ...] or "{response} ~ age + ...", with categories={{...}} for text.'
         )
     if proposal.left_out:
-        told = ", ".join(f"{name} ({why})" for name, why in proposal.left_out)
+        told = names_with_more([f"{name} ({why})" for name, why in proposal.left_out])
         warnings.warn(f"Not considered: {told}. Name a column, or state its categories.", LeftOutWarning, stacklevel=4)
     return proposal.study
 

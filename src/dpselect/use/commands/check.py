@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +26,7 @@ from dpselect.report.confidential import (
     setting_rows,
     share_sentence,
 )
+from dpselect.report.phrases import first_of
 from dpselect.use.check import RUNS, Checked, Rehearsal, budget_of, look_at
 from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
 from dpselect.use.shell.help import DoorCommand, advanced
@@ -112,37 +114,59 @@ def command(
 def _show(found: Checked, as_json: bool, quiet: bool) -> None:
     fit, seen, sentences = found.fit, found.preview, found.advice
     if as_json:
-        answer_json(_values(fit, seen, sentences) | _effect_values(found))
+        short = {"too_short": found.too_short} if found.too_short else {}
+        answer_json(_values(fit, seen, sentences) | short | _effect_values(found))
         return
     if quiet:
         click.echo("does not fit" if sentences else "fits")
         return
     click.echo(heading(f"{WATERMARK.upper()}. Computed from the rows without noise. Nothing was spent."))
+    if found.too_short:
+        click.echo(found.too_short)
     remarkable = remarkable_rows(fit)
     click.echo(f"Data: {fit.rows:,} rows. {'' if remarkable else NOTHING_REMARKABLE}".strip())
     if remarkable:
-        show_table(["variable", "below its range", "above", "missing or unknown"], remarkable, numbers=(1, 2, 3))
-    click.echo("\n".join(sentences) or FITS)
+        _show_first(["variable", "below its range", "above", "missing or unknown"], remarkable, numbers=(1, 2, 3))
+    _echo_first(sentences or [FITS])
     if seen is not None:
         click.echo()
         click.echo(heading("What would be selected (confidential)"))
         click.echo(price_sentence(seen))
-        show_table(["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,))
+        _show_first(
+            ["chance", "variable", *(["direction"] if seen.directions else [])], chosen_rows(seen), numbers=(0,)
+        )
         show_table(["chance", "model"], model_rows(seen), numbers=(0,))
         click.echo("\n".join(line for line in (direction_words(seen), seen.how, share_sentence(seen)) if line))
     if found.effects:
         click.echo()
         click.echo(heading("Effects to expect (confidential)"))
         click.echo(EFFECTS)
-        show_table(["coefficient", "chance that it is clear", "95% interval"], effect_rows(found.effects), numbers=(1,))
-        for sentence in found.hints:
-            click.echo(sentence)
+        _show_first(
+            ["coefficient", "chance that it is clear", "95% interval"], effect_rows(found.effects), numbers=(1,)
+        )
+        _echo_first(found.hints)
     if found.settings:
         click.echo()
         click.echo(heading("Other settings (confidential)"))
         click.echo(SETTINGS)
         heads = ["total epsilon", "for the selection", "R² explained", "clear effects"]
         show_table(heads, setting_rows(found.settings), numbers=(0, 1, 2, 3))
+
+
+def _show_first(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int]) -> None:
+    """A table, or the first rows of a very long one."""
+    first, more = first_of(rows)
+    show_table(columns, first, numbers=numbers)
+    if more:
+        click.echo(f"{more}; all are on the page that -o FILE writes.")
+
+
+def _echo_first(sentences: Sequence[str]) -> None:
+    """Sentences, or the first of very many."""
+    first, more = first_of(sentences)
+    for sentence in (*first, f"{more} such sentences; all are on the page that -o FILE writes." if more else ""):
+        if sentence:
+            click.echo(sentence)
 
 
 def _values(fit: TableFit, seen: Preview | None, sentences: list[str]) -> dict[str, Any]:

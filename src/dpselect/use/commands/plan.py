@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from dpselect.errors import StudyError
 from dpselect.rehearse.planning.forecast import Forecast
 from dpselect.rehearse.planning.outlook import Outlook, percent
 from dpselect.rehearse.planning.plan import Plan
-from dpselect.report.phrases import BETTER
+from dpselect.report.phrases import BETTER, first_of, names_with_more
 from dpselect.report.plan_figure import outlook_figure, plan_figure, save_figure
 from dpselect.use.plan import ExpectedIntervals, Planned, little_is_seen, plan, two_digits
 from dpselect.use.shell.confirm import proposal_lines
@@ -123,7 +124,7 @@ def command(
     if given["rows"] is None and stated.rows is None:
         raise click.UsageError("Add --rows N, about how many rows there are: a plan reads none.")
     if said.proposal is not None and not (quiet or as_json):
-        tell(pairs(proposal_lines(said.proposal)))
+        tell(pairs(proposal_lines(said.proposal, names_with_more)))
     target = Path(output).with_suffix("") if output is not None else None
     if target is not None:
         pictures = target.with_suffix(".png"), target.with_suffix(".svg")
@@ -203,10 +204,9 @@ def show_outlook(planned: Planned, *, details: bool) -> None:
         click.echo("Every scenario, other numbers of rows and other values of epsilon: add --details.")
         return
     _show_scenarios(found)
-    if found.smallest is not None:
+    if found.units:
         click.echo("The smallest detectable effect in the variables' own units, if the stated ranges span 6.5 SD:")
-        click.echo(pairs(together(found.units)))
-        click.echo()
+        _show_named(found.units)
     _show_curves(found, lengths)
     click.echo(
         f"These are the second lowest of the scenarios with a *. Effects of one variable suppose: {found.typical}."
@@ -260,5 +260,11 @@ def _show_lengths(lengths: ExpectedIntervals, study: Study) -> None:
     """Each slope's interval, in the variable's own units."""
     slack = f" and delta {plain(exact_delta(lengths.delta))}" if lengths.noise == "gaussian" else ""
     click.echo(f"Length of 95% intervals, for one unit or one category (epsilon {lengths.epsilon:.3g}{slack}):")
-    click.echo(pairs(together(lengths.words(study))))
+    _show_named(lengths.words(study))
+
+
+def _show_named(named: Sequence[tuple[str, str]]) -> None:
+    """What is said of variables, those of which the same is said in one line; of very many lines the first."""
+    lines, more = first_of(together(named))
+    click.echo(pairs([*lines, (more, "")] if more else lines))
     click.echo()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 import click
@@ -20,6 +20,8 @@ from dpselect.release.rounds.facts import MIN_NU, ExpectedLength, expected_lengt
 from dpselect.report.phrases import (
     BETTER,
     LARGE_DELTA,
+    LITTLE_SHARE,
+    VISIBLE_SHARE,
     are_long,
     cost_text,
     length_sentence,
@@ -31,9 +33,6 @@ from dpselect.use.order import Order
 from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, NO_NAME, Proposal
 from dpselect.use.shell.ledgers import LedgerOptions
 from dpselect.use.shell.terminal import on_terminal, pairs, tell
-
-VISIBLE_SHARE, LITTLE_SHARE = 0.9, 0.2
-"""Of the variance: a variable that would have to explain more is not found; and one that explains so much is rare."""
 
 
 def privacy_line(price: Budget) -> str:
@@ -148,8 +147,8 @@ def require_stated(proposal: Proposal | None, label: str) -> None:
         )
 
 
-def proposal_lines(proposal: Proposal) -> list[tuple[str, str]]:
-    """Which columns would be considered, as what, and which not."""
+def proposal_lines(proposal: Proposal, listed: Callable[[Sequence[str]], str] = ", ".join) -> list[tuple[str, str]]:
+    """Which columns would be considered, as what, and which not; all of them, for a person who agrees, or as `listed` has them."""
     study = proposal.study
     categorical = [each for each in study.predictors if isinstance(each, Categorical | Binary)]
     lines = [
@@ -157,15 +156,15 @@ def proposal_lines(proposal: Proposal) -> list[tuple[str, str]]:
     ]
     flags = [each.name for each in categorical if each.categories == (0, 1)]
     numbers = [each.name for each in study.predictors if each not in categorical]
-    said = [f"{', '.join(numbers)}{' (numbers)' if categorical else ''}"] if numbers else []
-    said += [f"{', '.join(flags)} (yes or no: 1 or 0)"] if flags else []
+    said = [f"{listed(numbers)}{' (numbers)' if categorical else ''}"] if numbers else []
+    said += [f"{listed(flags)} (yes or no: 1 or 0)"] if flags else []
     said += [_with_categories(each) for each in categorical if each.name not in flags]
     lines += [("" if k else "considered", each) for k, each in enumerate(said)]
     reasons: dict[str, list[str]] = {}
     for name, why in proposal.left_out:
         reasons.setdefault(why, []).append(name)
     for k, (why, names) in enumerate(reasons.items()):
-        lines.append(("" if k else "left out", f"{', '.join(names)} ({_how_to_include(why, names)})"))
+        lines.append(("" if k else "left out", f"{listed(names)} ({_how_to_include(why, names)})"))
     if study.source is not None:
         lines.append(("read as", _form_words(study.source)))
     return lines
