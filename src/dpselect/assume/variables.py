@@ -75,6 +75,11 @@ def shown(value: Any) -> str:
     return "".join(each if is_printable(each) else each.encode("unicode_escape").decode() for each in text)
 
 
+def shown_names(names: Sequence[str], most: int = 12) -> str:
+    """How a message lists public names: the first, and how many more there are."""
+    return ", ".join(map(shown, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def as_number(value: Any, what: str) -> float:
     """A finite float, or one sentence about why not."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):

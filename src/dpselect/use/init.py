@@ -8,13 +8,13 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from dpselect.assume.study_file import OPEN, toml
-from dpselect.assume.variables import is_printable, shown
+from dpselect.assume.variables import is_printable, shown, shown_names
 from dpselect.errors import DataError, StudyError
 from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.sources.text import guess_form
@@ -92,12 +92,8 @@ def require_column(name: str, known: Iterable[str], where: str) -> None:
         return
     lowered = {each.lower(): each for each in reversed(names)}
     near = get_close_matches(name.lower(), lowered, n=1)
-    hint = f" Did you mean {lowered[near[0]]!r}?" if near else f" It has {_listed(names)}."
+    hint = f" Did you mean {lowered[near[0]]!r}?" if near else f" It has {shown_names(names)}."
     raise StudyError(f"{where} has no column {shown(name)}.{hint}")
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    return ", ".join(map(shown, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 Book = Mapping[str, Mapping[str, Any]]

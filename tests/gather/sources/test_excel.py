@@ -63,8 +63,27 @@ def test_the_integers_are_those_of_the_same_rows_as_csv(book, study):
 def test_another_sheet_is_named_after_a_question_mark(book):
     few = msgspec.structs.replace(STUDY, rows=10)
     assert gather(f"{book}?sheet=few & more", few).integers() == gather(frame(10), few).integers()
-    with pytest.raises(DataError, match="no sheet 'none'"):
+    with pytest.raises(DataError, match=r"no sheet 'none'\. It has 'people', 'few & more'\.$"):
         gather(f"{book}?sheet=none", STUDY)
+
+
+def test_where_the_first_sheet_has_something_else_all_are_named(tmp_path):
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path, engine="openpyxl") as writer:
+        pd.DataFrame({"secret": ["cell"]}).to_excel(writer, sheet_name="notes", index=False)
+        frame(10).to_excel(writer, sheet_name="people", index=False)
+    few = msgspec.structs.replace(STUDY, rows=10)
+    hint = r" Only the first sheet was read: to name another, add \?sheet=NAME\. It has 'notes', 'people'\.$"
+    with pytest.raises(DataError, match=f"none of the columns that are asked for\\.{hint}") as caught:
+        gather(path, few)
+    assert "secret" not in str(caught.value) and "cell" not in str(caught.value)
+    with pytest.raises(DataError, match=r"^The column 'a' is not in the table: "):
+        gather(f"{path}?sheet=notes", few)
+    with pd.ExcelWriter(path, engine="openpyxl") as writer:
+        pd.DataFrame().to_excel(writer, sheet_name="notes", index=False)
+        frame(10).to_excel(writer, sheet_name="people", index=False)
+    with pytest.raises(DataError, match=f"is empty: its first row must have the names of the columns\\.{hint}"):
+        gather(path, few)
 
 
 def test_a_path_that_only_looks_like_an_address():

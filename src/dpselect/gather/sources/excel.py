@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
+from dpselect.assume.variables import shown, shown_names
 from dpselect.errors import DataError
 from dpselect.gather.listed import require_same, states_of
 from dpselect.gather.sources.statistics import written
@@ -87,7 +88,7 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
     """One sheet of a workbook. It is held whole: a sheet has at most 1,048,576 rows."""
     import pyarrow as pa
 
-    names, rows = _sheet(file, sheet)
+    names, rows = _sheet(file, sheet, kinds)
     asked = [place for place, name in enumerate(names) if name in kinds or not kinds]
     columns = {place: [row[place] for row in rows] for place in asked}
     types = {place: _type(cells, kinds.get(names[place])) for place, cells in columns.items()}
@@ -102,7 +103,7 @@ def excel_stream(file: str, sheet: str | None, kinds: Kinds) -> Stream:
     return Stream(schema, read, leaves_out=True)
 
 
-def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
+def _sheet(file: str, sheet: str | None, kinds: Kinds) -> tuple[list[str], list[list[Any]]]:
     """The names and the rows of a sheet that hold anything.
 
     No program stores all empty ones, so that those between others are left out too: else whether the last record holds anything
@@ -120,15 +121,23 @@ def _sheet(file: str, sheet: str | None) -> tuple[list[str], list[list[Any]]]:
         with python_calamine.CalamineWorkbook.from_path(file) as workbook:
             sheets = list(workbook.sheet_names)
             if sheet is not None and sheet not in sheets:
-                raise DataError(
-                    f"{file!r} has no sheet {sheet!r}: give one of its sheets, such as '?sheet={sheets[0]}'."
-                )
+                raise DataError(f"{file!r} has no sheet {shown(sheet)}. It has {shown_names(sheets)}.")
             cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
         require_same([file], before)
     held = [row for row in cells if any(cell != "" for cell in row)]
+    names = [written(name) or "" for name in held[0]] if held else []
+    # Of several the first is meant, and its user may not know of the others.
+    others = sheet is None and len(sheets) > 1
+    hint = (
+        f" Only the first sheet was read: to name another, add ?sheet=NAME. It has {shown_names(sheets)}."
+        if others
+        else ""
+    )
     if not held:
-        raise DataError(f"The sheet of {file!r} is empty: its first row must have the names of the columns.")
-    return [written(name) or "" for name in held[0]], held[1:]
+        raise DataError(f"The sheet of {file!r} is empty: its first row must have the names of the columns.{hint}")
+    if hint and kinds and not any(name in names for name in kinds):
+        raise DataError(f"The sheet of {file!r} has none of the columns that are asked for.{hint}")
+    return names, held[1:]
 
 
 def _type(cells: Sequence[Any], wanted: str | None) -> Any:
