@@ -92,6 +92,22 @@ def test_a_second_one_is_told_of_and_then_has_to_be_named(place, capsys):
     assert code == 2 and "people.budget.db" in err and "second.db" in err and "--ledger" in err
 
 
+def test_several_others_are_told_of_in_one_line(place, capsys):
+    assert select(capsys, "people.csv")[0] == 0
+    for name in ("one", "two", "three"):
+        (place / name).mkdir()
+        code, err = select(capsys, "people.csv", "--ledger", f"{name}/people.db")
+        assert code == 0 and err.count("Warning:") == 1
+    assert all(name in err for name in ("'people.budget.db' and ", "one/people.db' and ", "two/people.db': "))
+
+
+def test_a_check_has_no_need_to_know_which_of_several(place, capsys):
+    (place / "office").mkdir()
+    assert select(capsys, "people.csv")[0] == 0
+    assert select(capsys, "people.csv", "--ledger", "office/second.db")[0] == 0
+    assert command_line.run(["check", "people.csv", "--study", "study.toml", "-o", "page.html"]) == 0
+
+
 def test_a_refused_run_leaves_nothing_behind(place, capsys):
     before = sorted(place.rglob("*"))
     assert select(capsys, "people.csv", "--total-epsilon", "0.5")[0] == 3

@@ -156,11 +156,13 @@ class Account:
             own, id = self.ledger.path, self.ledger.id
         else:
             own, id = None if self.ledger is None else self.ledger.place, None
-        for other in others_of(self.place, own, id):
-            if self.data and own and os.path.dirname(os.path.abspath(own)) == os.path.dirname(os.path.abspath(other)):
-                continue  # a ledger that knows the data by its label tells of those in its own folder itself
+        # A ledger that knows the data by its label tells of those in its own folder itself.
+        folder = os.path.dirname(os.path.abspath(own)) if self.data and own else None
+        others = [each for each in others_of(self.place, own, id) if os.path.dirname(os.path.abspath(each)) != folder]
+        if others:
             warnings.warn(
-                f"The data {self.place.name!r} is also charged to {other!r}: what is released adds up, and no ledger sees it all.",
+                f"The data {self.place.name!r} is also charged to {' and '.join(map(repr, others))}: what is released adds up, and "
+                "no ledger sees it all.",
                 TwoLedgersWarning,
                 stacklevel=4,
             )

@@ -366,6 +366,11 @@ def test_two_ledgers_for_one_data_set_are_warned_about_once_each(shared):
     ledger.charge(choice("0.1", data="births"))
     with pytest.warns(TwoLedgersWarning, match="births"):
         Ledger(shared)
+    third = shared.with_name("third.db") if isinstance(shared, os.PathLike) else f"{shared}_third"
+    ledger = Ledger(third, epsilon=1)
+    with pytest.warns(TwoLedgersWarning, match=r"'births' is also charged to '.*' and '.*': ledgers know") as said:
+        ledger.charge(choice("0.1", data="births"))
+    assert len(said) == 1
 
 
 def test_a_busy_ledger_is_waited_for_and_the_wait_is_announced_and_bounded(shared):

@@ -568,13 +568,13 @@ class Ledger:
         return len(seals)
 
     def _warn_of_others(self, labels: AbstractSet[str]) -> None:
-        """Warn, once for each label, of another ledger that holds entries for the same data set."""
+        """Warn, once for each label, of other ledgers that hold entries for the same data set."""
         for label in sorted(labels - self._labels):
             self._labels.add(label)
-            for other in self._store.others_with(label):
+            if others := self._store.others_with(label):
                 warnings.warn(
-                    f"The data set {label!r} is also charged to {other!r}: the two ledgers know nothing of each other, "
-                    "and what they promise adds up.",
+                    f"The data set {label!r} is also charged to {' and '.join(map(repr, others))}: ledgers know nothing of each "
+                    "other, and what they promise adds up.",
                     TwoLedgersWarning,
                     stacklevel=4,
                 )
