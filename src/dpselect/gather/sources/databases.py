@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from dpselect.errors import DataError
-from dpselect.gather.sources.source import Database
+from dpselect.gather.sources.source import DEFAULT_SERVER, Database
 from dpselect.gather.sources.stream import BATCH_ROWS, TEXTS, Kinds, Stream, one_sentence, refuse_untyped_scan
 
 
@@ -121,7 +121,12 @@ def _login_reason(source: Database, message: str) -> str:
         return f"{source.place} refuses the login: check the user, and the password in PGPASSWORD or ~/.pgpass."
     if "database" in message:
         return f"{source.place} has no such database, or refuses it: check the address."
-    return f"{source.place} cannot be reached: check the address, and that the server runs."
+    check = (
+        "name a host in the address or in PGHOST, and check"
+        if source.place == DEFAULT_SERVER
+        else "check the address, and"
+    )
+    return f"{source.place} cannot be reached: {check} that the server runs."
 
 
 def _postgres_type(field: Any) -> str:

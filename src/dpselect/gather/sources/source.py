@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from dpselect.errors import DataError
 from dpselect.gather.formats import COMPRESSIONS, FORMATS, WORKBOOK_SUFFIXES
@@ -58,6 +58,10 @@ class Csv:
                 raise DataError(f"The {what} is {value!r}; it must be one character, such as ',' or ';'.")
         if self.delimiter == self.decimal:
             raise DataError(f"The delimiter and the decimal point are both {self.decimal!r}; they must differ.")
+
+
+DEFAULT_SERVER = "PostgreSQL at the default host"
+"""An address without a host: PGHOST, or a socket of this machine, as the driver has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,10 @@ class Database:
             port = f":{parts.port}" if parts.port else ""
         except ValueError:
             port = ""
-        return f"PostgreSQL at {parts.hostname or 'this machine'}{port}"
+        # The options may hold the host, or the folder of a socket. What stands before an "@" is the end of a password.
+        option = dict(parse_qsl(parts.query)).get("host", "").rpartition("@")[2]
+        host = unquote(parts.hostname or "") or option
+        return f"PostgreSQL at {host}{port}" if host else DEFAULT_SERVER
 
     @property
     def path(self) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from dpselect.errors import DpselectError, LedgerError, NoLedgerYet, StudyError
 from dpselect.release.ledger.store import (
@@ -262,7 +263,7 @@ class PostgresStore:
             ).fetchall()
             query = "SELECT EXISTS (SELECT 1 FROM {}.entries WHERE position(%s IN body) > 0)"
             return [
-                f"{self._address.partition('#')[0]}#{schema.removeprefix('dpselect_')}"
+                self._address.partition("#")[0] + schema.removeprefix("dpselect").replace("_", "#", 1)
                 for (schema,) in schemas
                 if connection.execute(query.format(schema), [mark_of_data(label)]).fetchall()[0][0]
             ]
@@ -332,7 +333,8 @@ def shown_address(url: str) -> str:
 
 def _address(parts: Mapping[str, Any], study: str) -> str:
     # An "@" in a password that was not written as %40 makes the driver take its end for a part of the host.
-    host, database = str(parts.get("host") or "localhost").rpartition("@")[2], parts.get("dbname") or ""
+    # The folder of a socket is a host too. Without one the environment says which; the address leaves that open as well.
+    host, database = quote(str(parts.get("host") or "").rpartition("@")[2], safe=",[]:"), parts.get("dbname") or ""
     return f"postgresql://{host}/{database}" + (f"#{study}" if study else "")
 
 
