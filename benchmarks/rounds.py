@@ -50,7 +50,7 @@ _BESIDE = [folder / "shared" / "data" / "studies" for folder in Path(__file__).r
 STUDIES = next((folder for folder in _BESIDE if folder.is_dir()), _BESIDE[0])
 DELTA = 1e-6
 NO_ESTIMATE = 30.0
-"""A linear predictor of odds or rates beyond it: some columns tell yes from no without fail, and no finite coefficients are best."""
+"""A linear predictor of odds or rates beyond it: columns tell yes from no without fail, and no finite coefficients are best."""
 
 
 def mu_of(epsilon: float, delta: float = DELTA) -> float:

@@ -15,13 +15,14 @@ from dpselect.assume.queries import Histograms, Noisy, RoundsPlan, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
 from dpselect.release.rounds.clips import (
-    LENGTH_EDGES,
+    ANSWER_EDGES,
     Half,
     answer_counts,
     choose_radius,
     choose_radius_of_answers,
     clip_share,
     falling,
+    farthest_answer,
     farthest_row,
     usual_length,
     yes_clip_share,
@@ -173,15 +174,31 @@ def test_counts_are_told_apart_one_by_one():
 
 
 def test_a_radius_weighs_noise_against_what_it_cuts_off():
-    tail = np.zeros(len(LENGTH_EDGES))
+    tail = np.zeros(len(ANSWER_EDGES))
     tail[:5] = [3000, 3000, 2000, 500, 100]
-    none = np.zeros(len(LENGTH_EDGES))
+    none = np.zeros(len(ANSWER_EDGES))
     halves = [Half(tail, 2, 8600.0), Half(none, 5, 0.0)]
     quiet, loud = (
-        choose_radius_of_answers(halves, 1.0, 9000.0, width=6, tail=2.0, noise_a_radius=noise) for noise in (1.0, 100.0)
+        choose_radius_of_answers(halves, 1.0, 9000.0, width=6, tail=2.0, farthest=2.0, noise_a_radius=noise)
+        for noise in (1.0, 100.0)
     )
     assert loud.radius < quiet.radius
     assert quiet.excess < loud.excess
+
+
+def test_answers_that_noise_hides_are_counted_as_far_as_columns_reach():
+    counts = np.zeros(len(ANSWER_EDGES))
+    counts[1] = 4000.0
+    halves = [Half(counts, 1, 4000.0), Half(counts, 1, 4000.0)]
+    near, far, farther = (
+        choose_radius_of_answers(halves, 40.0, 8000.0, width=6, tail=2.0, farthest=limit, noise_a_radius=16.0)
+        for limit in (1.0, 5.0, 20.0)
+    )
+    assert near.excess < far.excess < farther.excess
+    # Half say yes; then one in fifty. A number that reaches nine deviations, of nine columns, lies three lengths out.
+    assert farthest_answer(2.0, 0.5, 9) == pytest.approx(1.4)
+    assert farthest_answer(2.0, 0.02, 9) == pytest.approx(5.0)
+    assert farthest_answer(9.0, 0.02, 9) == pytest.approx(15.0)
 
 
 def clip_of(counts, *, noise=40.0, farthest=6.0, noise_a_radius=16.0, rows=9000.0, width=6):
@@ -242,7 +259,7 @@ def test_a_usual_gradient_is_as_long_as_its_squares_add_up_to():
 
 def test_the_fewer_coefficients_the_more_may_be_cut_off_of_one():
     assert [clip_share(width) for width in (2, 3, 6, 18)] == pytest.approx([0.6, 0.6, 0.3, 0.1])
-    assert [yes_clip_share(width) for width in (2, 6, 15)] == pytest.approx([0.5, 0.5, 0.2])
+    assert [yes_clip_share(width) for width in (2, 6, 15)] == pytest.approx([0.4, 1 / 3, 2 / 15])
 
 
 def test_what_is_cut_off_points_along_numbers_with_a_tail():
@@ -287,6 +304,8 @@ def test_where_two_looks_at_a_hessian_differ_the_first_counts_for_less():
         turn=np.eye(width),
         variance=np.zeros((width, width)),
         wandered=np.zeros((width, width)),
+        spread=np.eye(width),
+        moved=0.0,
     )
 
     def after(second):
@@ -317,14 +336,20 @@ def test_how_far_a_row_can_lie_is_by_the_farthest_limit():
 
 
 def test_yes_that_are_not_seen_lie_where_nature_puts_them():
-    noisy = np.zeros(len(LENGTH_EDGES))
-    counts = answer_counts(Half(noisy, start=7, rows=40.0), 50.0, 1000.0)
-    assert counts[7] == 20.0
+    noisy = np.zeros(len(ANSWER_EDGES))
+    counts = answer_counts(Half(noisy, start=6, rows=40.0), 50.0, 1000.0)
+    assert counts[6] == 20.0
     far = noisy.copy()
-    far[2], far[4], far[13] = 300.0, 180.0, 300.0  # the last is more than squares can add up to
-    counts = answer_counts(Half(far, start=7, rows=40.0), 50.0, 1000.0)
+    far[2], far[4], far[9] = 300.0, 180.0, 300.0  # the last is more than squares can add up to
+    counts = answer_counts(Half(far, start=6, rows=40.0), 50.0, 1000.0)
     assert counts[4] == 180.0
-    assert counts[13] < 1
+    assert counts[9] < 1
+
+
+def test_answers_at_one_length_count_as_they_are():
+    """A cell of 170 rows at five units, and next to nothing between it and the many short ones."""
+    noisy = np.array([3500.0, -20.0, 10.0, 0.0, -30.0, 170.0, 0.0, 20.0, -10.0, 0.0])
+    assert answer_counts(Half(noisy, start=0, rows=3700.0), 50.0, 40_000.0)[5] == 170.0
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])

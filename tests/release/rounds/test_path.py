@@ -108,3 +108,25 @@ def test_nothing_is_asked_where_the_price_shows_nothing():
     found = replay(plan_of(rows=300), ())
     assert isinstance(found, Found)
     assert all(finding.value is None for finding in found.findings)
+
+
+@pytest.mark.parametrize("rows", [1000, 10_000, 10**6])
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_more_steps_are_paid_by_the_last_gradient(family, rows, monkeypatch):
+    """However far each step moves there are three more, and a last look at the Hessian; together they cost what there was."""
+    monkeypatch.setattr("dpselect.release.rounds.path.FAR_MOVE", -1.0)
+    monkeypatch.setattr("dpselect.release.rounds.path.NEAR_MOVE", -1.0)
+    plan = plan_of(family, rows=rows)
+    asks, _, _ = walk(plan)
+    last = asks[-1]
+    steps = [ask for ask in asks[:-1] if any(isinstance(query, Gradient) for query, _ in ask)]
+    assert len(steps) == 5
+    assert [isinstance(query, Gram) for query, _ in last].count(True) == 1
+    assert sum(mu**2 for ask in asks for _, mu in ask) == pytest.approx(plan.mu**2)
+    assert last[0][1] ** 2 > 0.03 * plan.mu**2
+    monkeypatch.setattr("dpselect.release.rounds.path.FAR_MOVE", np.inf)
+    monkeypatch.setattr("dpselect.release.rounds.path.NEAR_MOVE", np.inf)
+    fewer, _, _ = walk(plan)
+    assert len(fewer) == len(asks) - 3
+    assert not any(isinstance(query, Gram) for query, _ in fewer[-1])
+    assert sum(mu**2 for ask in fewer for _, mu in ask) == pytest.approx(plan.mu**2)

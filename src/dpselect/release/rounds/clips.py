@@ -15,8 +15,8 @@ import numpy as np
 from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.rounds.facts import Facts
 
-LENGTH_EDGES: Floats = 2.0 ** np.arange(-0.5, 6.01, 0.5)
-"""Of the histogram of gradient lengths where the response is yes or no, in two halves."""
+ANSWER_EDGES: Floats = 2.0 ** np.array([-0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0])
+"""Of the histogram of gradient lengths where the response is yes or no, in two halves. Each bin more is one where rows can hide."""
 TAIL_EDGES: Floats = np.array([0.0, 2.0, 2.0**1.5, 4.0, 2.0**2.5, 8.0, 16.0, 32.0])
 """Of any other response: few bins far out, for each of them has noise of its own."""
 CLIP_RADII: Floats = 2.0 ** np.arange(1, 6.01, 0.1)
@@ -26,10 +26,10 @@ ONE_WAY, MOST_ONE_WAY = 1.8, 0.6
 
 What is cut off points both ways, and the more columns there are, the less of it at one coefficient.
 """
-YES_ONE_WAY, MOST_YES_ONE_WAY = 3.0, 0.5
+YES_ONE_WAY, MOST_YES_ONE_WAY = 2.0, 0.4
 """The same of a response of no and yes: the rows of a rare yes lie on one side, and more of it points one way."""
 SHORT_TAIL_RATIO, LONG_TAIL_RATIO = 0.25, 0.5
-"""Beyond the last bin that is surely seen each has at most this share of the rows of the one before: tails have a variance."""
+"""Beyond the last bin that is surely seen rows fall at least to this share in half an octave: tails have a variance."""
 UNSEEN_SHAPE = 1
 """Where no later bin than this is surely seen the tail may be long: nothing of how it falls was seen."""
 SURELY_SEEN, NEXT_SEEN = 4.0, 3.0
@@ -54,19 +54,21 @@ TAIL_START = 1.9
 """Usual lengths: a bin that begins beyond them is one of a tail."""
 LONG_ROW = 1.5
 """The residual of a row that lies as far as limits allow, in deviations."""
+FARTHEST_ANSWER = 0.7
+"""Of the length of a row that lies as far as limits or a rare level allow, and has the answer that nobody expects."""
 LONG_COUNT_ROW = 3.0
 """The same of a count: residuals grow with the mean, which is large there or next to nothing."""
 USUAL_QUANTILE = 1.96
 """Of the interval whose length a radius is chosen by."""
 
-_WITHIN = 2.0 ** (np.arange(5) / 10 + 0.05)
-EXCESS_BEYOND: Floats = np.array(
-    [[np.maximum(edge * _WITHIN - radius, 0).mean() for edge in LENGTH_EDGES] for radius in CLIP_RADII]
-)
-"""What one row in a bin (column) has beyond a radius (row), on average."""
-_TAIL_OCTAVES: Floats = np.diff(np.log2(np.append(TAIL_EDGES[1:], 2 * TAIL_EDGES[-1])))
-TAIL_POINTS: Floats = TAIL_EDGES[1:, None] * 2.0 ** (_TAIL_OCTAVES[:, None] * (np.arange(8) + 0.5) / 8)
-"""Of the bins of lengths, without the first: where rows in them lie."""
+
+def _points(edges: Floats) -> Floats:
+    """Where rows in bins from these edges on lie; the last bin is as wide as an octave."""
+    octaves = np.diff(np.log2(np.append(edges, 2 * edges[-1])))
+    return np.asarray(edges[:, None] * 2.0 ** (octaves[:, None] * (np.arange(8) + 0.5) / 8))
+
+
+ANSWER_POINTS, TAIL_POINTS = _points(ANSWER_EDGES), _points(TAIL_EDGES[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,15 @@ class Clip:
 
 
 def choose_radius_of_answers(
-    halves: list[Half], noise: float, rows: float, *, width: int, tail: float, noise_a_radius: float
+    halves: list[Half], noise: float, rows: float, *, width: int, tail: float, farthest: float, noise_a_radius: float
 ) -> Clip:
-    """Of a response of no and yes: the radius that makes intervals shortest, not below half the tail."""
-    excess = sum((EXCESS_BEYOND @ answer_counts(half, noise, rows) for half in halves), np.zeros(len(CLIP_RADII)))
+    """Of a response of no and yes: the radius that makes intervals shortest, not below half the tail.
+
+    The few rows of a cell in which yes is rare, or of no where nearly all say yes, are long; up to `farthest` noise may hide them.
+    """
+    hidden = hidden_rows(ANSWER_EDGES, farthest, noise)
+    counts = sum((np.maximum(answer_counts(half, noise, rows), hidden) for half in halves), np.zeros(len(ANSWER_EDGES)))
+    excess = _beyond(ANSWER_POINTS) @ counts
     return _best(excess, _half_lengths(excess, yes_clip_share(width), rows / width, noise_a_radius), tail)
 
 
@@ -110,7 +117,6 @@ def choose_radius(
     usual = usual_length(noisy, noise, rows)
     first = int(np.flatnonzero(TAIL_EDGES > TAIL_START * usual)[0])
     edges, lengths = TAIL_EDGES[first:] / usual, TAIL_POINTS[first - 1 :] / usual
-    possible = edges < farthest / usual
     counted_until = farthest * min(max(FEW_COLUMNS / width, 1.0), MOST_FARTHER)
     counts = np.minimum(noisy[first:], 4 * rows / edges**2)  # squares add up to about the rows
     counts = np.where((edges < counted_until / usual) | (counts > SEEN_BEYOND * noise), counts, 0.0)
@@ -118,12 +124,20 @@ def choose_radius(
     fits = [falling(counts, ratio ** (2 * octaves)) for ratio in HALF_OCTAVE_RATIOS]
     misfits = np.array([float(((counts - fit) ** 2).sum()) / noise**2 for fit in fits])
     fit = fits[int(np.flatnonzero(misfits <= misfits.min() + MISFIT)[0])]
-    hidden = HIDDEN_ROWS * noise * np.where(possible, np.minimum(HIDDEN_FROM / edges, 1.0), 0.0)
     seen = np.where(counts > TAIL_SEEN * noise, counts, 0.0)
-    beyond = np.array([np.maximum(lengths - radius, 0).mean(axis=1) for radius in CLIP_RADII])
-    excess = beyond @ np.maximum(np.maximum(fit, hidden), seen)
+    excess = _beyond(lengths) @ np.maximum(np.maximum(fit, hidden_rows(edges, farthest / usual, noise)), seen)
     clip = _best(excess, _half_lengths(excess, clip_share(width), rows / width, noise_a_radius), tail)
     return Clip(clip.radius * usual, clip.excess * usual, usual)
+
+
+def hidden_rows(edges: Floats, farthest: float, noise: float) -> Floats:
+    """How many rows may lie in each bin unseen, where rows can lie there at all."""
+    return np.asarray(HIDDEN_ROWS * noise * np.where(edges < farthest, np.minimum(HIDDEN_FROM / edges, 1.0), 0.0))
+
+
+def _beyond(points: Floats) -> Floats:
+    """What one row in a bin (column) has beyond a radius (row), on average."""
+    return np.array([np.maximum(points - radius, 0).mean(axis=1) for radius in CLIP_RADII])
 
 
 def clip_share(width: int) -> float:
@@ -156,6 +170,14 @@ def farthest_row(response_extent: float, extent: float, deviation: float, width:
     return max(response_extent / deviation, LONG_ROW * extent / math.sqrt(width))
 
 
+def farthest_answer(reach: float, chance: float, width: int) -> float:
+    """The same of a response of no and yes, where the column with the longest rows reaches so far: a residual is at most one.
+
+    In units a usual row with such a residual is as long as one over the deviation of the response.
+    """
+    return FARTHEST_ANSWER * max(1.0, reach / math.sqrt(width)) / math.sqrt(chance * (1 - chance))
+
+
 def _half_lengths(excess: Floats, share: float, sampling: float, noise_a_radius: float) -> Floats:
     """Of an interval, by radius: noise and sampling, and what is added for the clip."""
     return np.asarray(USUAL_QUANTILE * np.sqrt((noise_a_radius * CLIP_RADII) ** 2 + sampling) + share * excess)
@@ -169,10 +191,11 @@ def _best(excess: Floats, risk: Floats, tail: float) -> Clip:
 def answer_counts(half: Half, noise: float, rows: float) -> Floats:
     """A noisy histogram of one answer made fit for tails: not negative, and falling from the last bin that is surely seen.
 
-    Bins that would make the squares add up to more than they can (their mean is near one) are noise, whatever they hold.
+    Bins that would make the squares add up to more than they can (their mean is near one) are noise, whatever they hold. Rows that
+    share their values lie at one length: a bin that is seen counts as it is, however few lie before it.
     """
     counts = half.noisy.copy()
-    possible = counts * LENGTH_EDGES**2 <= 4 * rows
+    possible = counts * ANSWER_EDGES**2 <= 4 * rows
     sure = np.flatnonzero((counts > SURELY_SEEN * noise) & possible)
     if sure.size:
         last = int(sure[-1])
@@ -183,7 +206,9 @@ def answer_counts(half: Half, noise: float, rows: float) -> Floats:
     while (following := np.flatnonzero(seen[last + 1 : last + 3])).size:
         last += 1 + int(following[0])
     ratio = SHORT_TAIL_RATIO if last > UNSEEN_SHAPE else LONG_TAIL_RATIO
-    return np.append(np.maximum(counts[:last], 0.0), falling(counts[last:], _powers(ratio, len(counts) - last)))
+    octaves = np.log2(ANSWER_EDGES[last:] / ANSWER_EDGES[last])
+    fit = np.append(np.maximum(counts[:last], 0.0), falling(counts[last:], ratio ** (2 * octaves)))
+    return np.asarray(np.maximum(fit, np.where(seen, half.noisy, 0.0)))
 
 
 def _powers(ratio: float, count: int) -> Floats:

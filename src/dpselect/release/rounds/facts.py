@@ -26,8 +26,8 @@ LEAST_LAST_SHARE = 0.05
 """Of the price for the last gradient, whatever the looks before it have taken."""
 SANDWICH_NU = 60.0
 """Above it the sandwich is asked for: below it its noise would be larger than what it corrects."""
-RADII_SHARE = 0.05
-"""Of the price for the histogram of gradient lengths."""
+RADII_SHARE, CURVED_RADII_SHARE = 0.05, 0.08
+"""Of the price for the histogram of gradient lengths. Where the link is curved more rows can be long, and noise hides them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ def _shares(nu: float, *, curved: bool, residuals: bool, clustered: bool) -> Sha
     # Where the link is curved few rows have most of the weight, and a Hessian is harder to see.
     grams = _between(0.24 if curved else 0.15, (12 / nu) ** 2, 0.40)
     first = _between(0.03, 0.05 * wide, 0.10)
-    radii = RADII_SHARE
+    radii = CURVED_RADII_SHARE if curved else RADII_SHARE
     squares = 0.02 if residuals else 0.0
     sandwich = 0.05 if nu > SANDWICH_NU else 0.0
     clusters = 0.0

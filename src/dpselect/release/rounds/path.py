@@ -1,7 +1,7 @@
 """Public. The path of an estimate by rounds: what is asked next follows from the answers so far, and from nothing else.
 
-First look, first Gram, a coarse step (two where the link is curved), the lengths of gradients, the last gradient. Whoever drives it
-answers from the rows with noise; `replay` finds the next question, or what was found, from saved answers.
+First look, first Gram, a coarse step (two to five where the link is curved), the lengths of gradients, the last gradient. Whoever
+drives it answers from the rows with noise; `replay` finds the next question, or what was found, from saved answers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from dpselect.assume.queries import (
     rows_of,
 )
 from dpselect.release.rounds.clips import (
+    ANSWER_EDGES,
     CLUSTER_EDGES,
-    LENGTH_EDGES,
     TAIL_EDGES,
     Clip,
     ClusterClip,
@@ -34,13 +34,21 @@ from dpselect.release.rounds.clips import (
     choose_cluster_radius,
     choose_radius,
     choose_radius_of_answers,
+    farthest_answer,
     farthest_row,
 )
 from dpselect.release.rounds.facts import MIN_NU, Facts, facts_of
 from dpselect.release.rounds.intervals import Found, Last, found, nothing_found
 from dpselect.release.rounds.scales import Scales, look
-from dpselect.release.rounds.steps import Standpoint, coarse_step, start
+from dpselect.release.rounds.steps import Standpoint, coarse_step, gram_around, look_around, start
 
+COARSE_PARTS = (0.35, 0.65)
+"""Of the price of a coarse step, where there are two."""
+FAR_MOVE, MORE_STEPS, MOST_FOR_STEPS = 0.5, 3, 0.6
+"""A coarse step that moves linear predictors farther for sure has another one after it: so many at most, and for all of them this
+share of the price of the last gradient."""
+NEAR_MOVE, AROUND_SHARE = 0.25, 0.5
+"""Where the last coarse step was longer than that the Hessian is looked at again, for this share of what Grams have cost."""
 MAX_SUM = 1e15
 """Of anything: more than any sum of rows."""
 
@@ -64,10 +72,13 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
     scales = yield from look(facts)
     here = yield from start(facts, scales)
     # A curved link is looked at twice, at a point near the end: its Hessian depends on where it is taken.
-    for part in (1.0,) if facts.gaussian else (0.35, 0.65):
+    left = _last_share(facts, scales)
+    for part in (1.0,) if facts.gaussian else COARSE_PARTS:
         here = yield from coarse_step(facts, scales, here, part)
-    clip, clusters = yield from _look_at_lengths(facts, scales, here)
-    last = yield from _last_step(facts, scales, here, clip, clusters)
+    if not facts.gaussian:
+        here, left = yield from _more_steps(facts, scales, here, left)
+    clip, clusters = yield from _look_at_lengths(facts, scales, here, left)
+    here, last = yield from _last_step(facts, scales, here, clip, clusters, left)
     return found(facts, scales, here, last)
 
 
@@ -101,8 +112,22 @@ def _last_share(facts: Facts, scales: Scales) -> float:
     return facts.shares.last + facts.shares.first - sum(facts.look_share(turn) for turn in range(scales.looks))
 
 
+def _more_steps(
+    facts: Facts, scales: Scales, here: Standpoint, left: float
+) -> Generator[Ask, Answer, tuple[Standpoint, float]]:
+    """More coarse steps where effects are so strong that two do not reach the end; and what is left for the last gradient."""
+    whole = facts.shares.gram + facts.shares.coarse
+    part = min(COARSE_PARTS[-1], MOST_FOR_STEPS / MORE_STEPS * left / whole)
+    for _ in range(MORE_STEPS):
+        if here.moved_for_sure <= FAR_MOVE:
+            break
+        here = yield from coarse_step(facts, scales, here, part)
+        left -= part * whole
+    return here, left
+
+
 def _look_at_lengths(
-    facts: Facts, scales: Scales, here: Standpoint
+    facts: Facts, scales: Scales, here: Standpoint, left: float
 ) -> Generator[Ask, Answer, tuple[Clip, ClusterClip | None]]:
     """Ask how many gradients have which length, of rows and of clusters; choose the radii of the last clips."""
     yes_or_no = facts.response == "yes or no"
@@ -111,7 +136,7 @@ def _look_at_lengths(
         standard=here.standard,
         matrix=rows_of(here.matrix),
         center=center_of(here.center),
-        edges=tuple(((LENGTH_EDGES if yes_or_no else TAIL_EDGES) * _unit(here)).tolist()),
+        edges=tuple(((ANSWER_EDGES if yes_or_no else TAIL_EDGES) * _unit(here)).tolist()),
         halves="response" if yes_or_no else "none",
     )
     ask: Ask = ((query, facts.mu * math.sqrt(facts.shares.radii)),)
@@ -127,12 +152,18 @@ def _look_at_lengths(
         )
         ask = (*ask, (lengths, facts.mu * math.sqrt(facts.shares.clusters)))
     reply, *clusters = yield ask
-    noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(_last_share(facts, scales)))
+    noise_a_radius = facts.replaced / (facts.row_mu * math.sqrt(left))
     width = here.matrix.shape[1]
     if yes_or_no:
         halves = _halves_of_answers(facts, scales, here, reply)
         clip = choose_radius_of_answers(
-            halves, reply.deviation, facts.rows, width=width, tail=scales.tail, noise_a_radius=noise_a_radius
+            halves,
+            reply.deviation,
+            facts.rows,
+            width=width,
+            tail=scales.tail,
+            farthest=farthest_answer(scales.reach, scales.mean, width),
+            noise_a_radius=noise_a_radius,
         )
     else:
         clip = choose_radius(
@@ -153,16 +184,19 @@ def _halves_of_answers(facts: Facts, scales: Scales, here: Standpoint, lengths: 
     """The rows with no and those with yes: a residual is near the chance of yes, or what is left of it to one."""
     yes, root = scales.mean, math.sqrt(scales.mean * (1 - scales.mean)) * here.deviation
     bins = [
-        min(max(int(np.searchsorted(LENGTH_EDGES, part / root)), 0), len(LENGTH_EDGES) - 3) for part in (yes, 1 - yes)
+        min(max(int(np.searchsorted(ANSWER_EDGES, part / root)), 0), len(ANSWER_EDGES) - 3) for part in (yes, 1 - yes)
     ]
     shares = (1 - yes, yes)
     return [Half(lengths.sums[k], bins[k], facts.rows * shares[k]) for k in range(2)]
 
 
 def _last_step(
-    facts: Facts, scales: Scales, here: Standpoint, clip: Clip, clusters: ClusterClip | None
-) -> Generator[Ask, Answer, Last]:
-    """Ask for the gradient at the standpoint with most of the price, and the sandwich in the same pass; make the last step."""
+    facts: Facts, scales: Scales, here: Standpoint, clip: Clip, clusters: ClusterClip | None, left: float
+) -> Generator[Ask, Answer, tuple[Standpoint, Last]]:
+    """Ask for the gradient at the standpoint with most of the price, and the sandwich in the same pass; make the last step.
+
+    Where the link is curved and the step to here was long, for the Hessian too.
+    """
     place: dict[str, Any] = {
         "family": facts.family,
         "standard": here.standard,
@@ -171,7 +205,10 @@ def _last_step(
         "radius": clip.radius * _unit(here),
     }
     shares = facts.shares
-    ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(_last_share(facts, scales))),)
+    around = 0.0
+    if not facts.gaussian and here.moved > NEAR_MOVE:
+        around = AROUND_SHARE * min(shares.gram, left)
+    ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(left - around)),)
     asked = shares.sandwich > 0 and (clusters is not None or not facts.clustered)
     if asked:
         within = None if clusters is None else clusters.radius * _unit(here)
@@ -181,10 +218,13 @@ def _last_step(
         constant = rows_of(np.eye(len(here.center))[:, :1])
         alone = place | {"matrix": constant, "radius": max(scales.tail, 3.0)}
         ask = (*ask, (Sandwich(**alone), facts.mu * math.sqrt(shares.residuals)))
+    if around:
+        ask = (*ask, (gram_around(facts, here), facts.mu * math.sqrt(around)))
     replies = yield ask
-    step = here.inverse @ replies[0].sums
-    return Last(
-        step=step,
+    if around:
+        here = look_around(facts, here, replies[-1])
+    last = Last(
+        step=here.inverse @ replies[0].sums,
         noise=replies[0].deviation,
         clip=clip,
         unit=_unit(here),
@@ -192,3 +232,4 @@ def _last_step(
         clusters=clusters,
         squares=replies[-1] if shares.residuals > 0 else None,
     )
+    return here, last

@@ -73,6 +73,8 @@ class Scales:
     """How many deviations from its center the response's limits lie."""
     extent: float
     """The same of the number whose limits lie farthest."""
+    reach: float
+    """The same of any column: rows of a rare level lie far from the others too."""
     tail: float
     mean: float
     dispersion: float
@@ -237,10 +239,13 @@ def _scales(
     deviations = np.array([spread.deviation for spread in spreads])
     shortest = units / math.sqrt(min(max(facts.row_length - 1, 1.0), 3.0) * max(facts.width, 1))
     scales = np.where(is_number, deviations, np.maximum(deviations, shortest))
+    centers = np.array([spread.center for spread in spreads])
+    sides = np.abs(centers - [column.zero for column in facts.columns])
+    farther = np.maximum(sides, units - sides)
     return Scales(
         shown=seen & (~is_number | clear),
         located=located,
-        centers=np.array([spread.center for spread in spreads]),
+        centers=centers,
         deviations=deviations,
         kurtoses=np.where(is_number, [spread.kurtosis for spread in spreads], 1.0),
         scales=scales,
@@ -248,14 +253,8 @@ def _scales(
         response_center=response.center,
         response_deviation=response.deviation,
         response_extent=_extent(response, opened=facts.response != "number" or not facts.gaussian),
-        extent=max(
-            (
-                _extent(found[place], opened=column.open)
-                for place, column in enumerate(facts.columns)
-                if is_number[place]
-            ),
-            default=0.0,
-        ),
+        extent=float(extents[is_number].max(initial=0.0)),
+        reach=float(np.where(is_number, extents, farther / scales).max(initial=0.0)),
         tail=response.tail,
         mean=mean,
         dispersion=max(1.0, 0.7 * response.deviation**2 / mean) if facts.family == "poisson" else 1.0,

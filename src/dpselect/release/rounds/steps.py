@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpselect.assume.queries import Answer, Ask, FamilyName, Floats, Gradient, Gram, Standard, center_of, rows_of
+from dpselect.assume.queries import Answer, Ask, FamilyName, Floats, Gradient, Gram, Noisy, Standard, center_of, rows_of
 from dpselect.release.rounds.facts import Facts
 from dpselect.release.rounds.scales import Scales
 
@@ -24,6 +24,8 @@ MAX_START = 1.5
 """Of the length of the first slopes of a curved link, in standardized columns."""
 MAX_STEP = 1.5
 """Of a step of a curved link: how far linear predictors may move, in the root of their mean square."""
+STAYING_DOUBT, MOVING_DOUBT = 0.15, 0.3
+"""Of n: how far the Hessian at the end of a step may be from the one at its start; more for each unit that a curved link moves."""
 ROOT2 = math.sqrt(2.0)
 
 
@@ -114,6 +116,16 @@ class Standpoint:
     """Of the noise in the Hessian's entries, in the coordinates in which it was asked for."""
     wandered: Floats
     """The covariance of what the noise of the gradient has made of the center, in the coordinates of now."""
+    spread: Floats
+    """The mean product of two standardized columns, as far as the first Gram shows it."""
+    moved: float
+    """How far the step to here has moved linear predictors, in the root of their mean square."""
+
+    @property
+    def moved_for_sure(self) -> float:
+        """The same without what noise explains of it."""
+        noise = float(np.trace(self.matrix.T @ self.spread @ self.matrix @ self.wandered))
+        return math.sqrt(max(self.moved**2 - noise, 0.0))
 
     def hessian_noise(self, step: Floats) -> Floats:
         """The covariance of what the Hessian's noise makes of a step, as a gradient."""
@@ -146,6 +158,7 @@ def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
     shrink = USUAL_CORRELATION**2 / (USUAL_CORRELATION**2 + (noise / rows) ** 2)
     gram = _plausible_gram(facts, scales, sums[:width, :width], shrink)
     short = rows * np.diag(scales.shortness)
+    spread = gram / rows
     products, center, weight = sums[:width, width].copy(), np.zeros(width), 1.0
     if not gaussian:  # one step from the mean response
         weight = weight_of(facts.family, scales.mean)
@@ -180,6 +193,8 @@ def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
         turn=np.eye(width),
         variance=variance,
         wandered=np.zeros((width, width)),
+        spread=spread,
+        moved=math.inf,
     )
 
 
@@ -219,55 +234,83 @@ def _residual_deviation(facts: Facts, scales: Scales, sums: Floats, slopes: Floa
 
 def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> Generator[Ask, Answer, Standpoint]:
     """Ask for the Gram in whitened coordinates and a coarse gradient, with a `part` of their price; make a Newton step."""
-    rows, width, gaussian = facts.rows, here.matrix.shape[1], facts.gaussian
-    squared = facts.row_length * width
-    matrix, center = rows_of(here.matrix), center_of(here.center)
-    tail = max(2.0, 0.6 * scales.tail)
-    gram = Gram(
-        family=facts.family,
-        standard=here.standard,
-        matrix=matrix,
-        radius=math.sqrt(squared),
-        center=None if gaussian else center,
-    )
+    width = here.matrix.shape[1]
     gradient = Gradient(
         family=facts.family,
         standard=here.standard,
-        matrix=matrix,
-        center=center,
-        radius=tail * math.sqrt(width) * here.deviation,
+        matrix=rows_of(here.matrix),
+        center=center_of(here.center),
+        radius=max(2.0, 0.6 * scales.tail) * math.sqrt(width) * here.deviation,
     )
     replies = yield (
-        (gram, facts.mu * math.sqrt(facts.shares.gram * part)),
+        (gram_around(facts, here), facts.mu * math.sqrt(facts.shares.gram * part)),
         (gradient, facts.mu * math.sqrt(facts.shares.coarse * part)),
     )
-    noise = replies[0].deviation / ROOT2
-    known = here.doubt
-    if noise < 0.05 * rows:  # scales may be wrong: where the noise is small, diagonals from them are little trusted
-        known = known + (0.3 * rows) ** 2 * np.eye(width)
-    # Where two looks differ by more than both allow for, as they do where columns go along, the first counts for less.
-    # (The noise of a diagonal has twice the variance.)
-    apart = float(((replies[0].sums - here.hessian) ** 2).mean()) / (1 + 1 / width) - noise**2
-    known = known * max(1.0, apart / float(known.mean()))
-    seen = (known * replies[0].sums + noise**2 * here.hessian) / (known + noise**2)
-    variance = known * noise**2 / (known + noise**2)
-    found = tamed(seen, here.short, rows, math.sqrt(float(variance.mean())), 0.03 if gaussian else 0.1)
-    move = found.inverse @ found.matrix.T @ replies[1].sums
-    if not gaussian:
-        move *= min(1.0, MAX_STEP * math.sqrt(here.weight) / max(float(np.linalg.norm(move)), 1e-12))
+    found, seen, variance = _weighed(facts, here, replies[0])
     onward = np.array(rows_of(here.matrix @ found.matrix))
+    move = onward @ found.inverse @ found.matrix.T @ replies[1].sums
+    moved = math.sqrt(max(float(move @ here.spread @ move), 0.0))
+    doubt = STAYING_DOUBT
+    if not facts.gaussian:
+        move *= min(1.0, MAX_STEP / max(moved, 1e-12))
+        moved = min(moved, MAX_STEP)
+        doubt += MOVING_DOUBT * moved
     return Standpoint(
         standard=here.standard,
-        center=np.array(center_of(here.center + onward @ move)),
+        center=np.array(center_of(here.center + move)),
         matrix=onward,
         hessian=found.hessian,
         inverse=found.inverse,
         exact=found.matrix.T @ seen @ found.matrix,
         short=found.matrix.T @ found.short @ found.matrix,
-        doubt=np.full((width, width), (0.15 * rows) ** 2 + float(variance.mean())),
+        doubt=np.full((width, width), (doubt * facts.rows) ** 2 + float(variance.mean())),
         deviation=here.deviation,
         weight=here.weight,
         turn=found.matrix,
         variance=variance,
         wandered=replies[1].deviation ** 2 * found.inverse @ found.matrix.T @ found.matrix @ found.inverse,
+        spread=here.spread,
+        moved=moved,
+    )
+
+
+def gram_around(facts: Facts, here: Standpoint) -> Gram:
+    """The query for the Hessian where one stands."""
+    return Gram(
+        family=facts.family,
+        standard=here.standard,
+        matrix=rows_of(here.matrix),
+        radius=math.sqrt(facts.row_length * here.matrix.shape[1]),
+        center=None if facts.gaussian else center_of(here.center),
+    )
+
+
+def _weighed(facts: Facts, here: Standpoint, reply: Noisy) -> tuple[Tamed, Floats, Floats]:
+    """The Hessian of a new look, averaged with what was known by precision; and what was seen, with the variance of its entries."""
+    rows, width = facts.rows, len(here.hessian)
+    noise = reply.deviation / ROOT2
+    known = here.doubt
+    if noise < 0.05 * rows:  # scales may be wrong: where the noise is small, diagonals from them are little trusted
+        known = known + (0.3 * rows) ** 2 * np.eye(width)
+    # Where two looks differ by more than both allow for, as they do where columns go along, the first counts for less.
+    # (The noise of a diagonal has twice the variance.)
+    apart = float(((reply.sums - here.hessian) ** 2).mean()) / (1 + 1 / width) - noise**2
+    known = known * max(1.0, apart / float(known.mean()))
+    seen = (known * reply.sums + noise**2 * here.hessian) / (known + noise**2)
+    variance = known * noise**2 / (known + noise**2)
+    found = tamed(seen, here.short, rows, math.sqrt(float(variance.mean())), 0.03 if facts.gaussian else 0.1)
+    return found, seen, variance
+
+
+def look_around(facts: Facts, here: Standpoint, reply: Noisy) -> Standpoint:
+    """The same place with its own Hessian: where the link is curved that of the place before is another."""
+    found, seen, variance = _weighed(facts, here, reply)
+    back = np.linalg.inv(found.matrix)
+    return replace(
+        here,
+        hessian=back.T @ found.hessian @ back,
+        inverse=found.matrix @ found.inverse @ found.matrix.T,
+        exact=seen,
+        turn=np.eye(len(seen)),
+        variance=variance,
     )
