@@ -123,7 +123,7 @@ def test_more_steps_are_paid_by_the_last_gradient(family, rows, monkeypatch):
     assert len(steps) == 5
     assert [isinstance(query, Gram) for query, _ in last].count(True) == 1
     assert sum(mu**2 for ask in asks for _, mu in ask) == pytest.approx(plan.mu**2)
-    assert last[0][1] ** 2 > 0.03 * plan.mu**2
+    assert last[0][1] ** 2 > 0.01 * plan.mu**2  # four looks take their part too
     monkeypatch.setattr("dpselect.release.rounds.path.FAR_MOVE", np.inf)
     monkeypatch.setattr("dpselect.release.rounds.path.NEAR_MOVE", np.inf)
     fewer, _, _ = walk(plan)
