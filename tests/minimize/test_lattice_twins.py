@@ -183,13 +183,18 @@ def test_ctrl_c_stops_a_run(threads):
 
 
 def test_other_threads_run_meanwhile():
-    counted, done = 0, threading.Event()
+    """Of several runs one at least, for a busy machine may give this thread no turn for as long as one takes."""
 
-    def work():
-        lattice_losses(table(3, 20), 1.0)
-        done.set()
+    def counted_beside_a_run() -> int:
+        counted, done = 0, threading.Event()
 
-    threading.Thread(target=work).start()
-    while not done.wait(0.001):
-        counted += 1
-    assert counted > 5
+        def work():
+            lattice_losses(table(3, 20), 1.0)
+            done.set()
+
+        threading.Thread(target=work).start()
+        while not done.wait(0.001):
+            counted += 1
+        return counted
+
+    assert any(counted_beside_a_run() > 5 for _ in range(50))
