@@ -200,6 +200,8 @@ class Answers:
             )
             deviation = np.sqrt(two) / mu
             return Noisy(query, counts + rng.normal(0, deviation, counts.shape), float(deviation))
+        if isinstance(query, Gradient) and query.balanced:
+            norms = np.linalg.norm(z, axis=1) * np.maximum(np.abs(residual), 1 - np.abs(residual))
         g *= np.minimum(1, query.radius / np.maximum(norms, 1e-300))[:, None]
         if isinstance(query, Sandwich):
             return _matrix(query, g.T @ g, np.sqrt(two) * query.radius**2 / mu, rng)

@@ -110,6 +110,7 @@ def queries(family, study, seed=2):
             **about, radius=3.7, response_top=1.0 if family == "binomial" else 2.5, response_scale=1.1
         ),
         "gradient": Gradient(**about, radius=2.9, center=center),
+        "balanced gradient": Gradient(**about, radius=2.9, center=center, balanced=family == "binomial"),
         "sandwich": Sandwich(**about, radius=2.9, center=center),
         "norms": Norms(**about, center=center, edges=edges, halves=halves),
     }
@@ -150,6 +151,7 @@ ATTAINED = {
     "gram": 0.9,
     "gram with response": 0.9,
     "gradient": 0.99,
+    "balanced gradient": 0.9,
     "sandwich": 0.9,
     "norms": 0.99,
 }
@@ -288,6 +290,7 @@ def test_numbers_off_their_grid_are_refused():
         {"matrix": ((MAX_COLUMN_SUM * 2,) * WIDTH, *query.matrix[1:])},
         {"matrix": ((math.nan,) * WIDTH, *query.matrix[1:])},
         {"family": "binomial"},
+        {"balanced": True},
     ):
         with pytest.raises(StudyError, match=r"fault of the program|has no odds"):
             RoundSummary(study, [Gradient(**about | change)])

@@ -65,7 +65,9 @@ def every_sum():
     own = Standard(columns=(1,), centers=(0.0,), factors=(2.0**-8,), response_center=0.0, response_factor=1.0)
     asked = [
         Histograms(columns=(1,), edges=((0.0,),), response_edges=(), family="binomial"),
-        Gradient(family="binomial", standard=own, matrix=((1.0,), (0.5,)), center=(0.25, -0.5), radius=1.0),
+        Gradient(
+            family="binomial", standard=own, matrix=((1.0,), (0.5,)), center=(0.25, -0.5), radius=1.0, balanced=True
+        ),
     ]
     first = Both(BlockSummary(STUDY, 1, 2), MomentSummary(STUDY))
     return Both(Both(first, RoundSummary(STUDY, asked)), Both(Count(), KeptRows(STUDY)))

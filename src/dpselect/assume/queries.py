@@ -126,13 +126,18 @@ class Gram(Public, frozen=True, kw_only=True, tag_field="kind", tag="gram"):
 
 
 class Gradient(Public, frozen=True, kw_only=True, tag_field="kind", tag="gradient"):
-    """The sum of g = z (response - mean at `center`) over rows, z = matrix' (1, u), each g shortened to `radius`."""
+    """The sum of g = z (response - mean at `center`) over rows, z = matrix' (1, u), each g shortened to `radius`.
+
+    `balanced` is for a response of no and yes: g is shortened as if the row had given the less expected answer of the two. Then a
+    row's g is zero on average where the center is right; else only the rows with that answer would be cut, and the sum would lean.
+    """
 
     family: FamilyName
     standard: Standard
     matrix: tuple[Row, ...]
     center: Row
     radius: float
+    balanced: bool = False
 
 
 class Sandwich(Public, frozen=True, kw_only=True, tag_field="kind", tag="sandwich"):

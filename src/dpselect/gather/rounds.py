@@ -315,14 +315,24 @@ class Views:
 
     def gradient(self, query: Gradient | Sandwich | ClusterNorms) -> Floats:
         """The clipped gradient of each row, in whole numbers: a line a coordinate."""
-        return self._once(self._gradient, query.family, query.standard, query.matrix, query.center, query.radius)  # type: ignore[no-any-return]
+        place = query.family, query.standard, query.matrix, query.center, query.radius
+        return self._once(self._gradient, *place, isinstance(query, Gradient) and query.balanced)  # type: ignore[no-any-return]
 
     def _gradient(
-        self, family: FamilyName, standard: Standard, matrix: tuple[Row, ...], center: Row, radius: float
+        self,
+        family: FamilyName,
+        standard: Standard,
+        matrix: tuple[Row, ...],
+        center: Row,
+        radius: float,
+        balanced: bool,
     ) -> Floats:
         asked = Gradient(family=family, standard=standard, matrix=matrix, center=center, radius=radius)
         (z, lengths), residual = self.z(standard, matrix), self.residual(asked)
-        factor = np.minimum(1.0, radius / (lengths * np.abs(residual))) * residual
+        longest = np.abs(residual)
+        if balanced:  # never shorter, so no gradient gets longer than the radius by it
+            longest = np.maximum(longest, 1.0 - longest)
+        factor = np.minimum(1.0, radius / (lengths * longest)) * residual
         if self.shares is not None:
             factor = factor * self.shares
         return np.asarray(np.trunc(z * (factor * 2.0 ** clip_bits(squared_radius(asked)))))
@@ -388,6 +398,8 @@ def check_exact(query: Gram | Gradient | Sandwich | Norms | ClusterNorms, study:
         raise StudyError(f"{study.response.name!r} is not a response of no and yes, so it has no odds.")
     if query.family == "poisson" and not isinstance(study.response, Count):
         raise StudyError(f"{study.response.name!r} is not a count, so it has no rates.")
+    if isinstance(query, Gradient) and query.balanced and query.family != "binomial":
+        raise StudyError("Gradients are balanced between no and yes alone; this is a fault of the program.")
 
 
 class _Counts:

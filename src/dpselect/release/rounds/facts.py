@@ -26,7 +26,7 @@ LEAST_LAST_SHARE = 0.05
 """Of the price for the last gradient, whatever the looks before it have taken."""
 SANDWICH_NU = 60.0
 """Above it the sandwich is asked for: below it its noise would be larger than what it corrects."""
-RADII_SHARE, CURVED_RADII_SHARE = 0.05, 0.08
+RADII_SHARE, CURVED_RADII_SHARE = 0.05, 0.06
 """Of the price for the histogram of gradient lengths. Where the link is curved more rows can be long, and noise hides them."""
 
 

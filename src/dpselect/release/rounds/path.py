@@ -44,7 +44,7 @@ from dpselect.release.rounds.steps import Standpoint, coarse_step, gram_around, 
 
 COARSE_PARTS = (0.35, 0.65)
 """Of the price of a coarse step, where there are two."""
-FAR_MOVE, MORE_STEPS, MOST_FOR_STEPS = 0.5, 3, 0.6
+FAR_MOVE, MORE_STEPS, MOST_FOR_STEPS = 0.35, 3, 0.6
 """A coarse step that moves linear predictors farther for sure has another one after it: so many at most, and for all of them this
 share of the price of the last gradient."""
 NEAR_MOVE, AROUND_SHARE = 0.25, 0.5

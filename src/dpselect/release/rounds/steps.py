@@ -115,7 +115,8 @@ class Standpoint:
     variance: Floats
     """Of the noise in the Hessian's entries, in the coordinates in which it was asked for."""
     wandered: Floats
-    """The covariance of what the noise of the gradient has made of the center, in the coordinates of now."""
+    """The covariance of what the noise of the gradient has made of the center, in the coordinates of now; of a curved link that of
+    the Hessian too."""
     spread: Floats
     """The mean product of two standardized columns, as far as the first Gram shows it."""
     moved: float
@@ -129,9 +130,13 @@ class Standpoint:
 
     def hessian_noise(self, step: Floats) -> Floats:
         """The covariance of what the Hessian's noise makes of a step, as a gradient."""
-        before = self.turn @ step
-        apart = np.diag(self.variance @ before**2) + self.variance * np.outer(before, before)
-        return np.asarray(self.turn.T @ apart @ self.turn)
+        return _hessian_noise(self.turn, self.variance, step)
+
+
+def _hessian_noise(turn: Floats, variance: Floats, step: Floats) -> Floats:
+    before = turn @ step
+    apart = np.diag(variance @ before**2) + variance * np.outer(before, before)
+    return np.asarray(turn.T @ apart @ turn)
 
 
 def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
@@ -241,6 +246,7 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
         matrix=rows_of(here.matrix),
         center=center_of(here.center),
         radius=max(2.0, 0.6 * scales.tail) * math.sqrt(width) * here.deviation,
+        balanced=facts.family == "binomial",
     )
     replies = yield (
         (gram_around(facts, here), facts.mu * math.sqrt(facts.shares.gram * part)),
@@ -248,10 +254,14 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
     )
     found, seen, variance = _weighed(facts, here, replies[0])
     onward = np.array(rows_of(here.matrix @ found.matrix))
-    move = onward @ found.inverse @ found.matrix.T @ replies[1].sums
+    step = found.inverse @ found.matrix.T @ replies[1].sums
+    move = onward @ step
     moved = math.sqrt(max(float(move @ here.spread @ move), 0.0))
     doubt = STAYING_DOUBT
+    wandered = replies[1].deviation ** 2 * found.matrix.T @ found.matrix
     if not facts.gaussian:
+        # Steps are long here, and a long one is as wrong as the Hessian; what is sure of it decides whether another one is needed.
+        wandered = wandered + _hessian_noise(found.matrix, variance, step)
         move *= min(1.0, MAX_STEP / max(moved, 1e-12))
         moved = min(moved, MAX_STEP)
         doubt += MOVING_DOUBT * moved
@@ -268,7 +278,7 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
         weight=here.weight,
         turn=found.matrix,
         variance=variance,
-        wandered=replies[1].deviation ** 2 * found.inverse @ found.matrix.T @ found.matrix @ found.inverse,
+        wandered=found.inverse @ wandered @ found.inverse,
         spread=here.spread,
         moved=moved,
     )
