@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.rounds import Table, classical, mu_of, release, score, table_of
-from benchmarks.rounds_tables import counts
+from benchmarks.rounds_tables import counts, yes_or_no
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
 
@@ -125,6 +125,19 @@ def test_rare_yes_are_not_shown():
     study = Study(Binary("y", ["no", "yes"]), [Numeric("x", -5, 5)])
     found = release(table_of("rare", study, frame, "binomial"), 0.1, rng)
     assert all(finding.value is None for finding in found.findings)
+
+
+def test_coarse_steps_end_near_the_estimate_where_yes_are_few():
+    """Cut by the answer that was given, coarse gradients of 3% yes lean, and intervals are 1.7 times as long (6.4, not 3.8)."""
+    maker = yes_or_no(30_000, 0.03, family="binomial", kinds=["normal", "lognormal", "uniform", "zeros"])
+
+    def few_yes(rng: np.random.Generator) -> Table:
+        study, frame, truth, idle = maker(rng)
+        return table_of("few yes", study, frame, "binomial", truth=truth, idle=idle)
+
+    scored = score(few_yes, mu_of(0.65), 12, 3, False)
+    assert np.median(scored.lengths) < 5
+    assert np.nanmean(scored.covered) > 0.9
 
 
 def test_yes_that_are_few_for_so_many_columns_are_not_shown_by_chance():
