@@ -38,11 +38,11 @@ HALF_OCTAVE_RATIOS = (0.3, 0.5, 0.7)
 """How a tail may fall over half an octave: the steepest of these that the counts allow."""
 MISFIT = 2.0
 """Squared deviations by which a steeper tail may fit worse than the best of them."""
-HIDDEN_ROWS = 0.8
+HIDDEN_ROWS = 1.2
 """Deviations of a bin's noise: so many rows may lie in one that the limits of the variables allow, whatever was counted."""
 HIDDEN_FROM = 4.0
 """The length from which on there are fewer of them: half as many at twice the length."""
-SEEN_BEYOND = 2.5
+SEEN_BEYOND = 1.5
 """Deviations of the noise from which a bin counts that lies farther than limits suggest."""
 FEW_COLUMNS, MOST_FARTHER = 4.0, 2.0
 """In a model of fewer columns than these a row far out in one of them is long: bins count farther by their ratio, at most twice."""

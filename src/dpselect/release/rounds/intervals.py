@@ -179,7 +179,7 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     sampling = _root(reach, _sampling(facts, here, last))
     share = (yes_clip_share if facts.response == "yes or no" else clip_share)(len(last.step))
     bias = one_way_shares(facts, scales, share) * last.clip.excess * last.unit * np.linalg.norm(reach, axis=1)
-    surplus = _surplus(facts, here, last, transform, reach)
+    surplus = _surplus(here, last, transform, reach)
     known = _known(facts, scales, here, reach)
     count = 0.0 if last.clusters is None else last.clusters.count
     if facts.clustered:
@@ -290,14 +290,12 @@ def _root(reach: Floats, covariance: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", reach, covariance, reach), 0.0)))
 
 
-def _surplus(facts: Facts, here: Standpoint, last: Last, transform: Floats, reach: Floats) -> Floats:
+def _surplus(here: Standpoint, last: Last, transform: Floats, reach: Floats) -> Floats:
     """By how much each coefficient's last step is longer than a deviation of the noise in it, and in where it started.
 
     Coarse steps have made the last one short, unless they were wrong: rows that carry a slope are cut by their clips, and missing
     in the Hessian. No look counts a few dozen of such rows, but what is left of them in the last gradient makes its step long.
     """
-    if not facts.gaussian:  # a step of a curved link has a doubt of its own
-        return np.zeros(len(transform))
     onward = transform @ here.matrix
     noise = np.sqrt(_root(onward, here.wandered) ** 2 + (last.noise * np.linalg.norm(reach, axis=1)) ** 2)
     return np.asarray(np.maximum(np.abs(onward @ last.step) - noise, 0.0))
