@@ -292,11 +292,17 @@ def test_the_fewer_coefficients_the_more_may_be_cut_off_of_one():
 
 def test_what_is_cut_off_points_along_numbers_with_a_tail():
     facts = SimpleNamespace(names=("intercept", "usual", "long", "far"), columns=(0, 1, 2))
-    shares = one_way_shares(facts, SimpleNamespace(kurtoses=np.array([3.0, 2 * USUAL_KURTOSIS, 99.0])), 0.4)
-    assert shares == pytest.approx([1.0, 0.4, 0.8, 1.0])
-    assert one_way_shares(facts, SimpleNamespace(kurtoses=np.full(3, 3.0)), 0.4).tolist() == [0.4] * 4
-    alone = SimpleNamespace(names=("intercept",), columns=())
-    assert one_way_shares(alone, SimpleNamespace(kurtoses=np.array([])), 0.6).tolist() == [0.6]
+
+    def shares_of(kurtoses: list[float], response: float = 3.0) -> list[float]:
+        scales = SimpleNamespace(kurtoses=np.array(kurtoses), response_kurtosis=response)
+        return one_way_shares(facts, scales, 0.4).tolist()
+
+    assert shares_of([3.0, 2 * USUAL_KURTOSIS, 99.0]) == pytest.approx([1.0, 0.4, 0.8, 1.0])
+    assert shares_of([3.0, 3.0, 3.0]) == [0.4] * 4
+    # What is cut off of a response with a tail lies on one side of it, and points along whatever goes with it.
+    assert shares_of([3.0, 1.5 * USUAL_KURTOSIS, 3.0], 1.5 * USUAL_KURTOSIS) == pytest.approx([0.9, 0.6, 0.9, 0.6])
+    facts = SimpleNamespace(names=("intercept",), columns=())
+    assert shares_of([]) == [0.4]
 
 
 def test_the_noise_of_what_is_hardly_seen_counts_for_more():

@@ -208,10 +208,12 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
 def one_way_shares(facts: Facts, scales: Scales, share: float) -> Floats:
     """Of the clip's bound: what may point at each of the user's coefficients; `share` at one of a number without a tail.
 
-    Rows are long where a number has a tail, and then what is cut off points along this number: the more, the longer its tail. A
+    Rows are long where a number has a tail, and then what is cut off points along this number: the more, the longer its tail.
+    Where the response has one, what is cut off are residuals of one sign, and all of it points along whatever goes with them. A
     constant goes through the means of all columns, and is as wrong as the slope that is most so.
     """
-    slopes = np.minimum(share * np.maximum(scales.kurtoses / USUAL_KURTOSIS, 1.0), 1.0)
+    tails = np.maximum(scales.kurtoses / USUAL_KURTOSIS, 1.0) * max(scales.response_kurtosis / USUAL_KURTOSIS, 1.0)
+    slopes = np.minimum(share * tails, 1.0)
     constants = len(facts.names) - len(facts.columns)
     return np.append(np.full(constants, slopes.max(initial=share)), slopes)
 

@@ -73,8 +73,10 @@ class Scales:
     """How many deviations from its center the response's limits lie."""
     extent: float
     """The same of the number whose limits lie farthest."""
+    response_kurtosis: float
+    """Of what is seen of it; of yes and no, which have no tail, nothing is said."""
     reach: float
-    """The same of any column: rows of a rare level lie far from the others too."""
+    """The same as `extent` of any column: rows of a rare level lie far from the others too."""
     tail: float
     mean: float
     dispersion: float
@@ -254,6 +256,7 @@ def _scales(
         response_deviation=response.deviation,
         response_extent=_extent(response, opened=facts.response != "number" or not facts.gaussian),
         extent=float(extents[is_number].max(initial=0.0)),
+        response_kurtosis=response.kurtosis,
         reach=float(np.where(is_number, extents, farther / scales).max(initial=0.0)),
         tail=response.tail,
         mean=mean,
