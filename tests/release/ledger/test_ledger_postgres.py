@@ -57,6 +57,8 @@ def test_a_url_without_password_pickles(on_server):
     assert pickle.loads(pickle.dumps(ledger)).entries() == ledger.entries()
     plain = PostgresStore("postgresql://host/base", Patience())
     assert (plain.key(), plain.address()) == ("postgresql://host/base",) * 2
+    slash = PostgresStore("postgresql://user:pass/word@host/base", Patience())  # a "/" that was not written as %2F
+    assert "word" not in slash.address()
 
 
 def test_an_address_names_the_host_as_the_driver_reads_it_and_none_where_none_is_named(postgres_server, monkeypatch):

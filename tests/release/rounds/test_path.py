@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dpselect.assume.queries import Answer, Ask, Gradient, Gram, Histograms, Noisy, Norms, Query, RoundsPlan, Sandwich
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.errors import DpselectError
 from dpselect.release.rounds.intervals import Found
 from dpselect.release.rounds.path import path, replay
 
@@ -102,6 +105,12 @@ def test_a_path_is_replayed_to_the_last_digit(family):
     asks, answers, found = walk(plan)
     assert [replay(plan, answers[:k]) for k in range(len(asks))] == asks
     assert replay(plan, answers) == found
+    # Answers to other questions are refused: without the response, another kind of sum, a question too few.
+    at = next(k for k, answer in enumerate(answers) if isinstance(answer[0].query, Gram))
+    shorter = dataclasses.replace(answers[at][0], query=replace(answers[at][0].query, response_top=None))
+    for other in ((shorter,), answers[at + 1], ()):
+        with pytest.raises(DpselectError, match="other questions than this version"):
+            replay(plan, [*answers[:at], other])
 
 
 def test_nothing_is_asked_where_the_price_shows_nothing():

@@ -333,8 +333,10 @@ def shown_address(url: str) -> str:
 
 def _address(parts: Mapping[str, Any], study: str) -> str:
     # An "@" in a password that was not written as %40 makes the driver take its end for a part of the host.
+    # With a "/" before it, it is taken for a part of the database's name.
     # The folder of a socket is a host too. Without one the environment says which; the address leaves that open as well.
-    host, database = quote(str(parts.get("host") or "").rpartition("@")[2], safe=",[]:"), parts.get("dbname") or ""
+    host, database = (str(parts.get(part) or "").rpartition("@")[2] for part in ("host", "dbname"))
+    host = quote(host, safe=",[]:")
     return f"postgresql://{host}/{database}" + (f"#{study}" if study else "")
 
 

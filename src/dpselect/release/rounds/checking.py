@@ -64,7 +64,11 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     draws = f"epsilon {plain(drawn.guarantee.epsilon)}, Gaussian noise on {len(rounds.draws)} draws"
     try:
         require_within(list(rounds.draws), plan.guarantee)
-    except DpselectError:  # by their own statements they cost more: no rule of any version allows it
+    except (
+        DpselectError,
+        ArithmeticError,
+        ValueError,
+    ):  # by their own statements they cost more, or nothing that can be added up
         yield Check(what, False, draws)
         return
     yield compared(what, worth, draws, drawn.version)

@@ -24,6 +24,8 @@ from dpselect.assume.queries import (
     center_of,
     rows_of,
 )
+from dpselect.assume.records import Public
+from dpselect.errors import DpselectError
 from dpselect.release.rounds.clips import (
     ANSWER_EDGES,
     CLUSTER_EDGES,
@@ -77,8 +79,11 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
         here = yield from coarse_step(facts, scales, here, part)
     if not facts.gaussian:
         here, left = yield from _more_steps(facts, scales, here, left)
-    clip, clusters = yield from _look_at_lengths(facts, scales, here, left)
-    here, last = yield from _last_step(facts, scales, here, clip, clusters, left)
+    around = 0.0
+    if not facts.gaussian and here.moved > NEAR_MOVE:
+        around = AROUND_SHARE * min(facts.shares.gram, left)
+    clip, clusters = yield from _look_at_lengths(facts, scales, here, left - around)
+    here, last = yield from _last_step(facts, scales, here, clip, clusters, left - around, around)
     return found(facts, scales, here, last)
 
 
@@ -90,16 +95,29 @@ def _finite(noisy: Noisy) -> Noisy:
 
 
 def replay(plan: RoundsPlan, answers: Sequence[Answer]) -> Ask | Found:
-    """What follows from these answers: the next ask, or what was found."""
+    """What follows from these answers: the next ask, or what was found. Refused if they are answers to other questions."""
     walk = path(plan)
     try:
         ask = next(walk)
         for answer in answers:
+            if [_form(each.query) for each in answer] != [_form(query) for query, _ in ask]:
+                raise DpselectError(
+                    "This release was asked other questions than this version of dpselect asks. Use the version that began it."
+                )
             ask = walk.send(answer)
     except StopIteration as end:
         result: Found = end.value
         return result
     return ask
+
+
+def _form(query: Any) -> Any:
+    """A query without its numbers, of which another machine finds other last digits."""
+    if isinstance(query, Public):
+        return type(query), [_form(getattr(query, name)) for name in query.__struct_fields__]
+    if isinstance(query, tuple):
+        return [_form(each) for each in query]
+    return float if isinstance(query, float) else query
 
 
 def _unit(here: Standpoint) -> float:
@@ -129,7 +147,10 @@ def _more_steps(
 def _look_at_lengths(
     facts: Facts, scales: Scales, here: Standpoint, left: float
 ) -> Generator[Ask, Answer, tuple[Clip, ClusterClip | None]]:
-    """Ask how many gradients have which length, of rows and of clusters; choose the radii of the last clips."""
+    """Ask how many gradients have which length, of rows and of clusters; choose the radii of the last clips.
+
+    `left` is the last gradient's share of the price.
+    """
     yes_or_no = facts.response == "yes or no"
     query = Norms(
         family=facts.family,
@@ -191,11 +212,17 @@ def _halves_of_answers(facts: Facts, scales: Scales, here: Standpoint, lengths: 
 
 
 def _last_step(
-    facts: Facts, scales: Scales, here: Standpoint, clip: Clip, clusters: ClusterClip | None, left: float
+    facts: Facts,
+    scales: Scales,
+    here: Standpoint,
+    clip: Clip,
+    clusters: ClusterClip | None,
+    left: float,
+    around: float,
 ) -> Generator[Ask, Answer, tuple[Standpoint, Last]]:
     """Ask for the gradient at the standpoint with most of the price, and the sandwich in the same pass; make the last step.
 
-    Where the link is curved and the step to here was long, for the Hessian too.
+    Where the link is curved and the step to here was long, for the Hessian too, with the share `around`.
     """
     place: dict[str, Any] = {
         "family": facts.family,
@@ -205,14 +232,12 @@ def _last_step(
         "radius": clip.radius * _unit(here),
     }
     shares = facts.shares
-    around = 0.0
-    if not facts.gaussian and here.moved > NEAR_MOVE:
-        around = AROUND_SHARE * min(shares.gram, left)
-    ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(left - around)),)
+    ask: Ask = ((Gradient(**place), facts.mu * math.sqrt(left)),)
     asked = shares.sandwich > 0 and (clusters is not None or not facts.clustered)
     if asked:
         within = None if clusters is None else clusters.radius * _unit(here)
         ask = (*ask, (Sandwich(**place, cluster_radius=within), facts.mu * math.sqrt(shares.sandwich)))
+    of_squares = len(ask)
     if shares.residuals > 0:
         # Of the constant alone a gradient is the residual, and the sandwich the sum of their squares.
         constant = rows_of(np.eye(len(here.center))[:, :1])
@@ -230,6 +255,6 @@ def _last_step(
         unit=_unit(here),
         sandwich=replies[1] if asked else None,
         clusters=clusters,
-        squares=replies[-1] if shares.residuals > 0 else None,
+        squares=replies[of_squares] if shares.residuals > 0 else None,
     )
     return here, last
