@@ -64,6 +64,8 @@ MIN_EVEN_EDGES = 8
 """From so many edges on a guess is faster than a search."""
 MAX_WAITING_CHUNKS = 512
 """Sums of products of a chunk are at most 2^53: so many of them fit in 64 bits."""
+MAX_ALONE, MIN_PIECE = 2**18, 64
+"""Multiplications up to which OpenBLAS starts no threads; and the fewest rows that are worth a call."""
 
 Integers = NDArray[np.int64]
 Sums = tuple[tuple[int, ...], ...]
@@ -283,7 +285,7 @@ class Views:
         return self._once(self._z, standard, matrix)  # type: ignore[no-any-return]
 
     def _z(self, standard: Standard, matrix: tuple[Row, ...]) -> tuple[Floats, Floats]:
-        z: Floats = (np.array(matrix).T * 2.0**-STANDARD_BITS) @ self._once(self._cells, standard)
+        z = _multiplied(np.array(matrix).T * 2.0**-STANDARD_BITS, self._once(self._cells, standard))
         # One by one, in this order: a sum along an axis may be added up in another order elsewhere, and end in another digit.
         squares = np.zeros(z.shape[1])
         for line in z:
@@ -563,6 +565,18 @@ class _ClusterProducts(_Clusters):
             factor = np.minimum(1.0, query.cluster_radius / lengths) * shift
         vectors = np.trunc(sums * (factor * 2.0 ** clip_bits(squared_cluster_radius(query))))
         return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
+
+
+def _multiplied(matrix: Floats, lines: Floats) -> Floats:
+    """The product, by pieces of rows that are too few for threads of linear algebra.
+
+    All cores read and add up already. Threads beside them would wait for one another: on a busy machine a pass took 20 times as long.
+    """
+    made = np.empty((len(matrix), lines.shape[1]))
+    step = max(MAX_ALONE // matrix.size, MIN_PIECE)
+    for start in range(0, lines.shape[1], step):
+        np.matmul(matrix, lines[:, start : start + step], out=made[:, start : start + step])
+    return made
 
 
 def is_of_clusters(query: Query) -> bool:
