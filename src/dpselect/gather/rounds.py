@@ -570,7 +570,7 @@ class _ClusterProducts(_Clusters):
 def _multiplied(matrix: Floats, lines: Floats) -> Floats:
     """The product, by pieces of rows that are too few for threads of linear algebra.
 
-    All cores read and add up already. Threads beside them would wait for one another: a pass took 20 times as long on a busy machine.
+    All cores read and add up already. Threads beside them would wait for one another: a pass took 20 times as long.
     """
     made = np.empty((len(matrix), lines.shape[1]))
     step = max(MAX_ALONE // matrix.size, MIN_PIECE)
