@@ -55,9 +55,9 @@ def test_an_estimate_whose_release_is_of_another_family_is_refused():
     values = made.to_dict() | {"family": "binomial"}
     with pytest.raises(DataError, match="'binomial' do not come from such a release"):
         Estimate.from_dict(values)
-    with pytest.raises(DataError, match="outside the study's 2 columns"):
+    with pytest.raises(DataError, match="among the study's 2 columns"):
         Estimate.from_dict(made.to_dict() | {"columns": [0, 2]})
-    with pytest.raises(DataError, match="outside the study's 2 columns"):
+    with pytest.raises(DataError, match="among the study's 2 columns"):
         Estimate.from_dict(made.to_dict() | {"columns": [-1]})
 
 

@@ -288,6 +288,54 @@ def test_a_text_that_was_edited_while_it_waited_draws_nothing(edit, stopped, mon
     assert drawn == [] and not list(Path().glob("report*"))
 
 
+def one_column_often(estimate):
+    """Copies of a dummy would pass for levels of a category, of which a row has one: noise for two counts, and all of them move."""
+    estimate["columns"] = [0, 1, 1, 1]
+
+
+def a_column_from_behind(estimate):
+    estimate["columns"] = [-1, 0]
+
+
+@pytest.mark.parametrize("edit", [one_column_often, a_column_from_behind])
+def test_a_text_that_names_a_column_twice_draws_nothing(edit, stopped, read, capsys):
+    (waiting,) = stopped.undelivered()
+    stopped.delivered(waiting.id)
+    values = json.loads(waiting.text)
+    edit(values["estimate"])
+    stopped.commit([charge_of_entry(each) for each in stopped.entries()], json.dumps(values))
+    assert command_line.run(["resume", "rows.csv"]) == 2
+    assert "was not sealed by this program" in capsys.readouterr().err
+    assert read == [] and not list(Path().glob("report*"))
+
+
+def begun_by_another_version(values):
+    values["estimate"]["version"] = "0.2.9"
+
+
+def over_already(values):
+    """A text that states rounds are left although so few rows leave none."""
+    values["estimate"]["released"]["rows"] = 1
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [(begun_by_another_version, "Finish it with dpselect 0.2.9"), (over_already, "rounds are left, and none are")],
+)
+def test_one_release_that_cannot_be_finished_holds_up_no_other(edit, sentence, stopped, capsys):
+    (waiting,) = stopped.undelivered()
+    stopped.delivered(waiting.id)
+    charges, values = [charge_of_entry(each) for each in stopped.entries()], json.loads(waiting.text)
+    edit(values)
+    bad = stopped.commit(charges, json.dumps(values)).id
+    assert command_line.run(["resume", "rows.csv"]) == 2
+    assert sentence in capsys.readouterr().err
+    stopped.commit(charges, waiting.text)
+    assert command_line.run(["resume", "rows.csv"]) == 0
+    assert sentence in capsys.readouterr().err
+    assert [each.id for each in stopped.undelivered()] == [bad] and list(Path().glob("report*"))
+
+
 @pytest.mark.parametrize("edit", [dearer, less_noise, narrower])
 def test_a_text_that_states_more_than_its_entries_pay_for_draws_nothing(edit, stopped, monkeypatch, capsys):
     """An account of a server's ledger may commit any text, whose hash the chain then holds, for any price that it pays."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
+from dpselect.errors import DataError
 
 Floats = NDArray[np.float64]
 FamilyName = Literal["gaussian", "binomial", "poisson"]
@@ -51,8 +53,9 @@ def column_kinds(study: Study, columns: Sequence[int]) -> tuple[ColumnKind, ...]
     """What each column is: a number, a dummy that stands alone, or one of several levels of which a row has at most one.
 
     A dummy is 0 and 2^20 in its line, that of a `Binary` predictor -2^20 and 2^20. A product of dummies is a dummy, any other is a
-    number.
+    number. DataError if a column is named twice: as two levels its copies would pass for counts that cannot move together.
     """
+    require_rising(study, columns)
     chosen = [study.columns[place] for place in columns]
     answers = {variable.name for variable in study.predictors if isinstance(variable, Binary)}
     kinds: list[ColumnKind] = []
@@ -66,6 +69,15 @@ def column_kinds(study: Study, columns: Sequence[int]) -> tuple[ColumnKind, ...]
         else:
             kinds.append("number")
     return tuple(kinds)
+
+
+def require_rising(study: Study, columns: Sequence[int]) -> None:
+    """Refuse what are not places of a model's columns: each once, in the order of the design."""
+    inside = all(0 <= place < len(study.columns) for place in columns)
+    if not inside or any(place >= after for place, after in pairwise(columns)):
+        raise DataError(
+            f"The columns of a model must be places among the study's {len(study.columns)} columns, each once and in order."
+        )
 
 
 class Standard(Public, frozen=True, kw_only=True):

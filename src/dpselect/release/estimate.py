@@ -75,9 +75,8 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     scales: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         # What a text can get wrong although each of its parts is of the right type.
-        if not all(0 <= place < len(self.study.columns) for place in self.columns):
-            raise DataError(f"A column of the model is outside the study's {len(self.study.columns)} columns.")
         if not isinstance(self.released, self.kind.released):
             raise DataError(f"Estimates of the family {self.family!r} do not come from such a release.")
 

@@ -175,6 +175,8 @@ def order_estimate(study: Study, budget: Budget, asked: Estimating, *, source: A
     """An estimate of a model that is settled."""
     study = with_form_of(source, study)
     kind = asked.family
+    if kind.reads_rows and not asked.columns:
+        raise StudyError("A model without columns has no coefficients: name a variable, or state an intercept.")
     draws = kind.plan(study, asked.columns, epsilon=asked.price.epsilon, delta=asked.price.delta, noise=asked.noise)
     charges = (kind.charge(study, draws.guarantee),)
     return Order(study=study, budget=budget, charges=charges, estimating=asked, draws=draws)

@@ -22,7 +22,7 @@ from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
 from dpselect.gather.sources.open import data_place, rows_address, with_form_of
 from dpselect.randomize.rounds_noise import Answered
-from dpselect.release.account import Account, Committed
+from dpselect.release.account import Account, Committed, software_version
 from dpselect.release.analysis import charge_of, today
 from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import Estimate, draw_estimate, estimate_plan, finish_drawing, solved
@@ -155,31 +155,45 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
     """Deliver what was committed and not handed over, all of it or that of one request; nothing is charged. Says how many.
 
     `source` is read for a release that was stopped between its rounds, and only if it is what that release was charged for: of
-    other rows nothing is read, and such a release goes on waiting. LedgerError if the text of a release is not what its entries
-    hold, or states more than they have paid for; nothing of it is drawn or delivered then.
+    other rows nothing is read, and such a release goes on waiting. So does one whose text is not what its entries hold, or states
+    more than they have paid for: nothing of it is drawn or delivered, and the others are. LedgerError if there are no others.
     """
-    count, refused = 0, ""
+    count, refused = 0, None
     with ledger.session():
         for each in ledger.undelivered(request):
-            sealed = Sealed.from_text(each.text).with_receipts(ledger.receipts(each.id))
-            entry = _paying_entry(sealed, each.id, ledger)
-            if not sealed.is_complete:
-                if not _are_its_rows(source, sealed):
-                    refused = (
-                        f"A release{f' of {entry.data!r}' if entry.data else ''} was stopped between its rounds, and only the rows "
-                        "that it was charged for may answer them: give these, at the place where they were, `dpselect resume "
-                        "DATA`; none were read."
-                    )
-                    continue
-                Account(ledger, entry.data, place=data_place(source)).read_again()
-            committed = Committed(sealed, each.id, ledger, stages=each.text.count("\n") + 1)
-            hand_over(committed, _finished(committed, [source] * len(sealed.parts)), deliver)
+            try:
+                sealed = Sealed.from_text(each.text).with_receipts(ledger.receipts(each.id))
+                entry = _paying_entry(sealed, each.id, ledger)
+                if not sealed.is_complete:
+                    _require_resumable(source, sealed, entry)
+                    Account(ledger, entry.data, place=data_place(source)).read_again()
+                committed = Committed(sealed, each.id, ledger, stages=each.text.count("\n") + 1)
+                finished = _finished(committed, [source] * len(sealed.parts))
+            except (DataError, LedgerError) as problem:
+                refused = problem
+                continue
+            hand_over(committed, finished, deliver)
             count += 1
-    if refused and not count:
-        raise LedgerError(refused)
-    if refused:
-        warnings.warn(refused, WaitingWarning, stacklevel=2)
+    if refused is not None and not count:
+        raise refused
+    if refused is not None:
+        warnings.warn(str(refused), WaitingWarning, stacklevel=2)
     return count
+
+
+def _require_resumable(source: Any, sealed: Sealed, entry: Entry) -> None:
+    """Refuse to draw the rounds that a stopped release has left, of other rows or by the rules of another version."""
+    if not _are_its_rows(source, sealed):
+        raise LedgerError(
+            f"A release{f' of {entry.data!r}' if entry.data else ''} was stopped between its rounds, and only the rows that it was "
+            "charged for may answer them: give these, at the place where they were, `dpselect resume DATA`; none were read."
+        )
+    others = {part.estimate.version for part in sealed.parts if part.estimate} - {software_version()}
+    if others:
+        raise LedgerError(
+            f"A release was begun by dpselect {min(others)} and stopped between its rounds; {software_version()} may ask "
+            f"others. Finish it with dpselect {min(others)}; no rows were read."
+        )
 
 
 def _are_its_rows(source: Any, sealed: Sealed) -> bool:

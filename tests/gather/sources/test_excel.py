@@ -67,11 +67,12 @@ def test_another_sheet_is_named_after_a_question_mark(book):
         gather(f"{book}?sheet=none", STUDY)
 
 
-def test_where_the_first_sheet_has_something_else_all_are_named(tmp_path):
+def test_where_the_first_sheet_has_something_else_all_that_are_visible_are_named(tmp_path):
     path = tmp_path / "t.xlsx"
     with pd.ExcelWriter(path, engine="openpyxl") as writer:
         pd.DataFrame({"secret": ["cell"]}).to_excel(writer, sheet_name="notes", index=False)
         frame(10).to_excel(writer, sheet_name="people", index=False)
+        writer.book.create_sheet("Jane Doe").sheet_state = "hidden"
     few = msgspec.structs.replace(STUDY, rows=10)
     hint = r" Only the first sheet was read: to name another, add \?sheet=NAME\. It has 'notes', 'people'\.$"
     with pytest.raises(DataError, match=f"none of the columns that are asked for\\.{hint}") as caught:

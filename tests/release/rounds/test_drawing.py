@@ -10,11 +10,13 @@ from msgspec.structs import replace
 
 import dpselect
 from dpselect import Binary, Categorical, Count, DataError, Ledger, Numeric, Study, StudyError
-from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, NORM_SLACK
+from dpselect.assume.budget import Guarantee, exact_delta, exact_epsilon
+from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, NORM_SLACK, query_sensitivity
 from dpselect.assume.queries import Gradient, Histograms, Rows, Standard
 from dpselect.errors import DpselectError, LedgerError
 from dpselect.randomize import rounds_noise
 from dpselect.randomize.rounds_noise import Rounds
+from dpselect.release.drawn import Request
 from dpselect.release.equations.findings import HIDDEN
 from dpselect.release.families import BOX, FAMILIES, family_for
 from dpselect.release.rounds import checking, drawing
@@ -26,6 +28,7 @@ from tests.release.exits import plan_estimate, release_estimate
 PREDICTORS = [Numeric("a"), Numeric("b", -4, 4), Categorical("k", ["u", "v", "w"]), Binary("s", [0, 1])]
 RESPONSES = {"gaussian": Numeric("y"), "binomial": Binary("died", ["no", "yes"]), "poisson": Count("visits")}
 PRICE = {"epsilon": 4, "delta": "1e-6"}
+GUARANTEE = Guarantee(epsilon=exact_epsilon(4), delta=exact_delta("1e-6"), neighbors="replace-one")
 MODEL = ["a", "b", "k", "s"]
 
 
@@ -212,6 +215,14 @@ def test_what_cannot_be_is_refused_before_anything_is_charged():
     assert ledger.entries() == ()
 
 
+def test_a_model_without_columns_is_refused_before_anything_is_charged():
+    ledger = Ledger(epsilon=9, delta="1e-5")
+    study = a_study("gaussian", intercept="none")
+    with pytest.raises(StudyError, match="no coefficients"):
+        dpselect.estimate(table(), [], study=study, ledger=ledger, **PRICE)
+    assert ledger.entries() == ()
+
+
 def test_the_family_follows_from_the_response_where_rounds_are_possible():
     for name, response in RESPONSES.items():
         study = Study(response, PREDICTORS)
@@ -259,7 +270,7 @@ def test_plain_values_are_compared_up_to_their_last_digits():
 
 def test_more_columns_than_the_sensitivity_is_proved_for_are_refused():
     """Of a plan, and of a model that is selected later."""
-    study = Study(RESPONSES["gaussian"], PREDICTORS)
+    study = Study(RESPONSES["gaussian"], [Numeric(f"x{place}") for place in range(MAX_ROUND_COLUMNS)])
     most = drawing.plan_rounds("gaussian", study, tuple(range(MAX_ROUND_COLUMNS)), **PRICE)
     assert len(most.columns) == 4000
     beyond = tuple(range(MAX_ROUND_COLUMNS + 1))
@@ -267,6 +278,24 @@ def test_more_columns_than_the_sensitivity_is_proved_for_are_refused():
         drawing.plan_rounds("gaussian", study, beyond, **PRICE)
     with pytest.raises(StudyError, match="at most 4000 columns"):
         drawing.settle_rounds(drawing.plan_any_rounds("gaussian", study, **PRICE), study, beyond, None)
+
+
+@pytest.mark.parametrize("columns", [(0, 3, 3), (3, 0), (-1, 0), (0, 6)])
+def test_columns_that_are_not_places_each_once_and_in_order_are_refused(columns):
+    """Copies of a dummy move together, and would be paid for as levels of a category, of which a row has one."""
+    study = Study(RESPONSES["gaussian"], PREDICTORS)
+    for refused in (
+        lambda: drawing.plan_rounds("gaussian", study, columns, **PRICE),
+        lambda: drawing.settle_rounds(drawing.plan_any_rounds("gaussian", study, **PRICE), study, columns, None),
+        lambda: query_sensitivity(
+            Histograms(columns=columns, edges=((),) * len(columns), response_edges=(), family="gaussian"), study
+        ),
+        lambda: Request(
+            family="gaussian", columns=columns, level=0.95, selected=False, study=study, guarantee=GUARANTEE
+        ),
+    ):
+        with pytest.raises(DataError, match="each once and in order"):
+            refused()
 
 
 def test_the_slack_is_that_of_as_many_cells_as_are_allowed():

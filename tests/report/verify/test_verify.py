@@ -50,7 +50,7 @@ EDITS = {
     "another radius": (("selection", "recipe", "study", "radius"), 1.0, "hash"),
     "a smaller range": (("selection", "range"), 1.0, "sensitivity"),
     "another model": (("selection", "columns"), [0, 3], "one of those considered"),
-    "a column that is none": (("selection", "columns"), [0, 9], "outside the study"),
+    "a column that is none": (("selection", "columns"), [0, 9], "each once and in order"),
     "other names": (("selection", "variables"), ["intercept"], "one of those considered"),
     "a formula that is added": (("selection", "formula"), "income ~ 1", "unknown field `formula`"),
     "a price that does not add up": (("selection", "recipe", "bound_epsilon"), "6", "privacy cost"),

@@ -216,6 +216,23 @@ def squared_cluster_radius(query: Sandwich) -> Fraction:
     return Fraction(radius) ** 2
 
 
+def answer_size(query: Query, study: Study) -> int:
+    """How many numbers the released answer to a query has."""
+    if isinstance(query, Rows):
+        return 1
+    if isinstance(query, ClusterNorms):
+        return len(query.edges)
+    if isinstance(query, Norms):
+        return query.lines * len(query.edges)
+    if isinstance(query, Histograms):
+        kinds = column_kinds(study, query.columns)
+        bins = sum(len(edges) + 1 if kind == "number" else 1 for edges, kind in zip(query.edges, kinds, strict=True))
+        last = 1 if isinstance(study.response, Binary) else len(query.response_edges) + bool(query.response_edges)
+        return bins + last
+    width = vector_width(query)
+    return width if isinstance(query, Gradient) else width * (width + 1) // 2
+
+
 def vector_width(query: Gram | Gradient | Sandwich | ClusterNorms) -> int:
     """The cells of a row's vector."""
     return len(query.matrix[0]) + (isinstance(query, Gram) and query.response_top is not None)

@@ -120,16 +120,19 @@ def _sheet(file: str, sheet: str | None, kinds: Kinds) -> tuple[list[str], list[
         require_readable(file)
         with python_calamine.CalamineWorkbook.from_path(file) as workbook:
             sheets = list(workbook.sheet_names)
+            # What somebody has hidden is not told of; it can be read by whoever knows its name.
+            visible_state = python_calamine.SheetVisibleEnum.Visible
+            visible = [each.name for each in workbook.sheets_metadata if each.visible == visible_state]
             if sheet is not None and sheet not in sheets:
-                raise DataError(f"{file!r} has no sheet {shown(sheet)}. It has {shown_names(sheets)}.")
+                raise DataError(f"{file!r} has no sheet {shown(sheet)}. It has {shown_names(visible)}.")
             cells = workbook.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
         require_same([file], before)
     held = [row for row in cells if any(cell != "" for cell in row)]
     names = [written(name) or "" for name in held[0]] if held else []
     # Of several the first is meant, and its user may not know of the others.
-    others = sheet is None and len(sheets) > 1
+    others = sheet is None and len(visible) > 1
     hint = (
-        f" Only the first sheet was read: to name another, add ?sheet=NAME. It has {shown_names(sheets)}."
+        f" Only the first sheet was read: to name another, add ?sheet=NAME. It has {shown_names(visible)}."
         if others
         else ""
     )

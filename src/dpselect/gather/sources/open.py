@@ -158,6 +158,10 @@ def _real_path(path: str | os.PathLike[str]) -> str:
     return os.path.realpath(file) + ("" if sheet is None else f"#{sheet}")
 
 
+POSTGRES_ENVIRONMENT = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE")
+"""What the driver takes from the environment where an address does not say it."""
+
+
 def _without_password(database: Database) -> list[Any]:
     """The address of a database in parts, of which none is its password."""
     if database.engine != "postgresql":
@@ -167,7 +171,9 @@ def _without_password(database: Database) -> list[Any]:
     except ValueError:  # it will not be opened either
         return [database.place]
     options = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if "password" not in pair[0].lower()]
-    return [database.place, parts.username, parts.path, options]
+    # What an address leaves open the environment says: under another one it means another server.
+    around = [os.environ.get(name, "") for name in POSTGRES_ENVIRONMENT]
+    return [database.place, parts.username, parts.path, options, around]
 
 
 def data_place(source: Any) -> DataPlace | None:

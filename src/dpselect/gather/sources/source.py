@@ -129,18 +129,7 @@ class Database:
             return "The ODBC source"
         if self.engine == "adbc":
             return f"The ADBC driver {self.path.partition(':')[0]!r}"
-        try:
-            parts = urlsplit(self.uri)
-        except ValueError:  # it may quote the address
-            return "PostgreSQL"
-        try:
-            port = f":{parts.port}" if parts.port else ""
-        except ValueError:
-            port = ""
-        # The options may hold the host, or the folder of a socket. What stands before an "@" is the end of a password.
-        option = dict(parse_qsl(parts.query)).get("host", "").rpartition("@")[2]
-        host = unquote(parts.hostname or "") or option
-        return f"PostgreSQL at {host}{port}" if host else DEFAULT_SERVER
+        return _server(self.uri)
 
     @property
     def path(self) -> str:
@@ -157,6 +146,23 @@ class Database:
         words = self.uri.split(":", 2 if self.engine == "adbc" else 1)
         words[-1] = re.sub(r"^((?:\w+:)?//)?[^/;]*@", r"\1", re.sub(told, r"\1", words[-1]))
         return ":".join(words)
+
+
+def _server(uri: str) -> str:
+    """The host of a PostgreSQL address, and no piece of a password, however that was written."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # it may quote the address
+        return "PostgreSQL"
+    if "@" in parts.path + parts.query + parts.fragment:  # of a password with a / or ? in it what is before has pieces
+        return "PostgreSQL"
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        port = ""
+    option = dict(parse_qsl(parts.query)).get("host", "")  # or the folder of a socket
+    host = unquote(parts.hostname or "") or option
+    return f"PostgreSQL at {host}{port}" if host else DEFAULT_SERVER
 
 
 def parse_address(text: str) -> Database | None:

@@ -333,9 +333,12 @@ def shown_address(url: str) -> str:
 
 def _address(parts: Mapping[str, Any], study: str) -> str:
     # An "@" in a password that was not written as %40 makes the driver take its end for a part of the host.
-    # With a "/" before it, it is taken for a part of the database's name.
+    # With a "/" before it, it is taken for a part of the database's name, and what comes before it for the host.
     # The folder of a socket is a host too. Without one the environment says which; the address leaves that open as well.
-    host, database = (str(parts.get(part) or "").rpartition("@")[2] for part in ("host", "dbname"))
+    host, database = (str(parts.get(part) or "") for part in ("host", "dbname"))
+    if "@" in database:
+        host, database = "", database.rpartition("@")[2]
+    host = host.rpartition("@")[2]
     host = quote(host, safe=",[]:")
     return f"postgresql://{host}/{database}" + (f"#{study}" if study else "")
 

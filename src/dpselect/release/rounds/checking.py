@@ -9,11 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from dpselect.assume.budget import plain
-from dpselect.assume.lemmas.rounds import query_sensitivity, vector_width
-from dpselect.assume.queries import Ask, ClusterNorms, Gradient, Histograms, Norms, Query, Rows, column_kinds
+from dpselect.assume.lemmas.rounds import answer_size, query_sensitivity
+from dpselect.assume.queries import Ask
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary
 from dpselect.errors import DpselectError
 from dpselect.randomize.rounds_noise import Answered, Rounds, least_spread
 from dpselect.release.checks import Check, compared
@@ -111,20 +110,3 @@ def _is_worth(answered: Answered, mu: float, study: Study) -> bool:
     spread, rho = least_spread(sensitivity, mu)
     near_price = math.isclose(stated.rho, rho, rel_tol=PRICE_TOLERANCE)
     return stated.sensitivity == sensitivity and stated.spread >= spread * (1 - PRICE_TOLERANCE) and near_price
-
-
-def answer_size(query: Query, study: Study) -> int:
-    """How many numbers the released answer to a query has."""
-    if isinstance(query, Rows):
-        return 1
-    if isinstance(query, ClusterNorms):
-        return len(query.edges)
-    if isinstance(query, Norms):
-        return query.lines * len(query.edges)
-    if isinstance(query, Histograms):
-        kinds = column_kinds(study, query.columns)
-        bins = sum(len(edges) + 1 if kind == "number" else 1 for edges, kind in zip(query.edges, kinds, strict=True))
-        last = 1 if isinstance(study.response, Binary) else len(query.response_edges) + bool(query.response_edges)
-        return bins + last
-    width = vector_width(query)
-    return width if isinstance(query, Gradient) else width * (width + 1) // 2

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below
 from dpselect.assume.lemmas.moments import NoiseKind
-from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, composed_is_within
-from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows
+from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, answer_size, composed_is_within
+from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows, require_rising
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Count
-from dpselect.errors import DpselectError, LedgerError, StudyError
+from dpselect.errors import DataError, DpselectError, LedgerError, StudyError
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.rounds import RoundSummary, Sums
 from dpselect.gather.rows import gather, require_repeatable
@@ -49,6 +49,7 @@ class RoundsDraws:
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
+        require_rising(self.study, self.columns)
         if len(self.columns) > MAX_ROUND_COLUMNS:
             raise StudyError(
                 f"Rounds estimate models of at most {MAX_ROUND_COLUMNS} columns, as far as their sensitivity is proved: consider "
@@ -136,7 +137,8 @@ def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> t
     if drawn.mu != plan.mu:  # an account of a server's ledger may commit any text that it pays for
         raise LedgerError("What was drawn so far states other noise than its price buys; nothing more was drawn.")
     ask = what_follows(drawn, plan.family, study, plan.columns)
-    assert not isinstance(ask, Found)
+    if isinstance(ask, Found):
+        raise LedgerError("What was drawn so far states that rounds are left, and none are; nothing more was drawn.")
     answered = tuple(
         add_noise(query, sums, study, mu) for (query, mu), sums in zip(ask, _read(source, study, ask), strict=True)
     )
@@ -175,7 +177,12 @@ def what_follows(
     level: float = 0.95,
     considered: int | None = None,
 ) -> Ask | Found:
-    """What follows from what was released so far: another ask, or what was found. No ask depends on the level."""
+    """What follows from what was released so far: another ask, or what was found. No ask depends on the level.
+
+    DataError if a draw is not an answer to its query: a text that was committed may state any.
+    """
+    if not all(len(each.draw.values) == answer_size(each.query, study) and each.draw.rho > 0 for each in drawn.draws):
+        raise DataError("A round of this release has other numbers than were asked for, so nothing follows from it.")
     counted, mu = drawn.rows is None, drawn.mu
     if counted and not drawn.asks:
         return ((Rows(), mu * math.sqrt(ROWS_SHARE)),)

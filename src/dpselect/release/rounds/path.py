@@ -69,7 +69,7 @@ def path(plan: RoundsPlan) -> Generator[Ask, Answer, Found]:
 
 
 def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
-    if facts.nu < MIN_NU:
+    if facts.nu < MIN_NU or not facts.width:
         return nothing_found(facts)
     scales = yield from look(facts)
     here = yield from start(facts, scales)
