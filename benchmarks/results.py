@@ -56,6 +56,7 @@ RESULTS = (
     Result("rounds-packages", ("docs/RESULTS_ROUNDS.md",), "-m benchmarks.rounds apart", "--releases 1"),
     Result("rounds-stated", ROUNDS, "-m benchmarks.rounds stated --releases 100", "--releases 2"),
     Result("rounds-votes", ("README.md", "docs/RESULTS_ROUNDS.md"), "-m benchmarks.rounds_votes --releases 40", "--releases 1"),
+    Result("rounds-predictions", ("docs/ESTIMATES.md",), "-m benchmarks.rounds_predictions", "--releases 2"),
     Result("rounds-made", ROUNDS, "-m benchmarks.rounds made", "--releases 2"),
     Result("rounds-odds", ROUNDS, "-m benchmarks.rounds odds", "--releases 2"),
     Result("rounds-counts", ROUNDS, "-m benchmarks.rounds counts", "--releases 2"),

@@ -209,7 +209,8 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     def predict(self, table: Any) -> NDArray[np.float64]:
         """The expected response of new rows, in the user's units; of a binomial family the chance of a yes.
 
-        Rows outside the stated bounds are extrapolated, not clipped.
+        Rows outside the stated bounds are extrapolated, not clipped. Slopes by rounds are made shorter together for it, as far as
+        noise explains them.
 
         Parameters
         ----------
@@ -228,7 +229,7 @@ class Estimate(Drawn, frozen=True, kw_only=True, tag_field="format", tag="dpsele
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn estimator that predicts as `predict` does; its columns are those of `design`, by name.
 
-        Its coefficients are the likeliest together: where `terms` has no value, no one of them may be read by itself.
+        Its coefficients are those to predict with: no one of them may be read by itself, and `terms` has those that may.
         """
         return self.kind.sklearn(self._predictive(), self.study)
 

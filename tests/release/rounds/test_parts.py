@@ -51,6 +51,7 @@ from dpselect.release.rounds.intervals import (
     _share,
     _stretch,
     one_way_shares,
+    shrunken,
 )
 from dpselect.release.rounds.path import path, replay
 from dpselect.release.rounds.steps import Standpoint, coarse_step, link_of, tamed, weight_of, whitening
@@ -477,6 +478,36 @@ def test_lines_of_products_have_the_units_that_gathering_gives_them():
 
 def test_a_standard_is_that_of_the_columns_that_stay():
     assert Standard(columns=(1,), centers=(0.0,), factors=(1.0,), response_center=0.0, response_factor=1.0).width == 2
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("size", "gained"), [(0.0, 0.4), (0.3, 0.15), (3.0, 0.0)])
+def test_slopes_to_predict_with_are_shorter_where_noise_explains_them(intercept, size, gained):
+    """Over many draws of one error covariance: less wrong where slopes are small, no more wrong where they are large."""
+    rows = RNG.normal(1.0, 1.0, (400, 6)) @ RNG.normal(size=(6, 6))
+    design = np.column_stack([np.ones(400), rows]) if intercept else rows
+    hessian = design.T @ design
+    covariance = 40 * np.linalg.inv(hessian)
+    slopes = size * RNG.normal(size=6) / rows.std(axis=0)
+    truth = np.append([2.0] * intercept, slopes)
+    facts = SimpleNamespace(intercept=intercept, rows=400.0)
+    here = SimpleNamespace(matrix=np.eye(len(truth)), hessian=hessian)
+    plain, shorter = [], []
+    for end in RNG.multivariate_normal(truth, covariance, 300):
+        shrunk = shrunken(facts, here, end, covariance)
+        plain.append(((design @ (end - truth)) ** 2).mean())
+        shorter.append(((design @ (shrunk - truth)) ** 2).mean())
+        assert np.linalg.norm(shrunk[intercept:]) <= np.linalg.norm(end[intercept:]) + 1e-12
+        if intercept:
+            assert design.mean(axis=0) @ shrunk == pytest.approx(design.mean(axis=0) @ end)
+    assert np.mean(shorter) <= (1 - gained) * np.mean(plain) * 1.02
+
+
+def test_slopes_that_errors_explain_wholly_predict_the_mean():
+    facts = SimpleNamespace(intercept=True, rows=100.0)
+    here = SimpleNamespace(matrix=np.eye(4), hessian=100 * np.eye(4))
+    assert shrunken(facts, here, np.array([5.0, 0.1, -0.1, 0.1]), np.eye(4)).tolist() == [5, 0, 0, 0]
+    assert shrunken(facts, here, np.array([5.0, 0.0, 0.0, 0.0]), np.eye(4)).tolist() == [5, 0, 0, 0]
 
 
 def test_an_interval_is_longer_only_where_its_last_step_is_longer_than_noise():

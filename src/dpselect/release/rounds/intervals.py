@@ -65,7 +65,8 @@ UNKNOWN = Finding(None, None, -math.inf, math.inf, -math.inf, math.inf, None, No
 class Found:
     """Public. What the rounds have found, in the user's units: a finding for each name, of ratios for their logarithm.
 
-    `predictive` are the coefficients to predict with, `scales` the standard deviations of columns of numbers.
+    `predictive` are the coefficients to predict with, shrunk as far as noise explains them; `scales` the standard deviations of
+    columns of numbers.
     """
 
     names: tuple[str, ...]
@@ -93,20 +94,18 @@ def unexplained(
     makes it larger on average by tr(H cov), which is taken off. `independent` are the rows, or the clusters of alike ones.
     """
     rows = facts.rows
-    back = np.linalg.pinv(here.matrix)
-    hessian = back.T @ here.hessian @ back
+    hessian, centered = _around_means(facts, here)
     if not hessian[0, 0] > LEAST_CONSTANT * rows:
         return HIDDEN, HIDDEN
     moved = coefficients - here.center
     rest = float(squares.sums[0, 0]) - float(moved @ hessian @ moved)
-    centered = hessian - np.outer(hessian[0], hessian[0]) / hessian[0, 0]
     # The slopes' direction with the constant that keeps the mean: centered @ slopes = hessian @ direction.
     direction = coefficients.copy()
     direction[0] = -float(hessian[0, 1:] @ direction[1:]) / hessian[0, 0]
     noise = centered @ covariance
     explained = float(direction @ hessian @ direction) - float(np.trace(noise))
     error = squares.deviation**2 + 2 * max(rest, 0.0) ** 2 / independent
-    seen = back @ direction
+    seen = np.linalg.pinv(here.matrix) @ direction
     uncertain = (
         4 * float(coefficients @ centered @ covariance @ centered @ coefficients)
         + 2 * float(np.trace(noise @ noise))
@@ -189,20 +188,48 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
         _finding(facts, *numbers) if shown else UNKNOWN
         for shown, *numbers in zip(known, values, privacy, sampling, bias, surplus, strict=True)
     )
+    onward = here.matrix @ here.inverse
+    noise = onward @ _privacy(facts, here, last) @ onward.T
+    shrunk = shrunken(facts, here, end, noise + onward @ _sampling(facts, here, last) @ onward.T)
     deviation, explained = HIDDEN, HIDDEN
     independent = min(facts.rows, count) if facts.clustered else facts.rows
     if last.squares is not None and scales.located and independent >= MIN_CLUSTERS:
-        covariance = here.matrix @ here.inverse @ _privacy(facts, here, last) @ here.inverse @ here.matrix.T
-        deviation, explained = unexplained(facts, scales, here, last.squares, end, covariance, independent)
+        deviation, explained = unexplained(facts, scales, here, last.squares, end, noise, independent)
     return Found(
         names=facts.names,
         findings=findings,
         residual_deviation=deviation,
         r_squared=explained,
         rows=facts.rows,
-        predictive=tuple(values.tolist()),
+        predictive=tuple((offsets + transform @ shrunk).tolist()),
         scales=_user_deviations(facts, scales),
     )
+
+
+def shrunken(facts: Facts, here: Standpoint, end: Floats, covariance: Floats) -> Floats:
+    """The slopes made shorter together, as far as their errors explain what they seem to; at the means nothing else is predicted.
+
+    Errors make predictions worse by tr(H cov) on average, wherever they point; where that is much of b'Hb, zero is nearer to the
+    true slopes than b is. The factor is that of James and Stein (1961), and never below zero.
+    """
+    hessian, centered = _around_means(facts, here)
+    explained, slopes = float(end @ centered @ end), end.copy()
+    slopes[: int(facts.intercept)] = 0.0
+    by_errors = float(np.trace(centered @ covariance)) * max(1 - 2 / max(len(end) - facts.intercept, 1), 0.0)
+    less = min(by_errors / explained, 1.0) if explained > 0 else 1.0
+    shorter = end - less * slopes
+    if facts.intercept:
+        shorter[0] += less * float(hessian[0] @ slopes) / max(hessian[0, 0], LEAST_CONSTANT * facts.rows)
+    return np.asarray(shorter)
+
+
+def _around_means(facts: Facts, here: Standpoint) -> tuple[Floats, Floats]:
+    """The Hessian of the standardized columns, and that of the slopes where the constant follows them, with zeros for it."""
+    back = np.linalg.pinv(here.matrix)
+    hessian = back.T @ here.hessian @ back
+    if not (facts.intercept and hessian[0, 0] > LEAST_CONSTANT * facts.rows):
+        return hessian, hessian
+    return hessian, hessian - np.outer(hessian[0], hessian[0]) / hessian[0, 0]
 
 
 def one_way_shares(facts: Facts, scales: Scales, share: float) -> Floats:
