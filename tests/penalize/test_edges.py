@@ -130,6 +130,17 @@ def test_more_directions_than_doubles_can_count_are_counted_all_the_same(monkeyp
     assert sum(classes.counts) == 61**4
 
 
+def test_classes_are_the_same_however_many_models_are_looked_at_at_a_time(monkeypatch):
+    candidates = CANDIDATES["categories"]
+    leads, rule = made_up(candidates, np.random.default_rng(5))
+    found = []
+    for levels in (module.LEVELS_AT_A_TIME, 200, 1):
+        monkeypatch.setattr(module, "LEVELS_AT_A_TIME", levels)
+        classes = edge_margins(leads, rule, candidates, Fraction(1), directions=True).classes
+        found.append((classes.models.tolist(), classes.margins.tolist(), classes.counts))
+    assert found[0] == found[1] == found[2]
+
+
 def test_who_must_be_in_is_held_to_no_threshold():
     """The best two, whether they pass or not: the right ones have the highest score."""
     candidates = SubsetRule(5, (0b10, 0b100, 0b1000, 0b10000), always=1, at_least=2)
