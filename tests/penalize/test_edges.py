@@ -116,6 +116,10 @@ def test_every_class_is_the_definition(name, directions):
             -score + 0.75 * len(margins.terms_of(margins.masks.index(mask))) for mask, score in expected.elements()
         )
         assert sorted(listed(margins).tolist()) == found
+        for model in range(len(margins.models)) if directions else ():
+            options, (levels, reached) = margins.options(model), margins.levels(model)
+            for level, counts in zip(levels.tolist(), reached.tolist(), strict=True):
+                assert counts == [sum(value >= level for value in each.tolist()) for each in options]
 
 
 def test_more_directions_than_doubles_can_count_are_counted_all_the_same(monkeypatch):
