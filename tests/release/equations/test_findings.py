@@ -65,7 +65,7 @@ def test_ends_are_those_of_the_marginal_where_a_test_keeps_less(tables, monkeypa
 
 
 def test_a_share_is_as_unsure_as_its_two_squares_though_the_residuals_are_known(tables):
-    """Fieller's set by the roots of its equation; of RSS the noise of t'Mt at the model's t counts where its interval is shorter."""
+    """Fieller's set by the roots of its equation; RSS has the noise of t'Mt at the model's t where its interval is shorter."""
     made, _ = tables.noisy(epsilon=20.0, n=4000)
     solved = fit(problem(made, ALL))
     whole, rows = solved.problem, solved.problem.rows
