@@ -9,22 +9,28 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from benchmarks.rounds import Answers, Table
 from dpselect.assume.lemmas.rounds import COUNT_BITS, histograms_sensitivity
-from dpselect.assume.queries import Histograms, Noisy, RoundsPlan, Standard
+from dpselect.assume.queries import Histograms, Noisy, RoundsPlan, Rows, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
 from dpselect.release.rounds.clips import (
     ANSWER_EDGES,
+    CLUSTER_EDGES,
+    CLUSTER_RADII,
     Half,
     answer_counts,
+    choose_cluster_radius,
     choose_radius,
     choose_radius_of_answers,
     clip_share,
     falling,
     farthest_answer,
     farthest_row,
+    few_clusters_factor,
     usual_length,
     yes_clip_share,
 )
@@ -519,3 +525,42 @@ def test_an_unknown_family_has_no_link_of_another():
     for part in (link_of, weight_of):
         with pytest.raises(KeyError):
             part("gamma", 0.5)
+
+
+def beyond(counts, radius):
+    """The sum of squares beyond a radius of clusters whose lengths are even by their logarithm in each bin, finely."""
+    lengths = CLUSTER_EDGES[:, None] * 2.0 ** ((np.arange(4000) + 0.5) / 4000)
+    return float(counts @ np.maximum(lengths**2 - radius**2, 0.0).mean(axis=1))
+
+
+@pytest.mark.parametrize("is_unit", [True, False])
+@pytest.mark.parametrize("replaced", [1.0, 2.0])
+def test_a_radius_of_clusters_makes_half_a_deviation_of_noise_and_lost_squares_least_together(is_unit, replaced):
+    """Noise is that of `cluster_product_sensitivity`: of a cluster in whole, or of a row within it, which is clipped as well."""
+    shares, clip_radius = SimpleNamespace(sandwich=0.12), 3.0
+    counts = np.zeros(len(CLUSTER_EDGES))
+    counts[1:7] = [200.0, 900.0, 700.0, 300.0, 60.0, 10.0]
+    for mu in (0.02, 0.5):
+        facts = SimpleNamespace(replaced=replaced, cluster_is_unit=is_unit, mu=mu, row_mu=mu / 2, shares=shares)
+        seen = Noisy(Rows(), counts, 1.0)
+
+        def risk(radius, mu=mu):
+            whole, part = math.sqrt(replaced) * radius**2, 2 * 2 * clip_radius * radius
+            moved = whole if is_unit else min(math.sqrt(2) * radius**2, part)
+            return 0.5 * moved / (mu * math.sqrt(0.12)) + beyond(counts, radius)
+
+        clip = choose_cluster_radius(facts, seen, clip_radius)
+        assert clip.count == pytest.approx(counts.sum(), rel=0.01)  # noise may hide a few beyond
+        assert clip.excess == pytest.approx(beyond(counts, clip.radius), rel=0.05, abs=60)
+        assert risk(clip.radius) <= 1.02 * min(map(risk, CLUSTER_RADII.tolist()))
+    assert choose_cluster_radius(facts, Noisy(Rows(), counts * 0 + 2.9, 1.0), clip_radius) is None
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_few_clusters_make_errors_longer_as_students_quantiles_do(level):
+    """And as a sample's variance is short; to the second order in one over their number."""
+    for count in (20, 50, 1000):
+        longer = student.ppf((1 + level) / 2, count - 1) / norm.ppf((1 + level) / 2) * math.sqrt(count / (count - 1))
+        assert few_clusters_factor(SimpleNamespace(level=level), float(count)) == pytest.approx(
+            longer, abs=3 / count**2
+        )
