@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from benchmarks.rounds import Answers, Table
@@ -54,11 +55,13 @@ from dpselect.release.rounds.intervals import (
     SURE_INFORMATION,
     USUAL_KURTOSIS,
     _edge_noise,
+    _finding,
     _share,
     _stretch,
     one_way_shares,
 )
-from dpselect.release.rounds.path import path, replay
+from dpselect.release.rounds.path import _halves_of_answers, path, replay
+from dpselect.release.rounds.scales import _of_yes
 from dpselect.release.rounds.steps import Standpoint, coarse_step, link_of, tamed, weight_of, whitening
 from tests.release.rounds.test_coverage import MU, table
 from tests.release.rounds.test_path import plan_of
@@ -181,9 +184,10 @@ def test_rows_apart_are_those_that_are_counted_beside_the_fullest_bin():
     assert zeros.apart < 0.02 * rows
 
 
-def test_rows_that_crowd_at_a_limit_keep_their_tail():
+@pytest.mark.parametrize("side", [-1, 1])
+def test_rows_that_crowd_at_a_limit_keep_their_tail(side):
     rows, noise = 3000, 80.0
-    values = np.where(RNG.random(rows) < 0.85, -GRID, -GRID + RNG.gamma(2, 0.2 * GRID, rows))
+    values = -side * np.where(RNG.random(rows) < 0.85, -GRID, -GRID + RNG.gamma(2, 0.2 * GRID, rows))
     edges = limited_edges(rows / noise)
     spread = read_limited(binned(values, edges, noise), edges, rows, noise, 60.0)
     assert spread.resolved
@@ -564,3 +568,93 @@ def test_few_clusters_make_errors_longer_as_students_quantiles_do(level):
         assert few_clusters_factor(SimpleNamespace(level=level), float(count)) == pytest.approx(
             longer, abs=3 / count**2
         )
+
+
+def evenly(edges, counts):
+    """Center and deviation of so many rows in each octave, even within it; the outer ones reach as far again."""
+    ends = np.concatenate([[2 * edges[0]], edges, [2 * edges[-1]]])
+    points = np.concatenate([np.linspace(low, high, 2001) for low, high in pairwise(ends)])
+    weights = np.repeat(counts / counts.sum(), 2001) / 2001
+    center = weights @ points
+    return center, math.sqrt(weights @ (points - center) ** 2)
+
+
+@pytest.mark.parametrize("places", [(30, 70, 90), (0, 60, -1), (58, 59)])
+def test_a_first_look_says_center_and_deviation_of_rows_that_are_even_in_each_octave(places):
+    counts = np.zeros(len(OPEN_EDGES) + 1)
+    counts[list(places)] = [5000.0, 3000.0, 2000.0][: len(places)]
+    found, (center, deviation) = locate(counts, OPEN_EDGES, counts.sum(), 1.0), evenly(OPEN_EDGES, counts)
+    assert (found.center, found.deviation) == pytest.approx((center, deviation), rel=1e-3)
+
+
+@pytest.mark.parametrize(("others", "thin", "counted"), [(0, 3.5, True), (0, 2.5, False), (1, 4.5, False)])
+def test_an_octave_that_is_hardly_seen_counts_only_beside_a_single_one(others, thin, counted):
+    """Rows that are surely left lie somewhere: at the fullest octave, or the fullest few in a row, if that has three deviations."""
+    counts, noise = np.zeros(len(OPEN_EDGES) + 1), 50.0
+    counts[59 : 60 + others] = 9000.0
+    counts[80] = thin * noise
+    found = locate(counts, OPEN_EDGES, counts.sum() + 3.9 * noise * (1 - others), noise)
+    assert (found.deviation > 1.0) == counted
+
+
+def test_an_octave_far_out_counts_from_four_and_a_half_deviations_of_the_noise_on():
+    rows, noise = 20_000, 40.0
+    edges = closer_edges(Spread(0.0, 1.0, 3.0, False), rows / noise)
+    usual = binned(RNG.normal(0, 1, rows), edges, 0.0)
+    found = []
+    for seen in (4.4, 4.6):
+        noisy = usual.copy()
+        noisy[-3] += seen * noise
+        found.append(read_closer(noisy, edges, rows, noise, 60.0).deviation)
+    assert found[0] < 1.1 and found[1] > 10
+
+
+def test_a_tail_of_more_rows_than_there_are_begins_at_the_center():
+    rows, edges = 50, limited_edges(20.0)
+    spread = read_limited(binned(RNG.normal(0, GRID / 4, rows), edges, 0.0), edges, rows, 1.0, rows + 10.0)
+    assert 0 <= spread.tail < 0.5
+
+
+def test_rows_that_crowd_at_either_limit_are_read_alike():
+    """A few beside them, too near for bins to tell how far: all bins count as they are, and no closer look is asked for."""
+    rows, noise = 100_000, 40.0
+    edges = limited_edges(rows / noise)
+    counts = RNG.normal(0, 1.0, len(edges) + 1)
+    counts[[-1, -3]] += [0.96 * rows, 0.04 * rows]
+    upper, lower = (read_limited(each, edges, rows, noise, 60.0) for each in (counts, counts[::-1]))
+    assert upper.resolved and lower.resolved
+    assert (upper.center, upper.deviation) == pytest.approx((-lower.center, lower.deviation))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_an_adjusted_interval_has_half_of_what_may_fail_for_each_of_its_parts(level):
+    each = 1 - (1 - level) / 2
+    for privacy, sampling in ((1.0, 0.0), (0.0, 1.0), (2.0, 3.0)):
+        found = _finding(SimpleNamespace(level=level, considered=12), 5.0, privacy, sampling, 0.0, 0.0)
+        half = norm.ppf((1 + each) / 2) * privacy + math.sqrt(chi2.ppf(each, 12)) * sampling
+        assert (found.adjusted_upper - 5, 5 - found.adjusted_lower) == pytest.approx((half, half), rel=0.02)
+        assert found.upper - 5 == pytest.approx(norm.ppf((1 + level) / 2) * math.hypot(privacy, sampling))
+
+
+@pytest.mark.parametrize("yes", [60.0, 500.0, 930.0])
+def test_a_response_of_no_and_yes_has_the_spread_of_two_numbers(yes):
+    found, chance = _of_yes(yes, 1000.0, 1.0)
+    ends = np.array([-GRID, GRID])
+    center = ends @ [1 - chance, chance]
+    deviation = math.sqrt(((ends - center) ** 2) @ [1 - chance, chance])
+    assert (found.center, found.deviation) == pytest.approx((center, deviation)) and chance == yes / 1000
+    assert found.tail == pytest.approx(np.abs(ends - center).max() / deviation)
+
+
+@pytest.mark.parametrize("yes", [0.1, 0.3, 0.5, 0.7])
+def test_answers_of_no_and_yes_begin_where_their_residuals_lie(yes):
+    """At the chance of yes and at what is left of it, in deviations of an answer and units of the standpoint."""
+    lengths, rows = Noisy(Rows(), np.zeros((2, len(ANSWER_EDGES))), 1.0), 800.0
+    for unit in np.linspace(0.2, 1.0, 9):
+        halves = _halves_of_answers(
+            SimpleNamespace(rows=rows), SimpleNamespace(mean=yes), SimpleNamespace(deviation=unit), lengths
+        )
+        for half, part, share in zip(halves, (yes, 1 - yes), (1 - yes, yes), strict=True):
+            length = part / (math.sqrt(yes * (1 - yes)) * unit)
+            assert half.start == min(int((length > ANSWER_EDGES).sum()), len(ANSWER_EDGES) - 3)
+            assert half.rows == rows * share
