@@ -62,7 +62,17 @@ from dpselect.release.rounds.intervals import (
 )
 from dpselect.release.rounds.path import _halves_of_answers, path, replay
 from dpselect.release.rounds.scales import _of_yes
-from dpselect.release.rounds.steps import Standpoint, coarse_step, link_of, tamed, weight_of, whitening
+from dpselect.release.rounds.steps import (
+    USUAL_CORRELATION,
+    Standpoint,
+    _response_top,
+    coarse_step,
+    link_of,
+    start,
+    tamed,
+    weight_of,
+    whitening,
+)
 from tests.release.rounds.test_coverage import MU, table
 from tests.release.rounds.test_path import plan_of
 
@@ -380,9 +390,12 @@ def test_where_two_looks_at_a_hessian_differ_the_first_counts_for_less():
         (gram, _), (gradient, _) = next(step)
         noise = 0.1 * rows * math.sqrt(2)
         with pytest.raises(StopIteration) as end:
-            step.send((Noisy(gram, second, noise), Noisy(gradient, np.zeros(width), 1.0)))
+            step.send((Noisy(gram, second, noise), Noisy(gradient, np.zeros(width), 7.0)))
         there = end.value.value
         back = np.linalg.inv(there.turn)
+        if second is first:  # the gradient's noise, by the step that it takes part in
+            of_step = there.inverse @ there.turn.T
+            assert there.wandered == pytest.approx(7.0**2 * of_step @ of_step.T)
         return back.T @ there.exact @ back, there.variance
 
     alike, little = after(first)
@@ -391,6 +404,8 @@ def test_where_two_looks_at_a_hessian_differ_the_first_counts_for_less():
     correlated[2:4, 2:4] = correlated[:2, :2]
     seen, more = after(correlated)
     assert np.allclose(alike, first)
+    known, noise = (0.05 * rows) ** 2, (0.1 * rows) ** 2
+    assert little == pytest.approx(np.full((width, width), known * noise / (known + noise)))
     assert seen[0, 1] > 0.5 * 0.9 * rows  # a fifth of it, if the first look were trusted as before
     assert (more > 2 * little).all()
 
@@ -427,6 +442,19 @@ def test_shares_add_up_to_the_price(family):
         assert sum(parts) == pytest.approx(1.0)
         assert min(parts) >= 0
         assert shares.last > 0.2
+
+
+def test_where_the_link_is_curved_coarse_steps_have_a_fifth_more_of_what_is_left():
+    """And the lengths of gradients a twentieth of the price, or a little more: more rows can be long there."""
+    parts = []
+    for family in ("gaussian", "binomial", "poisson"):
+        shares = facts_of(plan_of(family, rows=10_000)).shares
+        left = 1 - shares.first - shares.start_gram - shares.gram - shares.radii - shares.sandwich
+        parts.append((shares.coarse / left, shares.radii))
+    (straight, radii), *curved = parts
+    assert radii == 0.05
+    for steps, lengths in curved:
+        assert (steps, lengths) == pytest.approx((1.2 * straight, 0.06))
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -658,3 +686,86 @@ def test_answers_of_no_and_yes_begin_where_their_residuals_lie(yes):
             length = part / (math.sqrt(yes * (1 - yes)) * unit)
             assert half.start == min(int((length > ANSWER_EDGES).sum()), len(ANSWER_EDGES) - 3)
             assert half.rows == rows * share
+
+
+def standing(plan, slopes, *, noise=1.0, correlation=0.3, left=0.25, tail=4.0):
+    """Where the first Gram leads, of columns of mean square one with the same correlations, and a response of these slopes."""
+    facts = facts_of(plan)
+    width, rows = facts.width, facts.rows
+    own = Standard(
+        columns=tuple(column.place for column in facts.columns),
+        centers=(0.0,) * (width - 1),
+        factors=(1.0,) * (width - 1),
+        response_center=0.0,
+        response_factor=1.0,
+        intercept=True,
+    )
+    none, ones = np.zeros(width), np.ones(width)
+    scales = SimpleNamespace(
+        standard=lambda facts: own, tail=tail, shortness=none, relative=ones, count_noise=none, mean=0.3, dispersion=1.0
+    )
+    gram = rows * (correlation + (1 - correlation) * np.eye(width))
+    gram[0, 1:] = gram[1:, 0] = 0.0  # a constant, and centered columns
+    products = gram @ slopes
+    walk = start(facts, scales)
+    ((query, _),) = next(walk)
+    sums = np.block([[gram, products[:, None]], [products[None], np.full((1, 1), slopes @ products + left * rows)]])
+    sums[-1] *= query.response_scale
+    sums[:, -1] *= query.response_scale
+    with pytest.raises(StopIteration) as end:
+        walk.send((Noisy(query, sums, noise * math.sqrt(2)),))
+    return facts, query.response_scale, end.value.value
+
+
+def test_a_start_without_noise_to_speak_of_is_least_squares():
+    plan = plan_of(rows=10_000)
+    slopes = np.linspace(-0.3, 0.4, facts_of(plan).width)
+    _, _, here = standing(plan, slopes)
+    assert here.center == pytest.approx(slopes, abs=1e-3)
+    assert here.deviation == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_start_in_noise_shrinks_correlations_and_slopes():
+    """By the variance of a usual correlation over what noise adds to it; slopes by three variances of their products."""
+    plan, rows = plan_of(rows=10_000), 10_000
+    slopes = np.linspace(-0.3, 0.4, facts_of(plan).width)
+    _, scale, here = standing(plan, slopes, noise=0.1 * rows)
+    assert here.spread[1, 2] == pytest.approx(0.3 * USUAL_CORRELATION**2 / (USUAL_CORRELATION**2 + 0.1**2))
+    _, _, loud = standing(plan, slopes, noise=0.5 * scale * rows, correlation=0.0)
+    assert loud.center * (1 + 3 * 0.5**2) == pytest.approx(loud.matrix @ loud.matrix.T @ slopes, abs=1e-3)
+
+
+def test_what_a_start_knows_of_residuals_is_drawn_to_nine_tenths_of_the_response_by_noise():
+    plan, rows = plan_of(rows=10_000), 10_000
+    slopes = np.linspace(-0.3, 0.4, facts_of(plan).width)
+    deviations = []
+    for noise in (1e-9, 0.05, 0.1, 0.3, 3.0):
+        _, scale, here = standing(plan, slopes, noise=noise * rows, correlation=0.0)
+        missed = here.center - slopes
+        seen = math.log(missed @ missed + 0.25)
+        error = 2 * (noise * math.sqrt(2) / scale**2) ** 2
+        expected = (seen * 0.3**2 + math.log(0.9) * error) / (0.3**2 + error)
+        assert 2 * math.log(here.deviation) == pytest.approx(expected, abs=0.01)
+        deviations.append(here.deviation)
+    assert deviations[0] == pytest.approx(0.5) and deviations[-1] == pytest.approx(math.sqrt(0.9), rel=0.02)
+
+
+def test_a_start_of_few_rows_goes_three_deviations_at_most():
+    few, many = plan_of(rows=300), plan_of(rows=10_000)
+    while facts_of(few).nu >= 12:
+        few = dataclasses.replace(few, rows=few.rows / 2)
+    width = facts_of(few).width
+    for length, plan, limit in ((2.0, few, 2.0), (9.0, few, 3.0), (9.0, many, 9.0)):
+        slopes = np.full(width, length / math.sqrt(width))
+        _, _, here = standing(plan, slopes, noise=1e-6, correlation=0.0)
+        assert np.linalg.norm(here.center) == pytest.approx(limit, rel=1e-3)
+
+
+@pytest.mark.parametrize(("tail", "number", "answer"), [(2.0, 3.0, 3.0), (4.0, 4.0, 4.0), (9.0, 6.0, 9.0)])
+def test_a_response_is_clipped_at_its_tail_from_three_deviations_to_six_of_a_number(tail, number, answer):
+    scales = SimpleNamespace(tail=tail, mean=2.0, response_deviation=1.5)
+    for response, expected in (("number", number), ("open number", number), ("yes or no", answer)):
+        assert _response_top(SimpleNamespace(family="gaussian", response=response), scales) == expected
+    counts = SimpleNamespace(family="poisson", response="number")
+    assert _response_top(counts, scales) == 2.0 + max(tail, 3.0) * 1.5
+    assert _response_top(SimpleNamespace(family="binomial", response="yes or no"), scales) == 1.0
