@@ -8,12 +8,14 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
-from benchmarks.rounds import Answers, Table
+from benchmarks.rounds import Answers, Table, release, table_of
+from benchmarks.rounds_tables import counts
 from dpselect.assume.lemmas.rounds import COUNT_BITS, histograms_sensitivity
 from dpselect.assume.queries import Histograms, Noisy, RoundsPlan, Rows, Standard
 from dpselect.assume.study import Study
@@ -61,7 +63,7 @@ from dpselect.release.rounds.intervals import (
     one_way_shares,
 )
 from dpselect.release.rounds.path import _halves_of_answers, path, replay
-from dpselect.release.rounds.scales import _of_yes
+from dpselect.release.rounds.scales import _of_yes, look
 from dpselect.release.rounds.steps import (
     USUAL_CORRELATION,
     Standpoint,
@@ -73,7 +75,7 @@ from dpselect.release.rounds.steps import (
     weight_of,
     whitening,
 )
-from tests.release.rounds.test_coverage import MU, table
+from tests.release.rounds.test_coverage import MU, ROWS, table
 from tests.release.rounds.test_path import plan_of
 
 RNG = np.random.default_rng(25)
@@ -331,6 +333,7 @@ def test_the_noise_of_what_is_hardly_seen_counts_for_more():
     here = SimpleNamespace(hessian=np.diag([SURE_INFORMATION, 2 * SEEN_INFORMATION]), hessian_noise=lambda step: noise)
     added = _edge_noise(here, SimpleNamespace(step=np.ones(2)), np.eye(2))
     assert added.tolist() == pytest.approx([0.0, 2 * math.sqrt((1 + EDGE_NOISE) ** 2 - 1)])
+    assert math.hypot(2, added[1]) == pytest.approx(1.75 * 2)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
@@ -769,3 +772,47 @@ def test_a_response_is_clipped_at_its_tail_from_three_deviations_to_six_of_a_num
     counts = SimpleNamespace(family="poisson", response="number")
     assert _response_top(counts, scales) == 2.0 + max(tail, 3.0) * 1.5
     assert _response_top(SimpleNamespace(family="binomial", response="yes or no"), scales) == 1.0
+
+
+def looked(made, mu=MU):
+    """What the first looks at a table make of its columns, and what is known before them."""
+    facts, answers = facts_of(dataclasses.replace(plan_for(made), mu=mu)), Answers(made, np.random.default_rng(9))
+    walk = look(facts)
+    ask = next(walk)
+    with pytest.raises(StopIteration) as end:
+        while True:
+            ask = walk.send(answers.answer(ask))
+    return facts, end.value.value
+
+
+def test_counts_that_vary_more_than_poissons_are_known_to_and_none_less():
+    """Seven tenths of what is seen, for noise makes a deviation longer."""
+    study, frame, *_ = counts(10_000, 10.0, dispersion=4.0, kinds=["normal"])(np.random.default_rng(3))
+    _, far = looked(table_of("far", study, frame, "poisson"))
+    assert far.dispersion == pytest.approx(0.7 * far.response_deviation**2 / far.mean) and far.dispersion > 10
+    study, frame, *_ = counts(10_000, 10.0, dispersion=0.0, kinds=["normal"])(np.random.default_rng(3))
+    assert 1 <= looked(table_of("near", study, frame, "poisson"))[1].dispersion < 2
+
+
+@pytest.mark.parametrize("others", [0, 3])
+def test_a_rare_dummy_is_no_longer_than_its_share_of_a_row(others):
+    """Its scale is at least its unit over the root of its share of what a row may have, whichever others there are."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({f"x{k}": rng.normal(0, 1, ROWS) for k in range(others)})
+    frame["k"] = np.where(rng.random(ROWS) < 0.03, "b", "a")
+    frame["y"] = (frame["k"] == "b") + rng.normal(0, 1, ROWS)
+    numbers = [Numeric(f"x{k}", -5, 5) for k in range(others)]
+    study = Study(Numeric("y", -6, 6), [*numbers, Categorical("k", ["a", "b"])], intercept="none")
+    facts, scales = looked(table_of("rare", study, frame), 0.5)
+    share = min(max(facts.row_length - 1, 1.0), 3.0) * (others + 1)
+    assert scales.scales[-1] == pytest.approx(GRID / math.sqrt(share)) and facts.width == others + 1
+
+
+def test_a_share_that_is_explained_is_as_unsure_as_its_sample(monkeypatch):
+    """Nearly without noise and doubt: the deviation of R^2 in samples is 2 R (1 - R^2) over the root of n."""
+    for doubt in ("STEP_DOUBT", "TAIL_DOUBT", "FAR_DOUBT"):
+        monkeypatch.setattr(f"dpselect.release.rounds.intervals.{doubt}", 0.0)
+    made = table("gaussian", np.random.default_rng(5))
+    share = release(made, 30.0, np.random.default_rng(6)).r_squared
+    sample = 2 * math.sqrt(share.value) * (1 - share.value) / math.sqrt(ROWS)
+    assert (share.upper - share.lower) / 2 == pytest.approx(1.96 * sample, rel=0.1)
