@@ -80,6 +80,8 @@ def test_a_share_is_as_unsure_as_its_two_squares_though_the_residuals_are_known(
     got = _share(solved, (rest, rest, rest), 0.95)
     assert (got.lower, got.upper) == pytest.approx((1 - ends.max(), 1 - ends.min()), abs=0.0011)
     assert got.value == pytest.approx(0.7)
+    nothing_left = _share(solved, (0.0, 0.0, 0.0), 0.95)
+    assert nothing_left.lower < nothing_left.value == nothing_left.upper == 1.0  # as far as a share can go
 
 
 def test_more_noise_longer_intervals_until_nothing_is_said(tables):
