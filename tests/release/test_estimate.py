@@ -148,8 +148,10 @@ def test_intervals_of_another_level_are_free(released):
         assert one.upper < two.upper
         # Nothing was selected from the rows, so there is nothing to adjust for.
         assert (two.adjusted_lower, two.adjusted_upper) == (two.lower, two.upper)
-    with pytest.raises(StudyError, match="level is 1"):
-        released.with_intervals(1)
+    assert released.with_intervals(0.5).level == 0.5 and released.with_intervals(0.999).level == 0.999
+    for level in (0.499, 0.9991, 1):
+        with pytest.raises(StudyError, match=f"level is {level}; it must be between 0.5 and 0.999"):
+            released.with_intervals(level)
 
 
 def test_predict_from_frames_arrays_and_mappings(table, released):

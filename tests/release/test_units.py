@@ -49,3 +49,9 @@ def test_a_coefficient_is_beyond_what_can_be_where_it_moves_the_response_by_more
     name = next(each.name for each in STUDY.columns if set(each.name.split(":")) == set(name.split(":")))
     assert not beyond_range(STUDY, name, 0.999 * largest)
     assert beyond_range(STUDY, name, 1.001 * largest)
+
+
+@pytest.mark.parametrize("name", ["intercept", "lift", "district[2]"])
+def test_who_moves_the_response_by_its_whole_range_is_not_beyond_it(name):
+    assert not beyond_range(STUDY, name, 2000.0)
+    assert beyond_range(STUDY, name, np.nextafter(2000.0, np.inf))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect.assume.candidates import CandidateList, SubsetRule, all_subsets, columns_of, mask_of
+from dpselect.assume.candidates import CandidateList, SubsetRule, all_subsets, columns_of, crowd_place, mask_of
 from dpselect.errors import StudyError
 
 
@@ -202,3 +202,12 @@ def test_as_many_sets_may_need_each_other_as_are_said_and_no_more(monkeypatch):
                 SubsetRule(3, (1, 2, 4), empty=True, needs=((2, 0), (2, 1)))
         else:
             assert SubsetRule(3, (1, 2, 4), empty=True, needs=((2, 0), (2, 1))).count == most
+
+
+def test_nothing_is_selected_because_too_many_lead_only_where_terms_are_free():
+    """Neither where one of them must be in, nor where one decides about another; the stated place is one of the terms."""
+    free = {"empty": True}
+    assert [crowd_place(place, SubsetRule(3, (1, 2, 4), **free)) for place in (0, 1, 3, 4)] == [0, 1, 3, 0]
+    for tied in ({"one_of": ((0, 1),)}, {"needs": ((2, 0),)}, {"at_least": 1}, {"empty": False}):
+        assert crowd_place(2, SubsetRule(3, (1, 2, 4), **free | tied)) == 0
+    assert crowd_place(2, CandidateList(3, (0, 1, 2))) == 0

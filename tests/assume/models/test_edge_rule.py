@@ -93,6 +93,29 @@ def test_a_companion_does_not_stand_in_for_effects_that_are_too_weak():
     assert np.mean([expected_idle(table, 1.0) for table in tables]) < 0.05
 
 
+def test_a_ridge_fades_as_blocks_have_rows_to_spare(monkeypatch):
+    """Whole up to 1.5 rows for each column that is fitted, half at 1.8, none from 2.1 on. Where rows are dear, thrice as much."""
+    nats = expected_nats(6)[1]
+
+    def spared(affordable, a_column):
+        monkeypatch.setattr(module, "rows_a_column", lambda affordable: a_column)
+        monkeypatch.setattr(module, "_sizes", lambda rows, fitted, affordable: [20.0] * len(fitted))
+        return edge_rule(round(affordable * 8 * (nats + 1)), 6, 6, 1.0).ridges[3] * 20 * (1 - 1 / 20) ** 16
+
+    assert [spared(50, each) for each in (1.0, 1.5, 1.8, 2.1, 3.0)] == pytest.approx([2.25, 2.25, 2.25 / 2, 0, 0])
+    dearest = [spared(affordable, 1.0) for affordable in (5, 7.9, 9, 10.1)]
+    assert dearest == pytest.approx([7.5, 7.5, (7.5 + 2.25) / 2, 2.25], rel=0.02)  # rows are whole numbers
+
+
+def test_where_a_long_table_buys_few_nats_chance_is_held_against_a_higher_bar():
+    """By .12 of itself at a low price; where ten nats are bought, and in short tables, as it is."""
+    for rows, epsilon, higher in ((20_000, 0.2, 1.12), (20_000, 1.0, 1.0), (2000, 1.0, 1.0)):
+        rule = edge_rule(rows, 3, 3, epsilon)
+        spread = module.idle_deviation(rule.blocks[1], rows / rule.blocks[1], 2 + 1, rule.partitions)
+        votes = rule.thresholds[1] / (WHOLE_VOTE * rule.partitions)
+        assert votes == pytest.approx(higher * module.against_chance(rows, spread), rel=1e-3)
+
+
 def test_many_terms_in_a_long_table_and_what_would_take_too_long_go_to_whole_models(monkeypatch):
     assert edge_rule(1000, 12, 12, 1.0).top == 12
     assert 2 <= edge_rule(1000, 14, 14, 1.0).top < 14

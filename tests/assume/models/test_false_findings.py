@@ -1,12 +1,17 @@
 """How many findings are expected where there is nothing: said from public facts, and held by the program."""
 
+import math
+from itertools import combinations
+
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.null import SETTINGS, expected_idle
 from dpselect import Numeric, Study
 from dpselect.assume.candidates import Subsets
-from dpselect.assume.false_findings import expected_false
+from dpselect.assume.false_findings import _picked, expected_false
+from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
 from dpselect.assume.recipe import Choice, make_recipe
 
 
@@ -54,3 +59,28 @@ def test_where_nothing_can_be_said_or_found():
     assert expected_false(make_recipe(stated, Choice("votes"), rows=None, epsilon=1)) > 0
     fixed = Choice("votes", candidates=Subsets(always=("x",)))
     assert expected_false(make_recipe(stated, fixed, rows=None, epsilon=1)) == 0
+
+
+def test_the_longest_table_is_spoken_of_and_what_an_edited_report_makes_of_its_rows_is_not():
+    longest = recipe_for(MAXIMUM_ROWS, 1.0)
+    assert 0 < expected_false(longest) < 1e-9
+    for rows in (0, 2**60):
+        assert expected_false(replace(longest, rows=rows)) is None
+
+
+@pytest.mark.parametrize("top", [2, 4])
+def test_what_all_models_weigh_is_what_they_weigh_one_by_one(top):
+    """Of four terms at most two are in a model, or all; by every set of places among the sorted leads."""
+    rng, rate, price = np.random.default_rng(8), 0.25, 0.7
+    leads = -np.sort(-np.abs(rng.normal(size=(3, 4))), axis=1)
+    deviations, bars = rng.uniform(2, 3, top + 1), rng.uniform(2, 6, top + 1)
+    found = _picked(leads, deviations, bars, price, rate)
+    for own, (terms_in, weight) in zip(leads, found, strict=True):
+        empty, weights, sizes = bars[0] - deviations[0] * own[0], [], []
+        for size in range(1, top + 1):
+            for places in combinations(range(4), size):
+                score = min(deviations[size - 1] * own[places[-1]] - bars[size - 1], bars[min(size, top)])
+                weights.append(math.exp(rate * (score - empty) - price * size))
+                sizes.append(size)
+        assert weight == pytest.approx(sum(weights))
+        assert terms_in == pytest.approx(np.average(sizes, weights=weights))

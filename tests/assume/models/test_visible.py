@@ -7,7 +7,8 @@ import pytest
 
 from dpselect import Numeric, Study
 from dpselect.assume.candidates import Subsets
-from dpselect.assume.recipe import Choice, make_recipe, visible_share
+from dpselect.assume.recipe import Choice, make_recipe, too_short, visible_share
+from dpselect.assume.wide_rule import visible_in_wide
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize
@@ -72,3 +73,23 @@ def test_where_nothing_can_be_seen_it_is_one_and_where_rows_are_private_it_is_no
     assert visible_share(recipe_for("votes", 20, 0.01), 1.0) == 1
     hidden = Study(STUDY.response, STUDY.predictors, neighbors="add-remove-one")
     assert visible_share(recipe_for("pcls", None, 1, hidden), 1.0) is None
+
+
+def test_in_a_likelihood_a_share_is_worth_its_penalty_and_the_odds():
+    """The share q lowers -2 log-likelihood by -n log(1 - q): by the cheapest penalty, and log 4 of the scale of the choice."""
+    recipe = recipe_for("pcpl", 5000, 2)
+    share = visible_share(recipe, 30.0)
+    assert recipe.choice_epsilon < 2  # the bound has the other part
+    scale = 30.0 / float(recipe.choice_epsilon)
+    assert -5000 * math.log1p(-share) == pytest.approx(min(recipe.penalties) + math.log(4) * scale)
+
+
+def test_a_wide_table_is_told_by_its_terms_and_its_rows_whether_counted_or_stated():
+    wide = [Numeric(f"x{j}", -1, 1) for j in range(300)]
+    counted, stated = Study(STUDY.response, wide), Study(STUDY.response, wide, rows=3000)
+    for study, rows in ((counted, 3000), (stated, 2990)):
+        recipe = recipe_for("votes", rows, 1, study)
+        equal = study is counted
+        assert visible_share(recipe, 1.0) == visible_in_wide(recipe.votes, 300, 1.0, equal=equal)
+        assert too_short(recipe) is None
+        assert too_short(recipe_for("votes", rows, "0.01", study)).startswith("3,000 rows are too few for 301 columns")

@@ -86,3 +86,11 @@ def test_columns_with_one_name_are_refused():
     odd = [Numeric("a", 0, 1), Numeric("b", 0, 1), Numeric("a:b", 0, 1)]
     with pytest.raises(StudyError, match="Two columns of the model would be named 'a:b'"):
         Study(PRICE, odd, terms=["a", "b", ["a", "b"], "a:b"])
+
+
+def test_a_hierarchy_needs_every_factor_of_a_product_as_a_term_of_its_own():
+    predictors, product = [Numeric(name) for name in "abc"], ("a", "b")
+    Study(Numeric("y"), predictors, terms=["a", "b", "c", product], hierarchy=True)
+    for terms, missing in ((["a", "c", product], "b"), ([product, ("b", "a", "c"), "b", "c"], "a")):
+        with pytest.raises(StudyError, match=f"hierarchy needs '{missing}' as a term of its own"):
+            Study(Numeric("y"), predictors, terms=terms, hierarchy=True)

@@ -7,7 +7,16 @@ from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
-from dpselect.release.equations.findings import KNOWN_BETTER, findings, fit, scheffe, unexplained
+from dpselect.release.equations import findings as module
+from dpselect.release.equations.findings import (
+    KNOWN_BETTER,
+    VARIANCE_ALLOWANCE,
+    _share,
+    findings,
+    fit,
+    scheffe,
+    unexplained,
+)
 from dpselect.release.equations.inversion import PRIOR_NORM_BOUND, kept_sets
 from dpselect.release.equations.problem import problem
 from dpselect.release.units import user_scale
@@ -40,6 +49,41 @@ def test_without_noise_to_speak_of_it_is_least_squares_with_its_intervals(tables
     assert share.determined == (intercept == "always")
 
 
+def test_ends_are_those_of_the_marginal_where_a_test_keeps_less(tables, monkeypatch):
+    """As far to either side, though the test alone would be as long: without noise the errors are those of least squares."""
+    monkeypatch.setattr(module, "kept_sets", lambda *asked: np.array([[np.inf, -np.inf]]))
+    solved, got, products = found(tables, epsilon=1e5, loud=0.0, n=4000)
+    expected = np.linalg.solve(products[:6, :6], products[:6, 6])
+    variance = (products[6, 6] - expected @ products[:6, 6]) / (4000 - 6)
+    errors = 1.96 * np.sqrt(variance * np.diag(np.linalg.inv(products[:6, :6])))
+    assert [one.value - one.lower for one in got] == pytest.approx(errors, rel=0.05)
+    assert [one.upper - one.value for one in got] == pytest.approx(errors, rel=0.05)
+    amount, _ = unexplained(solved, 0.95)
+    below, above = 1 - (amount.lower / amount.value) ** 2, (amount.upper / amount.value) ** 2 - 1
+    # At least as far as the sample of normal residuals lets it vary; to the same length on both sides.
+    assert below == pytest.approx(above, rel=0.01) and below > VARIANCE_ALLOWANCE * 1.96 * np.sqrt(2 / 4000)
+
+
+def test_a_share_is_as_unsure_as_its_two_squares_though_the_residuals_are_known(tables):
+    """Fieller's set by the roots of its equation; RSS has the noise of t'Mt at the model's t where its interval is shorter."""
+    made, _ = tables.noisy(epsilon=20.0, n=4000)
+    solved = fit(problem(made, ALL))
+    whole, rows = solved.problem, solved.problem.rows
+    rest, total, model = 0.3 * whole.total / rows, whole.total / rows, np.append(solved.top.unknowns[0], -1.0)
+    mean = np.zeros(len(model))
+    mean[[whole.constant, -1]] = whole.pivot.moments[whole.constant, -1] / rows, -1.0
+    of_mean, of_model = whole.pivot.noise.of_vector(np.stack([mean, model])) / rows**2
+    squares, both = [(t @ noise @ t) for t, noise in ((mean, of_mean), (model, of_model))], model @ of_mean @ model
+    rss, tss, shared = squares[1] + 2 / rows * rest**2, squares[0] + 2 / rows * total**2, both + 2 / rows * rest**2
+    z = 1.959964
+    ends = np.roots([total**2 - z**2 * tss, -2 * (rest * total - z**2 * shared), rest**2 - z**2 * rss])
+    got = _share(solved, (rest, rest, rest), 0.95)
+    assert (got.lower, got.upper) == pytest.approx((1 - ends.max(), 1 - ends.min()), abs=0.0011)
+    assert got.value == pytest.approx(0.7)
+    nothing_left = _share(solved, (0.0, 0.0, 0.0), 0.95)
+    assert nothing_left.lower < nothing_left.value == nothing_left.upper == 1.0  # as far as a share can go
+
+
 def test_more_noise_longer_intervals_until_nothing_is_said(tables):
     lengths = []
     for epsilon in (20.0, 2.0, 0.7):
@@ -51,6 +95,16 @@ def test_more_noise_longer_intervals_until_nothing_is_said(tables):
     assert all(one.value is None and one.error is None for one in got)
     assert any(np.isinf(one.lower) or np.isinf(one.upper) for one in got)
     assert not unexplained(solved, 0.95)[0].determined
+
+
+def test_noise_is_quiet_from_six_rows_on_for_each_of_its_deviations_times_the_root_of_the_width(tables):
+    ratios = []
+    for rows in (300, 500, 550, 700):
+        made, _ = tables.noisy(epsilon=1.0, n=rows)
+        solved = fit(problem(made, ALL))
+        ratios.append(rows / (np.sqrt(6) * solved.problem.loudness))
+        assert solved.quiet == (ratios[-1] >= 6)
+    assert min(ratios) < 6 and any(6 < ratio < 7 for ratio in ratios)
 
 
 def test_what_is_determined_is_known_twice_as_well_as_before(tables):

@@ -8,8 +8,9 @@ from dpselect.assume.lemmas.moments import moment_layout
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
+from dpselect.release.equations import inversion as module
 from dpselect.release.equations.findings import findings, fit, unexplained
-from dpselect.release.equations.inversion import kept_sets, public_bounds
+from dpselect.release.equations.inversion import PRIOR_NORM_BOUND, Walks, kept_sets, public_bounds
 from dpselect.release.equations.problem import problem
 
 MIDDLES, WIDTHS = np.array([-0.65, 0.5, -0.4, 0.2]), np.array([0.35, 0.45, 0.4, 0.5])
@@ -73,3 +74,39 @@ def test_a_limit_opens_what_reaches_it():
     middle = (low + high) / 2
     near = kept_sets(*asked, (np.array([-2.0]), np.array([middle])))[0]
     assert near[0] == pytest.approx(low, abs=0.02 * (high - low)) and near[1] == np.inf
+
+
+def test_the_unknown_that_is_tested_by_itself_pays_nothing_and_all_pay_in_a_sum():
+    noisy, _, _ = one_sided(3000, np.array([-0.6, 0.6]), 1)
+    asked = np.array([[0.0, 3.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
+    counted = module._counted(problem(noisy, (0, 1, 2)), asked)
+    assert counted.tolist() == [[1, 0, 1], [1, 1, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("quantile", [1.28, 1.96, 3.0])
+def test_first_sets_are_those_of_two_fifths_of_the_squared_quantile_and_the_public_bound(quantile, monkeypatch):
+    noisy, _, _ = one_sided(3000, np.array([-0.6, 0.6]), 1)
+    solved, highest, ends = fit(problem(noisy, (0, 1, 2))), [], Walks.ends
+    monkeypatch.setattr(Walks, "ends", lambda self, most: highest.append(most) or ends(self, most))
+    kept_sets(solved.problem, solved.pivot, solved.top, np.eye(3), quantile)
+    first, last = highest
+    assert first == pytest.approx(np.full(3, 0.4 * quantile**2 + PRIOR_NORM_BOUND))
+    assert (last >= quantile**2).all() and (last <= quantile**2 + PRIOR_NORM_BOUND).all()
+
+
+def test_bounds_are_looked_at_where_each_direction_reaches_them(monkeypatch):
+    noisy, _, _ = one_sided(3000, np.array([-0.6, 0.6]), 1)
+    solved, starts, descend = fit(problem(noisy, (0, 1, 2))), [], module.descend
+
+    def recorded(function, start, directions=None, *, steps=40):
+        if directions is not None and steps == 20:
+            starts.append(np.einsum("ci,ci->c", directions, start))
+        return descend(function, start, directions, steps=steps)
+
+    monkeypatch.setattr(module, "descend", recorded)
+    directions = np.array([[0.0, 1.0, 0.0], [1.0, -2.0, 0.5]])
+    least, most = np.array([-3.0, -5.0]), np.array([3.0, 7.0])
+    kept_sets(solved.problem, solved.pivot, solved.top, directions, 1.96, (least, most))
+    (found,) = starts
+    width = len(found) // 2
+    assert found[:2] == pytest.approx(least) and found[width : width + 2] == pytest.approx(most)

@@ -78,3 +78,15 @@ def test_the_table_of_mounts_is_read_as_the_kernel_writes_it(tmp_path, monkeypat
 def test_the_root_of_all_folders_is_no_ledger():
     with pytest.raises(LedgerError, match="is a folder; give the path of a file"):
         Ledger("/").entries()
+
+
+def test_a_message_that_cannot_be_read_is_that_of_a_damaged_file_and_not_waited_for(tmp_path, monkeypatch):
+    """SQLite quotes bytes of the file in it, which Python then takes for text."""
+    ledger = Ledger(tmp_path / "budget.db", epsilon=1, wait=0)
+
+    def quoting(*asked):
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+
+    monkeypatch.setattr(sqlite, "_transact", quoting)
+    with pytest.raises(LedgerError, match="is damaged: restore it from a backup"):
+        ledger.entries()

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import chi2, norm
+from scipy.stats import t as student
 
-from benchmarks.rounds import Answers, Table
+from benchmarks.rounds import Answers, Table, release, table_of
+from benchmarks.rounds_tables import counts
 from dpselect.assume.lemmas.rounds import COUNT_BITS, histograms_sensitivity
-from dpselect.assume.queries import Histograms, Noisy, RoundsPlan, Standard
+from dpselect.assume.queries import Histograms, Noisy, RoundsPlan, Rows, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Numeric
 from dpselect.release.rounds.clips import (
     ANSWER_EDGES,
+    CLUSTER_EDGES,
+    CLUSTER_RADII,
     Half,
     answer_counts,
+    choose_cluster_radius,
     choose_radius,
     choose_radius_of_answers,
     clip_share,
     falling,
     farthest_answer,
     farthest_row,
+    few_clusters_factor,
     usual_length,
     yes_clip_share,
 )
@@ -48,14 +57,26 @@ from dpselect.release.rounds.intervals import (
     SURE_INFORMATION,
     USUAL_KURTOSIS,
     _edge_noise,
+    _finding,
     _share,
     _stretch,
     one_way_shares,
     shrunken,
 )
-from dpselect.release.rounds.path import path, replay
-from dpselect.release.rounds.steps import Standpoint, coarse_step, link_of, tamed, weight_of, whitening
-from tests.release.rounds.test_coverage import MU, table
+from dpselect.release.rounds.path import _halves_of_answers, path, replay
+from dpselect.release.rounds.scales import _of_yes, look
+from dpselect.release.rounds.steps import (
+    USUAL_CORRELATION,
+    Standpoint,
+    _response_top,
+    coarse_step,
+    link_of,
+    start,
+    tamed,
+    weight_of,
+    whitening,
+)
+from tests.release.rounds.test_coverage import MU, ROWS, table
 from tests.release.rounds.test_path import plan_of
 
 RNG = np.random.default_rng(25)
@@ -176,9 +197,10 @@ def test_rows_apart_are_those_that_are_counted_beside_the_fullest_bin():
     assert zeros.apart < 0.02 * rows
 
 
-def test_rows_that_crowd_at_a_limit_keep_their_tail():
+@pytest.mark.parametrize("side", [-1, 1])
+def test_rows_that_crowd_at_a_limit_keep_their_tail(side):
     rows, noise = 3000, 80.0
-    values = np.where(RNG.random(rows) < 0.85, -GRID, -GRID + RNG.gamma(2, 0.2 * GRID, rows))
+    values = -side * np.where(RNG.random(rows) < 0.85, -GRID, -GRID + RNG.gamma(2, 0.2 * GRID, rows))
     edges = limited_edges(rows / noise)
     spread = read_limited(binned(values, edges, noise), edges, rows, noise, 60.0)
     assert spread.resolved
@@ -312,6 +334,7 @@ def test_the_noise_of_what_is_hardly_seen_counts_for_more():
     here = SimpleNamespace(hessian=np.diag([SURE_INFORMATION, 2 * SEEN_INFORMATION]), hessian_noise=lambda step: noise)
     added = _edge_noise(here, SimpleNamespace(step=np.ones(2)), np.eye(2))
     assert added.tolist() == pytest.approx([0.0, 2 * math.sqrt((1 + EDGE_NOISE) ** 2 - 1)])
+    assert math.hypot(2, added[1]) == pytest.approx(1.75 * 2)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
@@ -371,9 +394,12 @@ def test_where_two_looks_at_a_hessian_differ_the_first_counts_for_less():
         (gram, _), (gradient, _) = next(step)
         noise = 0.1 * rows * math.sqrt(2)
         with pytest.raises(StopIteration) as end:
-            step.send((Noisy(gram, second, noise), Noisy(gradient, np.zeros(width), 1.0)))
+            step.send((Noisy(gram, second, noise), Noisy(gradient, np.zeros(width), 7.0)))
         there = end.value.value
         back = np.linalg.inv(there.turn)
+        if second is first:  # the gradient's noise, by the step that it takes part in
+            of_step = there.inverse @ there.turn.T
+            assert there.wandered == pytest.approx(7.0**2 * of_step @ of_step.T)
         return back.T @ there.exact @ back, there.variance
 
     alike, little = after(first)
@@ -382,6 +408,8 @@ def test_where_two_looks_at_a_hessian_differ_the_first_counts_for_less():
     correlated[2:4, 2:4] = correlated[:2, :2]
     seen, more = after(correlated)
     assert np.allclose(alike, first)
+    known, noise = (0.05 * rows) ** 2, (0.1 * rows) ** 2
+    assert little == pytest.approx(np.full((width, width), known * noise / (known + noise)))
     assert seen[0, 1] > 0.5 * 0.9 * rows  # a fifth of it, if the first look were trusted as before
     assert (more > 2 * little).all()
 
@@ -418,6 +446,19 @@ def test_shares_add_up_to_the_price(family):
         assert sum(parts) == pytest.approx(1.0)
         assert min(parts) >= 0
         assert shares.last > 0.2
+
+
+def test_where_the_link_is_curved_coarse_steps_have_a_fifth_more_of_what_is_left():
+    """And the lengths of gradients a twentieth of the price, or a little more: more rows can be long there."""
+    parts = []
+    for family in ("gaussian", "binomial", "poisson"):
+        shares = facts_of(plan_of(family, rows=10_000)).shares
+        left = 1 - shares.first - shares.start_gram - shares.gram - shares.radii - shares.sandwich
+        parts.append((shares.coarse / left, shares.radii))
+    (straight, radii), *curved = parts
+    assert radii == 0.05
+    for steps, lengths in curved:
+        assert (steps, lengths) == pytest.approx((1.2 * straight, 0.06))
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -550,3 +591,259 @@ def test_an_unknown_family_has_no_link_of_another():
     for part in (link_of, weight_of):
         with pytest.raises(KeyError):
             part("gamma", 0.5)
+
+
+def beyond(counts, radius):
+    """The sum of squares beyond a radius of clusters whose lengths are even by their logarithm in each bin, finely."""
+    lengths = CLUSTER_EDGES[:, None] * 2.0 ** ((np.arange(4000) + 0.5) / 4000)
+    return float(counts @ np.maximum(lengths**2 - radius**2, 0.0).mean(axis=1))
+
+
+@pytest.mark.parametrize("is_unit", [True, False])
+@pytest.mark.parametrize("replaced", [1.0, 2.0])
+def test_a_radius_of_clusters_makes_half_a_deviation_of_noise_and_lost_squares_least_together(is_unit, replaced):
+    """Noise is that of `cluster_product_sensitivity`: of a cluster in whole, or of a row within it, which is clipped as well."""
+    shares, clip_radius = SimpleNamespace(sandwich=0.12), 3.0
+    counts = np.zeros(len(CLUSTER_EDGES))
+    counts[1:7] = [200.0, 900.0, 700.0, 300.0, 60.0, 10.0]
+    for mu in (0.02, 0.5):
+        facts = SimpleNamespace(replaced=replaced, cluster_is_unit=is_unit, mu=mu, row_mu=mu / 2, shares=shares)
+        seen = Noisy(Rows(), counts, 1.0)
+
+        def risk(radius, mu=mu):
+            whole, part = math.sqrt(replaced) * radius**2, 2 * 2 * clip_radius * radius
+            moved = whole if is_unit else min(math.sqrt(2) * radius**2, part)
+            return 0.5 * moved / (mu * math.sqrt(0.12)) + beyond(counts, radius)
+
+        clip = choose_cluster_radius(facts, seen, clip_radius)
+        assert clip.count == pytest.approx(counts.sum(), rel=0.01)  # noise may hide a few beyond
+        assert clip.excess == pytest.approx(beyond(counts, clip.radius), rel=0.05, abs=60)
+        assert risk(clip.radius) <= 1.02 * min(map(risk, CLUSTER_RADII.tolist()))
+    assert choose_cluster_radius(facts, Noisy(Rows(), counts * 0 + 2.9, 1.0), clip_radius) is None
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_few_clusters_make_errors_longer_as_students_quantiles_do(level):
+    """And as a sample's variance is short; to the second order in one over their number."""
+    for count in (20, 50, 1000):
+        longer = student.ppf((1 + level) / 2, count - 1) / norm.ppf((1 + level) / 2) * math.sqrt(count / (count - 1))
+        assert few_clusters_factor(SimpleNamespace(level=level), float(count)) == pytest.approx(
+            longer, abs=3 / count**2
+        )
+
+
+def evenly(edges, counts):
+    """Center and deviation of so many rows in each octave, even within it; the outer ones reach as far again."""
+    ends = np.concatenate([[2 * edges[0]], edges, [2 * edges[-1]]])
+    points = np.concatenate([np.linspace(low, high, 2001) for low, high in pairwise(ends)])
+    weights = np.repeat(counts / counts.sum(), 2001) / 2001
+    center = weights @ points
+    return center, math.sqrt(weights @ (points - center) ** 2)
+
+
+@pytest.mark.parametrize("places", [(30, 70, 90), (0, 60, -1), (58, 59)])
+def test_a_first_look_says_center_and_deviation_of_rows_that_are_even_in_each_octave(places):
+    counts = np.zeros(len(OPEN_EDGES) + 1)
+    counts[list(places)] = [5000.0, 3000.0, 2000.0][: len(places)]
+    found, (center, deviation) = locate(counts, OPEN_EDGES, counts.sum(), 1.0), evenly(OPEN_EDGES, counts)
+    assert (found.center, found.deviation) == pytest.approx((center, deviation), rel=1e-3)
+
+
+@pytest.mark.parametrize(("others", "thin", "counted"), [(0, 3.5, True), (0, 2.5, False), (1, 4.5, False)])
+def test_an_octave_that_is_hardly_seen_counts_only_beside_a_single_one(others, thin, counted):
+    """Rows that are surely left lie somewhere: at the fullest octave, or the fullest few in a row, if that has three deviations."""
+    counts, noise = np.zeros(len(OPEN_EDGES) + 1), 50.0
+    counts[59 : 60 + others] = 9000.0
+    counts[80] = thin * noise
+    found = locate(counts, OPEN_EDGES, counts.sum() + 3.9 * noise * (1 - others), noise)
+    assert (found.deviation > 1.0) == counted
+
+
+def test_an_octave_far_out_counts_from_four_and_a_half_deviations_of_the_noise_on():
+    rows, noise = 20_000, 40.0
+    edges = closer_edges(Spread(0.0, 1.0, 3.0, False), rows / noise)
+    usual = binned(RNG.normal(0, 1, rows), edges, 0.0)
+    found = []
+    for seen in (4.4, 4.6):
+        noisy = usual.copy()
+        noisy[-3] += seen * noise
+        found.append(read_closer(noisy, edges, rows, noise, 60.0).deviation)
+    assert found[0] < 1.1 and found[1] > 10
+
+
+def test_a_tail_of_more_rows_than_there_are_begins_at_the_center():
+    rows, edges = 50, limited_edges(20.0)
+    spread = read_limited(binned(RNG.normal(0, GRID / 4, rows), edges, 0.0), edges, rows, 1.0, rows + 10.0)
+    assert 0 <= spread.tail < 0.5
+
+
+def test_rows_that_crowd_at_either_limit_are_read_alike():
+    """A few beside them, too near for bins to tell how far: all bins count as they are, and no closer look is asked for."""
+    rows, noise = 100_000, 40.0
+    edges = limited_edges(rows / noise)
+    counts = RNG.normal(0, 1.0, len(edges) + 1)
+    counts[[-1, -3]] += [0.96 * rows, 0.04 * rows]
+    upper, lower = (read_limited(each, edges, rows, noise, 60.0) for each in (counts, counts[::-1]))
+    assert upper.resolved and lower.resolved
+    assert (upper.center, upper.deviation) == pytest.approx((-lower.center, lower.deviation))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_an_adjusted_interval_has_half_of_what_may_fail_for_each_of_its_parts(level):
+    each = 1 - (1 - level) / 2
+    for privacy, sampling in ((1.0, 0.0), (0.0, 1.0), (2.0, 3.0)):
+        found = _finding(SimpleNamespace(level=level, considered=12), 5.0, privacy, sampling, 0.0, 0.0)
+        half = norm.ppf((1 + each) / 2) * privacy + math.sqrt(chi2.ppf(each, 12)) * sampling
+        assert (found.adjusted_upper - 5, 5 - found.adjusted_lower) == pytest.approx((half, half), rel=0.02)
+        assert found.upper - 5 == pytest.approx(norm.ppf((1 + level) / 2) * math.hypot(privacy, sampling))
+
+
+@pytest.mark.parametrize("yes", [60.0, 500.0, 930.0])
+def test_a_response_of_no_and_yes_has_the_spread_of_two_numbers(yes):
+    found, chance = _of_yes(yes, 1000.0, 1.0)
+    ends = np.array([-GRID, GRID])
+    center = ends @ [1 - chance, chance]
+    deviation = math.sqrt(((ends - center) ** 2) @ [1 - chance, chance])
+    assert (found.center, found.deviation) == pytest.approx((center, deviation)) and chance == yes / 1000
+    assert found.tail == pytest.approx(np.abs(ends - center).max() / deviation)
+
+
+@pytest.mark.parametrize("yes", [0.1, 0.3, 0.5, 0.7])
+def test_answers_of_no_and_yes_begin_where_their_residuals_lie(yes):
+    """At the chance of yes and at what is left of it, in deviations of an answer and units of the standpoint."""
+    lengths, rows = Noisy(Rows(), np.zeros((2, len(ANSWER_EDGES))), 1.0), 800.0
+    for unit in np.linspace(0.2, 1.0, 9):
+        halves = _halves_of_answers(
+            SimpleNamespace(rows=rows), SimpleNamespace(mean=yes), SimpleNamespace(deviation=unit), lengths
+        )
+        for half, part, share in zip(halves, (yes, 1 - yes), (1 - yes, yes), strict=True):
+            length = part / (math.sqrt(yes * (1 - yes)) * unit)
+            assert half.start == min(int((length > ANSWER_EDGES).sum()), len(ANSWER_EDGES) - 3)
+            assert half.rows == rows * share
+
+
+def standing(plan, slopes, *, noise=1.0, correlation=0.3, left=0.25, tail=4.0):
+    """Where the first Gram leads, of columns of mean square one with the same correlations, and a response of these slopes."""
+    facts = facts_of(plan)
+    width, rows = facts.width, facts.rows
+    own = Standard(
+        columns=tuple(column.place for column in facts.columns),
+        centers=(0.0,) * (width - 1),
+        factors=(1.0,) * (width - 1),
+        response_center=0.0,
+        response_factor=1.0,
+        intercept=True,
+    )
+    none, ones = np.zeros(width), np.ones(width)
+    scales = SimpleNamespace(
+        standard=lambda facts: own, tail=tail, shortness=none, relative=ones, count_noise=none, mean=0.3, dispersion=1.0
+    )
+    gram = rows * (correlation + (1 - correlation) * np.eye(width))
+    gram[0, 1:] = gram[1:, 0] = 0.0  # a constant, and centered columns
+    products = gram @ slopes
+    walk = start(facts, scales)
+    ((query, _),) = next(walk)
+    sums = np.block([[gram, products[:, None]], [products[None], np.full((1, 1), slopes @ products + left * rows)]])
+    sums[-1] *= query.response_scale
+    sums[:, -1] *= query.response_scale
+    with pytest.raises(StopIteration) as end:
+        walk.send((Noisy(query, sums, noise * math.sqrt(2)),))
+    return facts, query.response_scale, end.value.value
+
+
+def test_a_start_without_noise_to_speak_of_is_least_squares():
+    plan = plan_of(rows=10_000)
+    slopes = np.linspace(-0.3, 0.4, facts_of(plan).width)
+    _, _, here = standing(plan, slopes)
+    assert here.center == pytest.approx(slopes, abs=1e-3)
+    assert here.deviation == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_start_in_noise_shrinks_correlations_and_slopes():
+    """By the variance of a usual correlation over what noise adds to it; slopes by three variances of their products."""
+    plan, rows = plan_of(rows=10_000), 10_000
+    slopes = np.linspace(-0.3, 0.4, facts_of(plan).width)
+    _, scale, here = standing(plan, slopes, noise=0.1 * rows)
+    assert here.spread[1, 2] == pytest.approx(0.3 * USUAL_CORRELATION**2 / (USUAL_CORRELATION**2 + 0.1**2))
+    _, _, loud = standing(plan, slopes, noise=0.5 * scale * rows, correlation=0.0)
+    assert loud.center * (1 + 3 * 0.5**2) == pytest.approx(loud.matrix @ loud.matrix.T @ slopes, abs=1e-3)
+
+
+def test_what_a_start_knows_of_residuals_is_drawn_to_nine_tenths_of_the_response_by_noise():
+    plan, rows = plan_of(rows=10_000), 10_000
+    slopes = np.linspace(-0.3, 0.4, facts_of(plan).width)
+    deviations = []
+    for noise in (1e-9, 0.05, 0.1, 0.3, 3.0):
+        _, scale, here = standing(plan, slopes, noise=noise * rows, correlation=0.0)
+        missed = here.center - slopes
+        seen = math.log(missed @ missed + 0.25)
+        error = 2 * (noise * math.sqrt(2) / scale**2) ** 2
+        expected = (seen * 0.3**2 + math.log(0.9) * error) / (0.3**2 + error)
+        assert 2 * math.log(here.deviation) == pytest.approx(expected, abs=0.01)
+        deviations.append(here.deviation)
+    assert deviations[0] == pytest.approx(0.5) and deviations[-1] == pytest.approx(math.sqrt(0.9), rel=0.02)
+
+
+def test_a_start_of_few_rows_goes_three_deviations_at_most():
+    few, many = plan_of(rows=300), plan_of(rows=10_000)
+    while facts_of(few).nu >= 12:
+        few = dataclasses.replace(few, rows=few.rows / 2)
+    width = facts_of(few).width
+    for length, plan, limit in ((2.0, few, 2.0), (9.0, few, 3.0), (9.0, many, 9.0)):
+        slopes = np.full(width, length / math.sqrt(width))
+        _, _, here = standing(plan, slopes, noise=1e-6, correlation=0.0)
+        assert np.linalg.norm(here.center) == pytest.approx(limit, rel=1e-3)
+
+
+@pytest.mark.parametrize(("tail", "number", "answer"), [(2.0, 3.0, 3.0), (4.0, 4.0, 4.0), (9.0, 6.0, 9.0)])
+def test_a_response_is_clipped_at_its_tail_from_three_deviations_to_six_of_a_number(tail, number, answer):
+    scales = SimpleNamespace(tail=tail, mean=2.0, response_deviation=1.5)
+    for response, expected in (("number", number), ("open number", number), ("yes or no", answer)):
+        assert _response_top(SimpleNamespace(family="gaussian", response=response), scales) == expected
+    counts = SimpleNamespace(family="poisson", response="number")
+    assert _response_top(counts, scales) == 2.0 + max(tail, 3.0) * 1.5
+    assert _response_top(SimpleNamespace(family="binomial", response="yes or no"), scales) == 1.0
+
+
+def looked(made, mu=MU):
+    """What the first looks at a table make of its columns, and what is known before them."""
+    facts, answers = facts_of(dataclasses.replace(plan_for(made), mu=mu)), Answers(made, np.random.default_rng(9))
+    walk = look(facts)
+    ask = next(walk)
+    with pytest.raises(StopIteration) as end:
+        while True:
+            ask = walk.send(answers.answer(ask))
+    return facts, end.value.value
+
+
+def test_counts_that_vary_more_than_poissons_are_known_to_and_none_less():
+    """Seven tenths of what is seen, for noise makes a deviation longer."""
+    study, frame, *_ = counts(10_000, 10.0, dispersion=4.0, kinds=["normal"])(np.random.default_rng(3))
+    _, far = looked(table_of("far", study, frame, "poisson"))
+    assert far.dispersion == pytest.approx(0.7 * far.response_deviation**2 / far.mean) and far.dispersion > 10
+    study, frame, *_ = counts(10_000, 10.0, dispersion=0.0, kinds=["normal"])(np.random.default_rng(3))
+    assert 1 <= looked(table_of("near", study, frame, "poisson"))[1].dispersion < 2
+
+
+@pytest.mark.parametrize("others", [0, 3])
+def test_a_rare_dummy_is_no_longer_than_its_share_of_a_row(others):
+    """Its scale is at least its unit over the root of its share of what a row may have, whichever others there are."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({f"x{k}": rng.normal(0, 1, ROWS) for k in range(others)})
+    frame["k"] = np.where(rng.random(ROWS) < 0.03, "b", "a")
+    frame["y"] = (frame["k"] == "b") + rng.normal(0, 1, ROWS)
+    numbers = [Numeric(f"x{k}", -5, 5) for k in range(others)]
+    study = Study(Numeric("y", -6, 6), [*numbers, Categorical("k", ["a", "b"])], intercept="none")
+    facts, scales = looked(table_of("rare", study, frame), 0.5)
+    share = min(max(facts.row_length - 1, 1.0), 3.0) * (others + 1)
+    assert scales.scales[-1] == pytest.approx(GRID / math.sqrt(share)) and facts.width == others + 1
+
+
+def test_a_share_that_is_explained_is_as_unsure_as_its_sample(monkeypatch):
+    """Nearly without noise and doubt: the deviation of R^2 in samples is 2 R (1 - R^2) over the root of n."""
+    for doubt in ("STEP_DOUBT", "TAIL_DOUBT", "FAR_DOUBT"):
+        monkeypatch.setattr(f"dpselect.release.rounds.intervals.{doubt}", 0.0)
+    made = table("gaussian", np.random.default_rng(5))
+    share = release(made, 30.0, np.random.default_rng(6)).r_squared
+    sample = 2 * math.sqrt(share.value) * (1 - share.value) / math.sqrt(ROWS)
+    assert (share.upper - share.lower) / 2 == pytest.approx(1.96 * sample, rel=0.1)
