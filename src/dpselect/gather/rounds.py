@@ -4,7 +4,8 @@ Cells are standardized one by one: u = floor((line - center) * factor + .5), cla
 machine rounds alike. From there to the clipped vector numbers are exact or go through single operations again, one row by itself:
 entries of a matrix are whole numbers of 2^-16, those of u of 2^-12, and `check_exact` has their sums below 2^53 units, so that
 BLAS may add in any order; lengths are added up cell by cell; mean and weight come from a table that travels with the summary,
-because another machine's exp may end in another digit. Clipped vectors are cut to whole numbers of at most 2^20.
+because another machine's exp may end in another digit. Clipped vectors are cut to whole numbers of at most 2^20. Compiled loops
+(`round_sums.py`) do all of it in one pass where there was a compiler, NumPy here elsewhere and for clusters.
 
 Survey weights: a row with the share s = min(w/W, 1) adds s to counts, s g to a gradient and s zz' to a Gram, so that sums are those
 of the population over W; the sandwich is that of s g. Shares are whole numbers of 2^-20, of 2^-10 in counts (`lemmas.sampling`).
@@ -16,7 +17,6 @@ of a cluster are added to one summary, as all rows of a person are.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -56,18 +56,16 @@ from dpselect.errors import StudyError
 from dpselect.gather.dealing import Names, study_shares
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
 from dpselect.gather.persons import PersonRows
+from dpselect.gather.round_sums import Bins, CompiledSums, Integers, compiled_sums
 from dpselect.gather.summary import Summary, require_some
 
 ETA_STEPS = 256
 """Of a table of means, in one unit of eta; between them it is a straight line, off by less than 2e-6 of its value."""
-MIN_EVEN_EDGES = 8
-"""From so many edges on a guess is faster than a search."""
 MAX_WAITING_CHUNKS = 512
 """Sums of products of a chunk are at most 2^53: so many of them fit in 64 bits."""
 MAX_ALONE, MIN_PIECE = 2**18, 64
 """Multiplications up to which OpenBLAS starts no threads; and the fewest rows that are worth a call."""
 
-Integers = NDArray[np.int64]
 Sums = tuple[tuple[int, ...], ...]
 """Private. The exact answer to each query, a flat list of whole numbers; of a matrix all cells, row by row."""
 
@@ -113,29 +111,32 @@ class RoundSummary(Summary[Sums]):
 
     def add(self, chunk: Chunk) -> None:
         """Add some rows."""
-        lines = chunk.lines[chunk.order]
+        lines, order = chunk.lines, chunk.order
         counted = np.ones(chunk.count, dtype=bool) if chunk.left_out is None else ~chunk.left_out
         if isinstance(self._study.response, Binary):
-            counted &= lines[-1] != 0
+            counted &= lines[order[-1]] != 0
         self._rows += chunk.count
+        shares = None
         if self._study.weights is not None:
-            # One more line, which persons keep with their rows: the share in whole numbers of 2^-20.
-            lines = np.vstack([lines, study_shares(chunk.cells, self._study, SHARE_STEP_BITS)])
-            counted &= lines[-1] > 0
+            shares = study_shares(chunk.cells, self._study, SHARE_STEP_BITS)
+            counted &= shares > 0
         if not counted.all():
-            lines = lines[:, counted]
+            lines = np.compress(counted, lines, axis=1)
+            shares = None if shares is None else shares[counted]
         person, cluster = self._study.person, self._study.cluster
         clusters = None if cluster in (None, person) else self._names.numbers(chunk.cells[cluster][counted])
-        if person is not None:
-            self._persons = self._persons or PersonRows(self._study)
-            self._persons.add_rows(lines, chunk.cells[person][counted], clusters)
+        if person is None:
+            self._add(lines, order, shares, clusters)
             return
-        self._add(lines, clusters)
+        # One more line, which persons keep with their rows: the share in whole numbers of 2^-20.
+        kept = lines[order] if shares is None else np.vstack([lines[order], shares])
+        self._persons = self._persons or PersonRows(self._study)
+        self._persons.add_rows(kept, chunk.cells[person][counted], clusters)
 
-    def _add(self, lines: Floats, clusters: Integers | None) -> None:
-        shares = None if self._study.weights is None else lines[-1] * 2.0**-SHARE_STEP_BITS
+    def _add(self, lines: Floats, order: Integers, shares: Floats | None, clusters: Integers | None) -> None:
         with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
-            self._views.look(lines if shares is None else lines[:-1], shares, clusters)
+            parts = None if shares is None else shares * 2.0**-SHARE_STEP_BITS
+            self._views.look(lines, parts, clusters, order)
             for query, answer in zip(self._queries, self._answers, strict=True):
                 answer.add(query, self._views)
 
@@ -145,7 +146,10 @@ class RoundSummary(Summary[Sums]):
             rows, clusters, self._persons = self._persons.rows(), self._persons.clusters(), None
             for start in range(0, len(rows), MAX_CHUNK_ROWS):
                 some = slice(start, start + MAX_CHUNK_ROWS)
-                self._add(np.ascontiguousarray(rows[some].T, dtype=np.float64), clusters[some])
+                lines = np.ascontiguousarray(rows[some].T, dtype=np.float64)
+                shares = None if self._study.weights is None else lines[-1]
+                order = np.arange(len(lines) - (shares is not None))
+                self._add(lines, order, shares, clusters[some])
         for query, answer in zip(self._queries, self._answers, strict=True):
             answer.close(query)
         self._names = Names()
@@ -200,8 +204,11 @@ class Views:
                 check_exact(query, study)
                 if query.family != "gaussian":
                     self.tables.setdefault(query.family, mean_table(query.family))
+        self._queries = queries
         self._made: list[tuple[Any, ...]] = []
+        self._compiled: CompiledSums | None = None
         self.lines: Floats = np.zeros((0, 0))
+        self._order: Integers = np.arange(0)
         self.shares: Floats | None = None
         self.clusters: Integers | None = None
 
@@ -209,27 +216,48 @@ class Views:
         return "Views(values=<private>)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the rows of the last look."""
-        return {**self.__dict__, "_made": [], "lines": np.zeros((0, 0)), "shares": None, "clusters": None}
+        """Without the rows of the last look, and without what the next one makes again."""
+        rows = {"_made": [], "lines": np.zeros((0, 0)), "shares": None, "clusters": None}
+        return {**self.__dict__, **rows, "_compiled": None}
 
-    def look(self, lines: Floats, shares: Floats | None = None, clusters: Integers | None = None) -> None:
+    def look(
+        self,
+        lines: Floats,
+        shares: Floats | None = None,
+        clusters: Integers | None = None,
+        order: Integers | None = None,
+    ) -> None:
         """Turn to other rows: a line for each column of the design, the response last.
 
-        `shares` are how much each counts, if not one, and `clusters` the number of each one's cluster.
+        `shares` are how much each counts, if not one, and `clusters` the number of each one's cluster. `order` finds the lines,
+        where they do not stand in this order.
         """
         self.lines, self.shares, self.clusters, self._made = lines, shares, clusters, []
+        self._order = np.arange(len(lines)) if order is None else order
+
+    def sums(self, query: Query) -> Integers | None:
+        """What a query adds up of these rows, if compiled loops do: those of all queries of the ask at once."""
+        if self._compiled is None:
+            self._compiled = compiled_sums(self._queries, self.tables)
+        if self._compiled is None:
+            return None
+        found: Integers | None = self._once(self._compiled.of, self).get(id(query))
+        return found
+
+    def places(self, columns: Sequence[int]) -> Integers:
+        """Where the lines of some of the study's columns stand; -1 is the response."""
+        return self._order[[place if place < 0 else place - self._skipped for place in columns]]
 
     def count(self, rows: NDArray[np.bool_] | None = None) -> int:
         """How many rows there are, all or those marked; with weights the sum of their shares, in whole numbers of 2^-10."""
-        if self.shares is None:
+        steps = self.count_steps()
+        if steps is None:
             return self.lines.shape[1] if rows is None else int(np.count_nonzero(rows))
-        steps = self._once(self._count_steps)
         return int(steps.sum() if rows is None else steps[rows].sum())
 
-    def count_places(self, places: NDArray[np.intp], size: int) -> Integers:
-        """The same by the place of each row among so many."""
-        weights = None if self.shares is None else self._once(self._count_steps)
-        return np.bincount(places, weights=weights, minlength=size).astype(np.int64)  # exact: below 2^53
+    def count_steps(self) -> Floats | None:
+        """How much each row counts in counts, in whole numbers of 2^-10; None if all count as one."""
+        return None if self.shares is None else self._once(self._count_steps)
 
     def _count_steps(self) -> Floats:
         assert self.shares is not None
@@ -246,17 +274,23 @@ class Views:
 
     def column(self, place: int) -> Floats:
         """The line of one of the study's columns."""
-        line: Floats = self.lines[place - self._skipped]
+        line: Floats = self.lines[self._order[place - self._skipped]]
+        return line
+
+    def response_line(self) -> Floats:
+        """The line of the response."""
+        line: Floats = self.lines[self._order[-1]]
         return line
 
     def yes(self) -> NDArray[np.bool_]:
         """Which rows have a response of yes."""
-        return np.asarray(self.lines[-1] > 0)
+        return np.asarray(self.response_line() > 0)
 
     def counts(self) -> Floats:
         """A response of counts: whole numbers from 0 on."""
         # A limit of at most 2^20 leaves the steps of the grid finer than a count.
-        line = self.lines[-1] if self._limit is None else (self.lines[-1] + GRID) * (self._limit / (2 * GRID))
+        line = self.response_line()
+        line = line if self._limit is None else (line + GRID) * (self._limit / (2 * GRID))
         return np.asarray(np.clip(np.floor(line + 0.5), 0, MAX_COUNT))
 
     def response(self, family: FamilyName, standard: Standard) -> Floats:
@@ -268,14 +302,14 @@ class Views:
             return self.yes().astype(np.float64)
         if family == "poisson":
             return self.counts()
-        made = _standardized(self.lines[-1], standard.response_center, standard.response_factor)
+        made = _standardized(self.response_line(), standard.response_center, standard.response_factor)
         return np.asarray(made * 2.0**-STANDARD_BITS)
 
     def _cells(self, standard: Standard) -> Floats:
         """A line for each cell of a standardized row, in whole numbers of 2^-12; the constant first if it has one."""
         made = np.empty((standard.width, self.lines.shape[1]))
         made[: standard.intercept] = 2.0**STANDARD_BITS
-        places = [place - self._skipped for place in standard.columns]
+        places = self.places(standard.columns)
         centers, factors = np.array([standard.centers, standard.factors])[:, :, None]
         made[standard.intercept :] = _standardized(self.lines[places], centers, factors)
         return made
@@ -451,59 +485,61 @@ class _Bins(_Counts):
         if len(query.edges) != len(kinds):
             raise StudyError("A first look has edges for each of its columns; this is a fault of the program.")
         self._answers = isinstance(study.response, Binary)
-        self._edges = [
-            np.array(edges) if kind == "number" else None for edges, kind in zip(query.edges, kinds, strict=True)
-        ]
-        size = sum(1 if edges is None else len(edges) + 1 for edges in self._edges)
-        super().__init__(size + (1 if self._answers else len(query.response_edges) + 1 if query.response_edges else 0))
+        self._numbers = [place for place, kind in zip(query.columns, kinds, strict=True) if kind == "number"]
+        self._kinds = kinds
+        edges = [np.array(own) for own, kind in zip(query.edges, kinds, strict=True) if kind == "number"]
+        response = [] if self._answers or not query.response_edges else [np.array(query.response_edges)]
+        self._counts = query.family == "poisson"
+        if not self._counts and response:
+            self._numbers.append(-1)
+        self._columns, self._response = Bins(edges if self._counts else edges + response), Bins(response)
+        size = sum(len(own) + 1 for own in edges + response) + (len(kinds) - len(edges)) + self._answers
+        super().__init__(size)
 
     def of(self, query: Histograms, rows: Views) -> Integers:
+        counted = self._columns.count(rows.lines, rows.places(self._numbers), rows.count_steps())
+        bins = iter(counted)
         parts = [
-            np.array([rows.count(line > 0)]) if edges is None else _in_bins(rows, line, edges)
-            for line, edges in zip(map(rows.column, query.columns), self._edges, strict=True)
+            next(bins) if kind == "number" else np.array([rows.count(rows.column(place) > 0)])
+            for place, kind in zip(query.columns, self._kinds, strict=True)
         ]
         if self._answers:
             parts.append(np.array([rows.count(rows.yes())]))
-        elif query.response_edges:
-            line = rows.counts() if query.family == "poisson" else rows.lines[-1]
-            parts.append(_in_bins(rows, line, np.array(query.response_edges)))
+        elif self._counts and query.response_edges:
+            parts += self._response.count(rows.counts()[None], np.zeros(1, dtype=np.int64), rows.count_steps())
+        parts += bins
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
-def _in_bins(rows: Views, line: Floats, edges: Floats) -> Integers:
-    return rows.count_places(places_among(edges, line), len(edges) + 1)
+class _Sums(_Counts):
+    """Private. Sums that compiled loops know, and NumPy where there are none."""
+
+    def of(self, query: Any, rows: Views) -> Integers:
+        made = rows.sums(query)
+        return self.of_lines(query, rows) if made is None else made
+
+    def of_lines(self, query: Any, rows: Views) -> Integers:
+        """The sums of some rows, line by line."""
+        raise NotImplementedError
 
 
-def places_among(edges: Floats, line: Floats) -> NDArray[np.intp]:
-    """How many edges are at or below each number: the same as a search, and three times as fast where edges are evenly spaced."""
-    count = len(edges)
-    width = float(edges[-1] - edges[0]) / (count - 1) if count > MIN_EVEN_EDGES else 0.0
-    if not 0 < width < math.inf or np.abs(edges - (edges[0] + width * np.arange(count))).max() > width / 8:
-        return np.searchsorted(edges, line, side="right")
-    # A guess that is off by one at most, and two comparisons that make it exact, whatever was rounded.
-    guess: NDArray[np.intp] = np.clip((line - edges[0]) * (1 / width) + 1.0, 0, count).astype(np.intp)
-    guess -= line < edges[np.maximum(guess - 1, 0)]
-    np.maximum(guess, 0, out=guess)
-    guess += line >= np.append(edges, math.inf)[guess]
-    return guess
-
-
-class _Lengths(_Counts):
-    def of(self, query: Norms, rows: Views) -> Integers:
+class _Lengths(_Sums):
+    def of_lines(self, query: Norms, rows: Views) -> Integers:
         bins = len(query.edges)
         places = np.maximum(np.searchsorted(np.array(query.edges), rows.norms(query), side="right") - 1, 0)
         if query.halves == "response":
             places = places + bins * rows.yes()
-        return rows.count_places(places, query.lines * bins)
+        made = np.bincount(places, weights=rows.count_steps(), minlength=query.lines * bins)
+        return made.astype(np.int64)  # exact: below 2^53
 
 
-class _Vector(_Counts):
-    def of(self, query: Gradient, rows: Views) -> Integers:
+class _Vector(_Sums):
+    def of_lines(self, query: Gradient, rows: Views) -> Integers:
         return np.asarray(rows.gradient(query).sum(axis=1)).astype(np.int64)
 
 
-class _Products(_Counts):
-    def of(self, query: Gram | Sandwich, rows: Views) -> Integers:
+class _Products(_Sums):
+    def of_lines(self, query: Gram | Sandwich, rows: Views) -> Integers:
         vectors = rows.clipped(query) if isinstance(query, Gram) else rows.gradient(query)
         return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
 
