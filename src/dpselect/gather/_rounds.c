@@ -64,26 +64,40 @@ static kernel choose(int lanes)
     return (kernel){add_some_plain, count_line_plain};
 }
 
+/* The first place from here on where a vector does not lie in two lines of the cache. */
+static double *aligned(char *memory) { return (double *)(memory + (ALIGNED - (uintptr_t)memory % ALIGNED)); }
+
+static int64_t whole_total(const question *q, Py_ssize_t number)
+{
+    double total = 0;
+    for (int lane = 0; lane < MOST_LANES; lane++)
+        total += q->totals[number * MOST_LANES + lane];
+    return (int64_t)total;
+}
+
 static int answer(const ask *a, kernel with)
 {
     workspace w;
-    w.cells = malloc(((size_t)a->cells + 2 * (size_t)a->most + 1) * SOME * sizeof(double));
-    if (w.cells == NULL)
+    const size_t lines = (size_t)a->cells + 2 * (size_t)a->most + 1;
+    char *const memory = malloc(lines * SOME * sizeof(double) + ALIGNED);
+    if (memory == NULL)
         return 0;
+    w.cells = aligned(memory);
     w.z = w.cells + a->cells * SOME;
     w.vectors = w.z + a->most * SOME;
     for (int i = 0; i < SOME; i++)
         w.cells[i] = ONE_CELL; /* the constant; where there is none the first cells take its place */
     for (Py_ssize_t from = 0; from < a->rows; from += SOME)
         with.add_some(a, &w, from, a->rows - from < SOME ? a->rows - from : SOME);
-    free(w.cells);
+    free(memory);
     for (question *q = a->questions; q < a->questions + a->count; q++) {
-        if (q->what == GRAM || q->what == SANDWICH) /* the tiles have the upper triangle */
-            for (Py_ssize_t j = 0; j < q->width; j++)
-                for (Py_ssize_t k = 0; k < j; k++)
-                    q->totals[j * q->width + k] = q->totals[k * q->width + j];
-        for (Py_ssize_t k = 0; k < q->numbers; k++)
-            q->sums[k] += (int64_t)q->totals[k];
+        const int square = q->what == GRAM || q->what == SANDWICH;
+        for (Py_ssize_t k = 0; k < q->numbers; k++) {
+            const Py_ssize_t row = k / q->width, column = k % q->width; /* the tiles have the upper triangle */
+            q->sums[k] += whole_total(q, square && row > column ? column * q->width + row : k);
+            if (q->what == NORMS && (k + 1) % q->edge_count) /* those that reach the next edge too */
+                q->sums[k] -= whole_total(q, k + 1);
+        }
     }
     return 1;
 }
@@ -194,7 +208,7 @@ static PyObject *add_sums(PyObject *module, PyObject *args)
     buffers b = {.room = 8 + 4 * a.count, .fine = 1};
     b.views = PyMem_Calloc((size_t)b.room, sizeof(Py_buffer));
     a.questions = PyMem_Calloc((size_t)a.count + 1, sizeof(question));
-    double *totals = NULL;
+    char *totals = NULL;
     if (b.views == NULL || a.questions == NULL) {
         PyErr_NoMemory();
         b.fine = 0;
@@ -217,10 +231,10 @@ static PyObject *add_sums(PyObject *module, PyObject *args)
         numbers += (size_t)a.questions[k].numbers;
     }
     if (b.fine) {
-        totals = PyMem_Calloc(numbers + 1, sizeof(double));
+        totals = PyMem_Calloc(numbers * MOST_LANES * sizeof(double) + ALIGNED, 1);
         b.fine = totals != NULL;
         for (Py_ssize_t k = 0, at = 0; k < a.count && b.fine; at += a.questions[k++].numbers)
-            a.questions[k].totals = totals + at;
+            a.questions[k].totals = aligned(totals) + at * MOST_LANES;
     }
     if (b.fine) {
         Py_BEGIN_ALLOW_THREADS;
@@ -265,8 +279,12 @@ static PyObject *add_bins(PyObject *module, PyObject *args)
         Py_BEGIN_ALLOW_THREADS;
         const kernel with = choose(lanes);
         for (Py_ssize_t k = 0; k < count; k++) {
-            const bins own = {(const double *)all->buf + at[k], (int)(at[k + 1] - at[k] - 1), own_firsts[k],
-                              own_inverses[k], (int64_t *)whole->buf + at[k]};
+            const int edge_count = (int)(at[k + 1] - at[k] - 1);
+            int longest = edge_count > 0;
+            while (longest > 0 && longest <= edge_count / 2)
+                longest *= 2;
+            const bins own = {(const double *)all->buf + at[k], edge_count, longest, own_firsts[k], own_inverses[k],
+                              (int64_t *)whole->buf + at[k]};
             with.count_line(&own, lines[k], own_weights, rows);
         }
         Py_END_ALLOW_THREADS;

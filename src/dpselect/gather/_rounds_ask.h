@@ -15,6 +15,11 @@
 #define MAX_ROWS 8192 /* of a call: so many products of two numbers of 2^20 stay within 2^53 */
 #define SOME 128      /* rows that go through all steps together, so that they stay near the processor */
 
+#define MOST_LANES 8
+#define ALIGNED 64
+#define WITHIN(number, low, high)                                                                                      \
+    ((number) > (low) ? (number) < (high) ? (number) : (high) : (low)) /* what is no number is low */
+
 /* Sums of products of v = (z, response), shortened; sums of gradients; sums of their products; counts of their lengths.
  */
 typedef enum { GRAM, GRADIENT, SANDWICH, NORMS, KINDS } kind;
@@ -31,7 +36,7 @@ typedef struct {
     const double *edges;
     Py_ssize_t edge_count;
     Py_ssize_t numbers; /* of the answer */
-    double *totals;     /* of this call */
+    double *totals;     /* of this call, in MOST_LANES parts each */
     int64_t *sums;      /* of all calls */
 } question;
 
@@ -51,13 +56,13 @@ typedef struct {
 /* Memory for some rows on their way: a line of SOME numbers for each cell, coordinate, and so on. */
 typedef struct {
     double *cells, *z, *vectors;
-    double lengths[SOME], eta[SOME], response[SOME], residual[SOME], factor[SOME];
+    double lengths[SOME] __attribute__((aligned(ALIGNED))), eta[SOME], response[SOME], residual[SOME], factor[SOME];
 } workspace;
 
 /* The bins between the edges of a line, and how many numbers lie in each. */
 typedef struct {
     const double *edges;   /* in rising order; behind the last stands one that is no number, so that none reaches it */
-    int count;             /* of edges */
+    int count, longest;    /* how many edges, and the largest power of two up to that */
     double first, inverse; /* of even edges the first one, and one over their distance; 0 if they are not even */
     int64_t *sums;
 } bins;

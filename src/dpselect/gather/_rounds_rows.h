@@ -8,8 +8,10 @@
 #define JOIN(a, b) JOIN2(a, b)
 #define NAME(stem) JOIN(stem, TARGET_NAME)
 #define vec NAME(vec)
+#define bits NAME(bits)
 
-typedef double vec __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
+typedef double vec __attribute__((vector_size(LANES * 8), aligned(8), may_alias)); /* anywhere in memory */
+typedef long long bits __attribute__((vector_size(LANES * 8)));
 
 /* floor((line - center) * factor + 1/2), clamped; what is no number goes to the lower end. */
 TARGET static void NAME(standardize)(const double *restrict line, double center, double factor, double *restrict out,
@@ -17,19 +19,33 @@ TARGET static void NAME(standardize)(const double *restrict line, double center,
 {
     for (Py_ssize_t i = 0; i < some; i++) {
         const double whole = __builtin_floor((line[i] - center) * factor + 0.5);
-        const double high = whole >= -MAX_CELL ? whole : -MAX_CELL;
-        out[i] = high <= MAX_CELL ? high : MAX_CELL;
+        out[i] = WITHIN(whole, -MAX_CELL, MAX_CELL);
     }
 }
 
-/* Some columns of the products of cells with a matrix, two vectors of rows at a time. */
+/* Whether a row of a matrix has nothing but zeros in some columns. */
+INLINE int NAME(is_zero)(const double *entries, const int columns)
+{
+    for (int k = 0; k < columns; k++)
+        if (entries[k] != 0)
+            return 0;
+    return 1;
+}
+
+/* Some columns of the products of cells with a matrix, two vectors of rows at a time. The first whitening is diagonal,
+ * so zeros above and below are left out. */
 INLINE void NAME(multiply_columns)(const double *cells, const double *matrix, Py_ssize_t count, Py_ssize_t stride,
                                    const int columns, double *out)
 {
+    Py_ssize_t first = 0;
+    while (count > 0 && NAME(is_zero)(matrix + (count - 1) * stride, columns))
+        count--;
+    while (first < count && NAME(is_zero)(matrix + first * stride, columns))
+        first++;
     for (Py_ssize_t i = 0; i < SOME; i += 2 * LANES) {
         vec sums[4][2];
         memset(sums, 0, sizeof sums);
-        for (Py_ssize_t j = 0; j < count; j++) {
+        for (Py_ssize_t j = first; j < count; j++) {
             const vec one = *(const vec *)(cells + j * SOME + i), two = *(const vec *)(cells + j * SOME + i + LANES);
             for (int k = 0; k < columns; k++) {
                 sums[k][0] += one * matrix[j * stride + k];
@@ -71,8 +87,7 @@ TARGET static void NAME(measure)(const double *z, Py_ssize_t columns, double *le
 /* The value of a table at eta, on a straight line between two of its steps. */
 INLINE double NAME(look_up)(const double *table, double eta)
 {
-    const double high = eta >= -MAX_ETA ? eta : -MAX_ETA, within = high <= MAX_ETA ? high : MAX_ETA;
-    const double place = (within + MAX_ETA) * ETA_STEPS;
+    const double place = (WITHIN(eta, -MAX_ETA, MAX_ETA) + MAX_ETA) * ETA_STEPS;
     const int at = (int)place, step = at < TABLE_LENGTH - 2 ? at : (int)TABLE_LENGTH - 2;
     const double low = table[step];
     return low + (table[step + 1] - low) * (place - step);
@@ -94,44 +109,38 @@ TARGET static void NAME(shorten_gradients)(const question *q, workspace *w, cons
         const double factor = (part < 1.0 ? part : 1.0) * w->residual[i];
         w->factor[i] = (shares == NULL ? factor : factor * shares[i]) * q->steps;
     }
+    memset(w->factor + some, 0, (size_t)(SOME - some) * sizeof(double)); /* rows that are not there */
 }
 
 /* The same for z times the root of the weight, and the response beside it as the last coordinate. */
 TARGET static void NAME(shorten_rows)(const ask *a, const question *q, workspace *w, const double *shares,
                                       Py_ssize_t some)
 {
-    double *const last = w->vectors + q->columns * SOME;
+    double roots[SOME];
+    for (int i = 0; i < SOME; i++)
+        roots[i] = q->center == NULL || a->roots == NULL ? 1.0 : NAME(look_up)(a->roots, w->eta[i]);
     for (Py_ssize_t i = 0; i < some; i++) {
-        const double root = q->center == NULL || a->roots == NULL ? 1.0 : NAME(look_up)(a->roots, w->eta[i]);
-        const double part = q->radius / (w->lengths[i] * root);
-        double factor = (part < 1.0 ? part : 1.0) * q->steps;
-        if (shares != NULL)
-            factor *= __builtin_sqrt(shares[i]);
-        w->factor[i] = factor * root;
-        if (q->width > q->columns) {
-            const double high = w->response[i] >= -q->top ? w->response[i] : -q->top;
-            last[i] = __builtin_trunc((high <= q->top ? high : q->top) * q->scale * factor);
-        }
+        const double part = q->radius / (w->lengths[i] * roots[i]), factor = (part < 1.0 ? part : 1.0) * q->steps;
+        w->factor[i] = shares == NULL ? factor : factor * __builtin_sqrt(shares[i]);
     }
-    if (q->width > q->columns)
-        memset(last + some, 0, (size_t)(SOME - some) * sizeof(double));
-}
-
-/* Whole vectors; rows that are not there have the factor 0. */
-TARGET static void NAME(cut)(const question *q, workspace *w, Py_ssize_t some)
-{
     memset(w->factor + some, 0, (size_t)(SOME - some) * sizeof(double));
-    for (Py_ssize_t k = 0; k < q->columns; k++)
+    if (q->width > q->columns)
         for (int i = 0; i < SOME; i++)
-            w->vectors[k * SOME + i] = __builtin_trunc(w->z[k * SOME + i] * w->factor[i]);
+            w->vectors[q->columns * SOME + i] =
+                __builtin_trunc(WITHIN(w->response[i], -q->top, q->top) * q->scale * w->factor[i]);
+    for (int i = 0; i < SOME; i++)
+        w->factor[i] *= roots[i];
 }
 
-INLINE double NAME(total)(vec sums)
+/* Whole vectors. */
+TARGET static void NAME(cut)(const question *q, workspace *w)
 {
-    double sum = 0;
-    for (int lane = 0; lane < LANES; lane++)
-        sum += sums[lane];
-    return sum;
+    for (Py_ssize_t k = 0; k < q->columns; k++) {
+        const double *const z = w->z + k * SOME;
+        double *restrict const out = w->vectors + k * SOME;
+        for (int i = 0; i < SOME; i++)
+            out[i] = __builtin_trunc(z[i] * w->factor[i]);
+    }
 }
 
 TARGET static void NAME(add_vectors)(const question *q, const double *vectors)
@@ -140,7 +149,7 @@ TARGET static void NAME(add_vectors)(const question *q, const double *vectors)
         vec sums = {0};
         for (Py_ssize_t i = 0; i < SOME; i += LANES)
             sums += *(const vec *)(vectors + k * SOME + i);
-        q->totals[k] += NAME(total)(sums);
+        *(vec *)(q->totals + k * MOST_LANES) += sums;
     }
 }
 
@@ -156,7 +165,7 @@ INLINE void NAME(add_tile)(const double *one, const double *two, const int rows,
                 sums[j][k] += *(const vec *)(one + j * SOME + i) * *(const vec *)(two + k * SOME + i);
     for (int j = 0; j < rows; j++)
         for (int k = 0; k < columns; k++)
-            totals[j * stride + k] += NAME(total)(sums[j][k]);
+            *(vec *)(totals + (j * stride + k) * MOST_LANES) += sums[j][k];
 }
 
 /* The upper triangle, and of tiles on the diagonal what is below it too. */
@@ -166,31 +175,43 @@ TARGET static void NAME(add_products)(const question *q, const double *vectors)
     for (Py_ssize_t j = 0; j < width; j += TILE)
         for (Py_ssize_t k = j; k < width; k += TILE) {
             if (k + TILE <= width) {
-                NAME(add_tile)(vectors + j * SOME, vectors + k * SOME, TILE, TILE, q->totals + j * width + k, width);
+                NAME(add_tile)(vectors + j * SOME, vectors + k * SOME, TILE, TILE,
+                               q->totals + (j * width + k) * MOST_LANES, width);
                 continue;
             }
             for (Py_ssize_t c = k; c < width; c++)
                 if (j + TILE <= width)
-                    NAME(add_tile)(vectors + j * SOME, vectors + c * SOME, TILE, 1, q->totals + j * width + c, width);
+                    NAME(add_tile)(vectors + j * SOME, vectors + c * SOME, TILE, 1,
+                                   q->totals + (j * width + c) * MOST_LANES, width);
                 else
                     for (Py_ssize_t r = j; r <= c; r++)
-                        NAME(add_tile)(vectors + r * SOME, vectors + c * SOME, 1, 1, q->totals + r * width + c, width);
+                        NAME(add_tile)(vectors + r * SOME, vectors + c * SOME, 1, 1,
+                                       q->totals + (r * width + c) * MOST_LANES, width);
         }
 }
 
-/* In which bin the length of each gradient lies: the last edge that it reaches, or the first. */
+/* How many gradients are as long as each edge or longer; all of them reach the first. Those with yes come behind the
+ * others, if they are told apart. */
 TARGET static void NAME(count_lengths)(const question *q, workspace *w, const double *shares, const double *line,
                                        Py_ssize_t some)
 {
-    double *const places = w->factor;
-    for (Py_ssize_t i = 0; i < some; i++)
-        places[i] = 0;
-    for (Py_ssize_t edge = 1; edge < q->edge_count; edge++)
-        for (Py_ssize_t i = 0; i < some; i++)
-            places[i] += w->lengths[i] * __builtin_fabs(w->residual[i]) >= q->edges[edge] ? 1.0 : 0.0;
-    for (Py_ssize_t i = 0; i < some; i++)
-        q->totals[(Py_ssize_t)places[i] + (q->halves && line[i] > 0 ? q->edge_count : 0)] +=
-            shares == NULL ? 1.0 : __builtin_floor(shares[i] * COUNT_STEPS + 0.5);
+    double *const lengths = w->factor, counts[2][SOME] = {{0}};
+    for (int i = 0; i < SOME; i++)
+        lengths[i] = w->lengths[i] * __builtin_fabs(w->residual[i]);
+    for (Py_ssize_t i = 0; i < some; i++) {
+        const double count = shares == NULL ? 1.0 : __builtin_floor(shares[i] * COUNT_STEPS + 0.5);
+        counts[q->halves && line[i] > 0][i] = count;
+    }
+    for (Py_ssize_t k = 0; k < q->numbers; k++) {
+        const Py_ssize_t half = k / q->edge_count, edge = k % q->edge_count;
+        const vec least = q->edges[edge] - (vec){0};
+        vec sums = {0};
+        for (Py_ssize_t i = 0; i < SOME; i += LANES) {
+            const vec count = *(const vec *)(counts[half] + i);
+            sums += edge ? (vec)((bits)count & (*(const vec *)(lengths + i) >= least)) : count;
+        }
+        *(vec *)(q->totals + k * MOST_LANES) += sums;
+    }
 }
 
 /* How many edges each number reaches. Even edges stand within an eighth of their distance of where they should be: so
@@ -203,27 +224,22 @@ TARGET static void NAME(count_line)(const bins *b, const double *line, const dou
     for (Py_ssize_t from = 0; from < rows; from += SOME, line += SOME) {
         const int some = rows - from < SOME ? (int)(rows - from) : SOME;
         if (inverse > 0)
-            for (int i = 0; i < some; i++) {
-                const double guess = (line[i] - first) * inverse + 0.75, low = guess >= 0 ? guess : 0;
-                const int place = (int)(low <= last ? low : last);
-                places[i] = place + (line[i] >= edges[place]);
-            }
-        else
-            for (int i = 0; i < some; i++) {
-                int place = 0;
-                for (int left = b->count; left > 0;) {
-                    const int half = left / 2, above = line[i] >= edges[place + half];
-                    place += above ? half + 1 : 0;
-                    left = above ? left - half - 1 : half;
+            for (int i = 0; i < some; i++)
+                places[i] = (int)WITHIN((line[i] - first) * inverse + 0.75, 0, last);
+        else {
+            memset(places, 0, sizeof places);
+            for (int step = b->longest; step > 0; step /= 2)
+                for (int i = 0; i < some; i++) {
+                    const int next = places[i] + step - 1, at = next < b->count ? next : b->count;
+                    places[i] += (line[i] >= edges[at]) * step;
                 }
-                places[i] = place;
-            }
+        }
         if (weights == NULL)
             for (int i = 0; i < some; i++)
-                b->sums[places[i]]++;
+                b->sums[places[i] + (line[i] >= edges[places[i]])]++;
         else
             for (int i = 0; i < some; i++)
-                b->sums[places[i]] += (int64_t)weights[from + i];
+                b->sums[places[i] + (line[i] >= edges[places[i]])] += (int64_t)weights[from + i];
     }
 }
 
@@ -267,11 +283,11 @@ static void NAME(add_some)(const ask *a, workspace *w, Py_ssize_t from, Py_ssize
         }
         if (q->what == GRAM) {
             NAME(shorten_rows)(a, q, w, shares, some);
-            NAME(cut)(q, w, some);
+            NAME(cut)(q, w);
             before = NULL;
         } else if (before == NULL || before->radius != q->radius || before->balanced != q->balanced) {
             NAME(shorten_gradients)(q, w, shares, some);
-            NAME(cut)(q, w, some);
+            NAME(cut)(q, w);
             before = q;
         }
         if (q->what == GRADIENT)
@@ -282,6 +298,7 @@ static void NAME(add_some)(const ask *a, workspace *w, Py_ssize_t from, Py_ssize
 }
 
 #undef vec
+#undef bits
 #undef JOIN2
 #undef JOIN
 #undef NAME

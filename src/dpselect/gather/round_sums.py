@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,24 @@ MIN_EVEN_EDGES = 8
 KINDS = {Gram: 0, Gradient: 1, Sandwich: 2, Norms: 3}
 """What is added up, as `_rounds_ask.h` numbers it."""
 
+RESPONSE = -1
+"""In the place of a column: the response."""
+
 Integers = NDArray[np.int64]
 Tables = Mapping[FamilyName, tuple[Floats, Floats]]
+
+
+class Rows(Protocol):
+    """Private. Some rows as `rounds.Views` has them."""
+
+    lines: Floats
+    shares: Floats | None
+
+    def places(self, columns: Sequence[int]) -> Integers:
+        """Where the lines of some of the study's columns stand, and that of the response."""
+
+    def response(self, family: FamilyName, standard: Standard) -> Floats:
+        """Standardized, or 0 and 1, or a count."""
 
 
 class CompiledSums:
@@ -50,17 +66,19 @@ class CompiledSums:
         self._looks: dict[tuple[FamilyName, Standard], _Look] = {}
         for query in queries:
             if isinstance(query, Gram | Gradient | Sandwich | Norms) and _fits(query):
-                look = self._looks.setdefault((query.family, query.standard), _Look(query, tables))
-                look.put(query)
+                place = query.family, query.standard
+                if place not in self._looks:
+                    self._looks[place] = _Look(*place, tables)
+                self._looks[place].put(query)
 
     def __repr__(self) -> str:
         return "CompiledSums(values=<private>)"
 
-    def of(self, views: Any) -> dict[int, Integers]:
+    def of(self, rows: Rows) -> dict[int, Integers]:
         """The sums of the rows that `rounds.Views` looks at, by the identity of their query."""
         made: dict[int, Integers] = {}
         for look in self._looks.values():
-            made |= look.sums(views)
+            made |= look.sums(rows)
         return made
 
 
@@ -73,12 +91,11 @@ def _fits(query: Gram | Gradient | Sandwich | Norms) -> bool:
 class _Look:
     """Private. The queries of one family and standard: their rows are standardized once."""
 
-    def __init__(self, query: Gram | Gradient | Sandwich | Norms, tables: Tables) -> None:
-        self._family, self._standard = query.family, query.standard
-        own = query.standard
-        self._centers = np.array([*own.centers, own.response_center])
-        self._factors = np.array([*own.factors, own.response_factor])
-        self._tables = (None, None) if query.family == "gaussian" else tables[query.family]
+    def __init__(self, family: FamilyName, standard: Standard, tables: Tables) -> None:
+        self._family, self._standard = family, standard
+        self._centers = np.array([*standard.centers, standard.response_center])
+        self._factors = np.array([*standard.factors, standard.response_factor])
+        self._tables = (None, None) if family == "gaussian" else tables[family]
         self._arrays: dict[tuple[Row, ...] | Row, Floats] = {}
         self._asked: list[tuple[int, int, tuple[Any, ...]]] = []
 
@@ -104,19 +121,19 @@ class _Look:
         """Of equal numbers the same array: by it the loops know what they have made already."""
         return self._arrays.setdefault(numbers, np.array(numbers) * 2.0**-STANDARD_BITS)
 
-    def sums(self, views: Any) -> dict[int, Integers]:
+    def sums(self, rows: Rows) -> dict[int, Integers]:
         """What all of them add up of some rows."""
         assert _add_sums is not None
         made = [np.zeros(size, dtype=np.int64) for _, size, _ in self._asked]
-        response = None if self._family == "gaussian" else views.response(self._family, self._standard)
+        response = None if self._family == "gaussian" else rows.response(self._family, self._standard)
         _add_sums(
-            views.lines,
-            views.places([*self._standard.columns, -1]),
+            rows.lines,
+            rows.places([*self._standard.columns, RESPONSE]),
             self._centers,
             self._factors,
             self._standard.intercept,
             response,
-            views.shares,
+            rows.shares,
             *self._tables,
             tuple((*question, own) for (_, _, question), own in zip(self._asked, made, strict=True)),
             LANES,
@@ -140,18 +157,19 @@ class Bins:
         self._firsts, self._inverses = np.ascontiguousarray(spacing.T)
         self._all = np.concatenate([np.zeros(0), *self._edges])
 
-    def count(self, lines: Floats, places: Integers, weights: Floats | None) -> list[Integers]:
-        """How many numbers of each line lie in which of its bins; with weights their sums, which are whole numbers."""
+    def count(self, lines: Floats, places: Integers, weights: Floats | None) -> Integers:
+        """How many numbers of each line lie in which of its bins, line by line; with weights their sums, which are whole numbers."""
         if _add_bins is not None:
             sums = np.zeros(len(self._all), dtype=np.int64)
             edges = self._all, self._starts, self._firsts, self._inverses
             _add_bins(lines, places, *edges, weights, sums, LANES)
-            return np.split(sums, self._starts[1:-1])
-        made = []
+            return sums
+        made = [np.zeros(0, dtype=np.int64)]
         for place, edges, first, inverse in zip(places, self._edges, self._firsts, self._inverses, strict=True):
             found = _places(lines[place], edges, first, inverse)
-            made.append(np.bincount(found, weights=weights, minlength=len(edges)).astype(np.int64))  # exact: below 2^53
-        return made
+            counts = np.bincount(found, weights=weights, minlength=len(edges))
+            made.append(counts.astype(np.int64))  # exact: below 2^53
+        return np.concatenate(made)
 
 
 def _spacing(edges: Floats) -> tuple[float, float]:

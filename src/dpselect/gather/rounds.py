@@ -56,7 +56,7 @@ from dpselect.errors import StudyError
 from dpselect.gather.dealing import Names, study_shares
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
 from dpselect.gather.persons import PersonRows
-from dpselect.gather.round_sums import Bins, CompiledSums, Integers, compiled_sums
+from dpselect.gather.round_sums import RESPONSE, Bins, CompiledSums, Integers, compiled_sums
 from dpselect.gather.summary import Summary, require_some
 
 ETA_STEPS = 256
@@ -112,15 +112,18 @@ class RoundSummary(Summary[Sums]):
     def add(self, chunk: Chunk) -> None:
         """Add some rows."""
         lines, order = chunk.lines, chunk.order
-        counted = np.ones(chunk.count, dtype=bool) if chunk.left_out is None else ~chunk.left_out
+        counts = [] if chunk.left_out is None else [~chunk.left_out]
         if isinstance(self._study.response, Binary):
-            counted &= lines[order[-1]] != 0
+            counts.append(lines[order[-1]] != 0)
         self._rows += chunk.count
         shares = None
         if self._study.weights is not None:
             shares = study_shares(chunk.cells, self._study, SHARE_STEP_BITS)
-            counted &= shares > 0
-        if not counted.all():
+            counts.append(shares > 0)
+        counted = np.logical_and.reduce(counts) if counts else None
+        if counted is None or counted.all():
+            counted = slice(None)
+        else:
             lines = np.compress(counted, lines, axis=1)
             shares = None if shares is None else shares[counted]
         person, cluster = self._study.person, self._study.cluster
@@ -245,8 +248,8 @@ class Views:
         return found
 
     def places(self, columns: Sequence[int]) -> Integers:
-        """Where the lines of some of the study's columns stand; -1 is the response."""
-        return self._order[[place if place < 0 else place - self._skipped for place in columns]]
+        """Where the lines of some of the study's columns stand, and that of the response."""
+        return self._order[[place if place == RESPONSE else place - self._skipped for place in columns]]
 
     def count(self, rows: NDArray[np.bool_] | None = None) -> int:
         """How many rows there are, all or those marked; with weights the sum of their shares, in whole numbers of 2^-10."""
@@ -480,35 +483,39 @@ class _RowCount(_Counts):
 
 
 class _Bins(_Counts):
+    """Private. The bins of each number in turn, the ones of each dummy, and the response last."""
+
     def __init__(self, query: Histograms, study: Study) -> None:
         kinds = column_kinds(study, query.columns)
         if len(query.edges) != len(kinds):
             raise StudyError("A first look has edges for each of its columns; this is a fault of the program.")
-        self._answers = isinstance(study.response, Binary)
-        self._numbers = [place for place, kind in zip(query.columns, kinds, strict=True) if kind == "number"]
-        self._kinds = kinds
-        edges = [np.array(own) for own, kind in zip(query.edges, kinds, strict=True) if kind == "number"]
-        response = [] if self._answers or not query.response_edges else [np.array(query.response_edges)]
-        self._counts = query.family == "poisson"
-        if not self._counts and response:
-            self._numbers.append(-1)
-        self._columns, self._response = Bins(edges if self._counts else edges + response), Bins(response)
-        size = sum(len(own) + 1 for own in edges + response) + (len(kinds) - len(edges)) + self._answers
-        super().__init__(size)
+        edges = [np.array(own) if kind == "number" else None for own, kind in zip(query.edges, kinds, strict=True)]
+        places, self._yes = list(query.columns), isinstance(study.response, Binary)
+        # The response as it is meant: a line of its own, unless it is one of no and yes, or of counts.
+        self._counts = Bins([np.array(query.response_edges)]) if query.family == "poisson" and not self._yes else None
+        if not self._yes and query.response_edges and self._counts is None:
+            edges.append(np.array(query.response_edges))
+            places.append(RESPONSE)
+        starts = np.cumsum([0, *(1 if own is None else len(own) + 1 for own in edges)])
+        self._lines = [place for place, own in zip(places, edges, strict=True) if own is not None]
+        self._dummies = [(at, place) for at, place, own in zip(starts, places, edges) if own is None]
+        self._bins = Bins([own for own in edges if own is not None])
+        self._binned = np.setdiff1d(np.arange(starts[-1]), [at for at, _ in self._dummies])
+        self._end = int(starts[-1])
+        of_counts = len(query.response_edges) + 1 if self._counts is not None and query.response_edges else 0
+        super().__init__(self._end + of_counts + self._yes)
 
     def of(self, query: Histograms, rows: Views) -> Integers:
-        counted = self._columns.count(rows.lines, rows.places(self._numbers), rows.count_steps())
-        bins = iter(counted)
-        parts = [
-            next(bins) if kind == "number" else np.array([rows.count(rows.column(place) > 0)])
-            for place, kind in zip(query.columns, self._kinds, strict=True)
-        ]
-        if self._answers:
-            parts.append(np.array([rows.count(rows.yes())]))
-        elif self._counts and query.response_edges:
-            parts += self._response.count(rows.counts()[None], np.zeros(1, dtype=np.int64), rows.count_steps())
-        parts += bins
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        made = np.zeros(self.size, dtype=np.int64)
+        made[self._binned] = self._bins.count(rows.lines, rows.places(self._lines), rows.count_steps())
+        for at, place in self._dummies:
+            made[at] = rows.count(rows.column(place) > 0)
+        if self._yes:
+            made[self._end] = rows.count(rows.yes())
+        elif self._end < self.size:
+            assert self._counts is not None
+            made[self._end :] = self._counts.count(rows.counts()[None], np.zeros(1, dtype=np.int64), rows.count_steps())
+        return made
 
 
 class _Sums(_Counts):
