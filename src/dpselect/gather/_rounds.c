@@ -161,8 +161,9 @@ static void take_question(buffers *b, ask *a, question *q, PyObject *from)
 {
     PyObject *matrix, *center, *edges, *sums;
     int what;
-    b->fine = b->fine && PyArg_ParseTuple(from, "iOOddpddOpO", &what, &matrix, &center, &q->radius, &q->steps,
-                                          &q->balanced, &q->top, &q->scale, &edges, &q->halves, &sums);
+    b->fine = b->fine && PyTuple_Check(from) &&
+              PyArg_ParseTuple(from, "iOOddpddOpO", &what, &matrix, &center, &q->radius, &q->steps, &q->balanced,
+                               &q->top, &q->scale, &edges, &q->halves, &sums);
     if (!b->fine)
         return;
     const Py_buffer *const entries = take(b, matrix, 'd', 2, PyBUF_C_CONTIGUOUS),

@@ -30,16 +30,16 @@ from dpselect.gather.grid import Floats, compiled_function
 _add_sums = compiled_function("_rounds", "add_sums")
 _add_bins = compiled_function("_rounds", "add_bins")
 
-LANES = 8
+MAX_LANES = 8
 """Rows that the loops may take side by side; they take fewer where the processor has no room for so many."""
 MAX_COMPILED_COLUMNS = 128
 """Of a matrix: products with a wider one are left to linear algebra, which is faster there."""
 MIN_EVEN_EDGES = 8
 """From so many edges on a guess is faster than a search."""
-KINDS = {Gram: 0, Gradient: 1, Sandwich: 2, Norms: 3}
+QUERY_KINDS = {Gram: 0, Gradient: 1, Sandwich: 2, Norms: 3}
 """What is added up, as `_rounds_ask.h` numbers it."""
 
-RESPONSE = -1
+RESPONSE_COLUMN = -1
 """In the place of a column: the response."""
 
 Integers = NDArray[np.int64]
@@ -114,7 +114,7 @@ class _Look:
         if isinstance(query, Gradient):
             balanced = query.balanced
         matrix, center = self._array(query.matrix), None if query.center is None else self._array(query.center)
-        question = (KINDS[type(query)], matrix, center, radius, steps, balanced, top, scale, edges, halves)
+        question = (QUERY_KINDS[type(query)], matrix, center, radius, steps, balanced, top, scale, edges, halves)
         self._asked.append((id(query), size, question))
 
     def _array(self, numbers: tuple[Row, ...] | Row) -> Floats:
@@ -128,7 +128,7 @@ class _Look:
         response = None if self._family == "gaussian" else rows.response(self._family, self._standard)
         _add_sums(
             rows.lines,
-            rows.places([*self._standard.columns, RESPONSE]),
+            rows.places([*self._standard.columns, RESPONSE_COLUMN]),
             self._centers,
             self._factors,
             self._standard.intercept,
@@ -136,7 +136,7 @@ class _Look:
             rows.shares,
             *self._tables,
             tuple((*question, own) for (_, _, question), own in zip(self._asked, made, strict=True)),
-            LANES,
+            MAX_LANES,
         )
         return {query: own for (query, _, _), own in zip(self._asked, made, strict=True)}
 
@@ -158,16 +158,16 @@ class Bins:
         self._all = np.concatenate([np.zeros(0), *self._edges])
 
     def count(self, lines: Floats, places: Integers, weights: Floats | None) -> Integers:
-        """How many numbers of each line lie in which of its bins, line by line; with weights their sums, which are whole numbers."""
+        """How many numbers of each line lie in which of its bins; with weights, which are whole numbers, their sums."""
         if _add_bins is not None:
             sums = np.zeros(len(self._all), dtype=np.int64)
             edges = self._all, self._starts, self._firsts, self._inverses
-            _add_bins(lines, places, *edges, weights, sums, LANES)
+            _add_bins(lines, places, *edges, weights, sums, MAX_LANES)
             return sums
         made = [np.zeros(0, dtype=np.int64)]
-        for place, edges, first, inverse in zip(places, self._edges, self._firsts, self._inverses, strict=True):
-            found = _places(lines[place], edges, first, inverse)
-            counts = np.bincount(found, weights=weights, minlength=len(edges))
+        for place, own, first, inverse in zip(places, self._edges, self._firsts, self._inverses, strict=True):
+            found = _places(lines[place], own, first, inverse)
+            counts = np.bincount(found, weights=weights, minlength=len(own))
             made.append(counts.astype(np.int64))  # exact: below 2^53
         return np.concatenate(made)
 

@@ -56,7 +56,7 @@ from dpselect.errors import StudyError
 from dpselect.gather.dealing import Names, study_shares
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats
 from dpselect.gather.persons import PersonRows
-from dpselect.gather.round_sums import RESPONSE, Bins, CompiledSums, Integers, compiled_sums
+from dpselect.gather.round_sums import RESPONSE_COLUMN, Bins, CompiledSums, Integers, compiled_sums
 from dpselect.gather.summary import Summary, require_some
 
 ETA_STEPS = 256
@@ -249,7 +249,7 @@ class Views:
 
     def places(self, columns: Sequence[int]) -> Integers:
         """Where the lines of some of the study's columns stand, and that of the response."""
-        return self._order[[place if place == RESPONSE else place - self._skipped for place in columns]]
+        return self._order[[place if place == RESPONSE_COLUMN else place - self._skipped for place in columns]]
 
     def count(self, rows: NDArray[np.bool_] | None = None) -> int:
         """How many rows there are, all or those marked; with weights the sum of their shares, in whole numbers of 2^-10."""
@@ -495,10 +495,10 @@ class _Bins(_Counts):
         self._counts = Bins([np.array(query.response_edges)]) if query.family == "poisson" and not self._yes else None
         if not self._yes and query.response_edges and self._counts is None:
             edges.append(np.array(query.response_edges))
-            places.append(RESPONSE)
+            places.append(RESPONSE_COLUMN)
         starts = np.cumsum([0, *(1 if own is None else len(own) + 1 for own in edges)])
         self._lines = [place for place, own in zip(places, edges, strict=True) if own is not None]
-        self._dummies = [(at, place) for at, place, own in zip(starts, places, edges) if own is None]
+        self._dummies = [(at, place) for at, place, own in zip(starts[:-1], places, edges, strict=True) if own is None]
         self._bins = Bins([own for own in edges if own is not None])
         self._binned = np.setdiff1d(np.arange(starts[-1]), [at for at, _ in self._dummies])
         self._end = int(starts[-1])
