@@ -264,6 +264,30 @@ def test_squares_are_rounded_one_by_one():
     assert found > 500
 
 
+def test_a_response_is_scaled_before_it_is_shortened(in_numpy):
+    """Found are rows for which the other order would end in another integer."""
+    study = Study(Numeric("y"), [Numeric("x")], intercept="none")
+    own = Standard(
+        columns=(0,), centers=(0.0,), factors=(2.0**12,), response_center=0.0, response_factor=2.0**12, intercept=False
+    )
+    found = 0
+    for scale in (0.1, 0.3, 0.7, 1.1):
+        about = {"radius": 1.0, "response_top": 200.0, "response_scale": scale}
+        query = Gram(family="gaussian", standard=own, matrix=((1.0,),), **about)
+        steps = 2.0 ** clip_bits(squared_radius(query))
+        lengths, responses = (np.ravel(each) for each in np.meshgrid(np.arange(2.0, 200), np.arange(1.0, 200)))
+        factors = (1.0 / lengths) * steps
+        cells = np.trunc(responses * scale * factors)
+        apart = np.flatnonzero(cells != np.trunc(responses * (scale * factors)))
+        found += len(apart)
+        for at in apart[:20]:
+            row = lengths[at : at + 1, None], responses[at : at + 1]
+            made = gather(row, study, RoundSummary(study, [query]))
+            assert made == in_numpy(lambda r=row, q=query: gather(r, study, RoundSummary(study, [q])))
+            assert made[0][3] == int(cells[at]) ** 2
+    assert found > 40
+
+
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("family", ["binomial", "poisson"])
 def test_means_and_weights_are_those_of_the_table_of_the_summary(family, lanes, monkeypatch):

@@ -207,6 +207,12 @@ class Views:
                 check_exact(query, study)
                 if query.family != "gaussian":
                     self.tables.setdefault(query.family, mean_table(query.family))
+        # Fractions, which take their time: once a summary and not once a chunk.
+        self._steps = {
+            _extent(each): 2.0 ** clip_bits(squared_radius(each))
+            for each in queries
+            if not isinstance(each, Rows | Histograms | Norms)
+        }
         self._queries = queries
         self._made: list[tuple[Any, ...]] = []
         self._compiled: CompiledSums | None = None
@@ -374,7 +380,7 @@ class Views:
         factor = np.minimum(1.0, radius / (lengths * longest)) * residual
         if self.shares is not None:
             factor = factor * self.shares
-        return np.asarray(np.trunc(z * (factor * 2.0 ** clip_bits(squared_radius(asked)))))
+        return np.asarray(np.trunc(z * (factor * self._steps[_extent(asked)])))
 
     def norms(self, query: Norms) -> Floats:
         """How long the gradient of each row is."""
@@ -383,7 +389,7 @@ class Views:
     def clipped(self, query: Gram) -> Floats:
         """The clipped vector of each row, in whole numbers: a line a coordinate, the response last if it is there."""
         z, lengths = self.z(query.standard, query.matrix)
-        root, scale = self.root_weight(query), 2.0 ** clip_bits(squared_radius(query))
+        root, scale = self.root_weight(query), self._steps[_extent(query)]
         factor = np.minimum(1.0, query.radius / (lengths * root)) * scale
         if self.shares is not None:
             factor = factor * np.sqrt(
@@ -396,6 +402,11 @@ class Views:
             shown = np.clip(response, -query.response_top, query.response_top)
             np.trunc(shown * query.response_scale * factor, out=made[-1])
         return made
+
+
+def _extent(query: Any) -> tuple[float, float | None, float]:
+    """What decides how long a row's vector may be."""
+    return query.radius, getattr(query, "response_top", None), getattr(query, "response_scale", 0.0)
 
 
 def _standardized(lines: Floats, center: Any, factor: Any) -> Floats:
