@@ -192,7 +192,7 @@ def views_of(study, lines, asked, shares=None):
 
 
 @pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8, 9, 12, 13, 16, 17, 40, 130])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8, 9, 12, 13, 16, 17, 40, 260])
 def test_twins_agree_at_every_width(width, lanes, in_numpy, monkeypatch):
     """Tiles of columns and what is left beside them; beyond MAX_COMPILED_COLUMNS NumPy serves both."""
     monkeypatch.setattr(round_sums, "MAX_LANES", lanes)

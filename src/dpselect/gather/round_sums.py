@@ -32,8 +32,8 @@ _add_bins = compiled_function("_rounds", "add_bins")
 
 MAX_LANES = 8
 """Rows that the loops may take side by side; they take fewer where the processor has no room for so many."""
-MAX_COMPILED_COLUMNS = 128
-"""Of a matrix: products with a wider one are left to linear algebra, which is faster there."""
+MAX_COMPILED_COLUMNS = 256
+"""Of a matrix: what is made of wider ones leaves the cache, and is left to linear algebra."""
 MIN_EVEN_EDGES = 8
 """From so many edges on a guess is faster than a search."""
 QUERY_KINDS = {Gram: 0, Gradient: 1, Sandwich: 2, Norms: 3}

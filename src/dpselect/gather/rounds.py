@@ -216,6 +216,8 @@ class Views:
         self._queries = queries
         self._made: list[tuple[Any, ...]] = []
         self._compiled: CompiledSums | None = None
+        self._free: list[Floats] = []
+        self._used: list[Floats] = []
         self.lines: Floats = np.zeros((0, 0))
         self._order: Integers = np.arange(0)
         self.shares: Floats | None = None
@@ -227,7 +229,7 @@ class Views:
     def __getstate__(self) -> dict[str, Any]:
         """Without the rows of the last look, and without what the next one makes again."""
         rows = {"_made": [], "lines": np.zeros((0, 0)), "shares": None, "clusters": None}
-        return {**self.__dict__, **rows, "_compiled": None}
+        return {**self.__dict__, **rows, "_compiled": None, "_free": [], "_used": []}
 
     def look(
         self,
@@ -242,6 +244,7 @@ class Views:
         where they do not stand in this order.
         """
         self.lines, self.shares, self.clusters, self._made = lines, shares, clusters, []
+        self._free, self._used = self._free + self._used, []
         self._order = np.arange(len(lines)) if order is None else order
 
     def sums(self, query: Query) -> Integers | None:
@@ -316,19 +319,32 @@ class Views:
 
     def _cells(self, standard: Standard) -> Floats:
         """A line for each cell of a standardized row, in whole numbers of 2^-12; the constant first if it has one."""
-        made = np.empty((standard.width, self.lines.shape[1]))
+        made = self._room(standard.width)
         made[: standard.intercept] = 2.0**STANDARD_BITS
         places = self.places(standard.columns)
-        centers, factors = np.array([standard.centers, standard.factors])[:, :, None]
-        made[standard.intercept :] = _standardized(self.lines[places], centers, factors)
+        own = zip(made[standard.intercept :], places, standard.centers, standard.factors, strict=True)
+        for cells, place, center, factor in own:
+            _standardized(self.lines[place], center, factor, out=cells)
         return made
+
+    def _room(self, lines: int) -> Floats:
+        """Memory for some lines of these rows, which other rows get after them: new memory costs more than what is done in it."""
+        need = lines * self.lines.shape[1]
+        found = next((own for own in self._free if own.size >= need), None)
+        if found is None:
+            found = np.empty(max(need, lines * MAX_CHUNK_ROWS))
+        else:
+            self._free = [own for own in self._free if own is not found]
+        self._used.append(found)
+        return found[:need].reshape(lines, -1) if need else np.empty((lines, self.lines.shape[1]))
 
     def z(self, standard: Standard, matrix: tuple[Row, ...]) -> tuple[Floats, Floats]:
         """The line of each coordinate of z, and the lengths of the rows. Sums are of whole numbers of 2^-28 below 2^24: exact."""
         return self._once(self._z, standard, matrix)  # type: ignore[no-any-return]
 
     def _z(self, standard: Standard, matrix: tuple[Row, ...]) -> tuple[Floats, Floats]:
-        z = _multiplied(np.array(matrix).T * 2.0**-STANDARD_BITS, self._once(self._cells, standard))
+        z = self._room(len(matrix[0]))
+        _multiply(np.array(matrix).T * 2.0**-STANDARD_BITS, self._once(self._cells, standard), out=z)
         # One by one, in this order: a sum along an axis may be added up in another order elsewhere, and end in another digit.
         squares = np.zeros(z.shape[1])
         for line in z:
@@ -380,7 +396,8 @@ class Views:
         factor = np.minimum(1.0, radius / (lengths * longest)) * residual
         if self.shares is not None:
             factor = factor * self.shares
-        return np.asarray(np.trunc(z * (factor * self._steps[_extent(asked)])))
+        made = np.multiply(z, factor * self._steps[_extent(asked)], out=self._room(len(z)))
+        return np.trunc(made, out=made)
 
     def norms(self, query: Norms) -> Floats:
         """How long the gradient of each row is."""
@@ -395,8 +412,9 @@ class Views:
             factor = factor * np.sqrt(
                 self.shares
             )  # of products the share itself; a root is the nearest double everywhere
-        made = np.empty((vector_width(query), z.shape[1]))
-        np.trunc(z * (factor * root), out=made[: len(z)])
+        made = self._room(vector_width(query))
+        np.multiply(z, factor * root, out=made[: len(z)])
+        np.trunc(made[: len(z)], out=made[: len(z)])
         if query.response_top is not None:
             response = self.response(query.family, query.standard)
             shown = np.clip(response, -query.response_top, query.response_top)
@@ -409,9 +427,9 @@ def _extent(query: Any) -> tuple[float, float | None, float]:
     return query.radius, getattr(query, "response_top", None), getattr(query, "response_scale", 0.0)
 
 
-def _standardized(lines: Floats, center: Any, factor: Any) -> Floats:
+def _standardized(line: Floats, center: float, factor: float, out: Floats | None = None) -> Floats:
     """Difference, product, sum and floor, each a double operation of its own, in this order."""
-    made: Floats = np.subtract(lines, center)
+    made: Floats = np.subtract(line, center, out=out)
     np.multiply(made, factor, out=made)
     np.add(made, 0.5, out=made)
     np.floor(made, out=made)
@@ -621,16 +639,14 @@ class _ClusterProducts(_Clusters):
         return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
 
 
-def _multiplied(matrix: Floats, lines: Floats) -> Floats:
+def _multiply(matrix: Floats, lines: Floats, out: Floats) -> None:
     """The product, by pieces of rows that are too few for threads of linear algebra.
 
     All cores read and add up already. Threads beside them would wait for one another: a pass took 20 times as long.
     """
-    made = np.empty((len(matrix), lines.shape[1]))
     step = max(MAX_ALONE // matrix.size, MIN_PIECE)
     for start in range(0, lines.shape[1], step):
-        np.matmul(matrix, lines[:, start : start + step], out=made[:, start : start + step])
-    return made
+        np.matmul(matrix, lines[:, start : start + step], out=out[:, start : start + step])
 
 
 def is_of_clusters(query: Query) -> bool:
