@@ -233,7 +233,7 @@ static PyObject *add_sums(PyObject *module, PyObject *args)
     }
     if (b.fine) {
         totals = PyMem_Calloc(numbers * MOST_LANES * sizeof(double) + ALIGNED, 1);
-        b.fine = totals != NULL;
+        b.fine = totals != NULL || PyErr_NoMemory() != NULL;
         for (Py_ssize_t k = 0, at = 0; k < a.count && b.fine; at += a.questions[k++].numbers)
             a.questions[k].totals = aligned(totals) + at * MOST_LANES;
     }
@@ -241,6 +241,8 @@ static PyObject *add_sums(PyObject *module, PyObject *args)
         Py_BEGIN_ALLOW_THREADS;
         b.fine = answer(&a, choose(lanes));
         Py_END_ALLOW_THREADS;
+        if (!b.fine)
+            PyErr_NoMemory();
     }
     PyMem_Free(totals);
     PyMem_Free(a.lines);

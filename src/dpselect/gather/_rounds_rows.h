@@ -208,7 +208,7 @@ TARGET static void NAME(count_lengths)(const question *q, workspace *w, const do
         vec sums = {0};
         for (Py_ssize_t i = 0; i < SOME; i += LANES) {
             const vec count = *(const vec *)(counts[half] + i);
-            sums += edge ? (vec)((bits)count & (*(const vec *)(lengths + i) >= least)) : count;
+            sums += edge ? (vec)((bits)count & (bits)(*(const vec *)(lengths + i) >= least)) : count;
         }
         *(vec *)(q->totals + k * MOST_LANES) += sums;
     }
