@@ -40,6 +40,14 @@ setup(
             optional=True,
         ),
         Extension(
+            "dpselect.gather._rounds",
+            sources=["src/dpselect/gather/_rounds.c"],
+            depends=sorted(map(str, Path("src/dpselect/gather").glob("_rounds_*.h"))),
+            extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi"],
+            py_limited_api=True,
+            optional=True,
+        ),
+        Extension(
             "dpselect.minimize._votes",
             sources=["src/dpselect/minimize/_votes.c"],
             depends=["src/dpselect/minimize/_votes_fit.h"],

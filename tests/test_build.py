@@ -14,6 +14,7 @@ LATTICE = ROOT / "src/dpselect/minimize/kernel/lattice.c"
 TERMS = ROOT / "src/dpselect/minimize/kernel/terms.c"
 GRID = ROOT / "src/dpselect/gather/_grid.c"
 BLOCKS = ROOT / "src/dpselect/gather/_blocks.c"
+ROUNDS = ROOT / "src/dpselect/gather/_rounds.c"
 VOTES = ROOT / "src/dpselect/minimize/_votes.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 
@@ -177,6 +178,51 @@ for wrong in ((rows, order, starts, tops + np.int8(40), slices, 0, 1), (rows, or
 print("clean")
 """
 
+DRIVE_ROUNDS = """
+import importlib.util, sys
+import numpy as np
+spec = importlib.util.spec_from_file_location("_rounds", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+rng = np.random.default_rng(0)
+tables = np.linspace(0.0, 1.0, 8193), np.linspace(1.0, 2.0, 8193)
+edges, starts = np.array([*np.arange(9.0), np.nan, 1.0, np.nan]), np.array([0, 10, 12])
+for width in (1, 2, 3, 4, 5, 9, 17):
+    for rows in (0, 1, 127, 128, 129, 700):
+        lines = rng.normal(size=(width + 2, rows)) * 3
+        odd = rng.choice([np.nan, np.inf, -np.inf, 1e308, 5e-324], lines.shape)
+        strange = np.where(rng.random(lines.shape) < 0.3, odd, lines)
+        matrix, center, cuts = rng.integers(-9, 9, (width, width)) * 1.0, np.ones(width), np.array([0.0, 1.0, 2.0])
+        shares, places = rng.integers(0, 2**20, rows) * 2.0**-20, rng.permutation(width + 2)
+        for own, family in ((lines, (None, None, None)), (strange, (None, None, None)), (strange, (lines[0].copy(), *tables))):
+            answers = []
+            for lanes in (8, 4, 2):
+                asked = ((0, matrix, center, 1.0, 1e5, False, 2.0, 0.5, (width + 1) ** 2),
+                         (1, matrix, center, 1.0, 1e5, True, -1.0, 0.0, width),
+                         (2, matrix, center, 2.0, 1e5, False, -1.0, 0.0, width**2),
+                         (3, matrix, center, 0.0, 1.0, False, -1.0, 0.0, 6),
+                         (3, matrix, center, 0.0, 1.0, False, -1.0, 0.0, 3),
+                         (0, matrix, None, 1.0, 1e5, False, -1.0, 0.0, width**2))
+                sums = [np.zeros(each[-1], np.int64) for each in asked]
+                asked = tuple((*each[:-1], cuts, each[0] == 3 and each[-1] == 6, total) for each, total in zip(asked, sums))
+                module.add_sums(own, places[:width], np.zeros(width), np.full(width, 4096.0), True, family[0], shares,
+                                *family[1:], asked, lanes)
+                counts = np.zeros(12, np.int64)
+                for weights in (None, shares * 2.0**20):
+                    module.add_bins(own, places[:2], edges, starts, np.zeros(2), np.array([1.0, 0.0]), weights, counts, lanes)
+                answers.append([each.tolist() for each in (*sums, counts)])
+            assert own is strange or answers[0] == answers[1] == answers[2]
+for wrong in ((1,), (lines, places[:2], np.zeros(2), np.ones(2), True, None, None, None, None, ((),), 8),
+              (lines, places[:2] + 99, np.zeros(2), np.ones(2), True, None, None, None, None, (), 8),
+              (lines, places[:2], np.zeros(2), np.ones(2), True, None, None, None, None, (1,), 8)):
+    try:
+        module.add_sums(*wrong)
+    except (TypeError, ValueError):
+        continue
+    raise SystemExit(f"arguments that do not fit were taken: {wrong}")
+print("clean")
+"""
+
 DRIVE_VOTES = """
 import importlib.util, sys
 import numpy as np
@@ -218,10 +264,10 @@ print("clean")
 """
 
 
-SOURCES = [LATTICE, TERMS, GRID, BLOCKS, VOTES]
-DRIVES = [DRIVE_LATTICE, DRIVE_TERMS, DRIVE_GRID, DRIVE_BLOCKS, DRIVE_VOTES]
+SOURCES = [LATTICE, TERMS, GRID, BLOCKS, ROUNDS, VOTES]
+DRIVES = [DRIVE_LATTICE, DRIVE_TERMS, DRIVE_GRID, DRIVE_BLOCKS, DRIVE_ROUNDS, DRIVE_VOTES]
 SCRIPTS = list(zip(SOURCES, DRIVES, strict=True))
-NAMES = ["lattice", "terms", "grid", "blocks", "votes"]
+NAMES = ["lattice", "terms", "grid", "blocks", "rounds", "votes"]
 
 
 def built(source, folder, *flags):

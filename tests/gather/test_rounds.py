@@ -420,23 +420,3 @@ def test_counts_are_read_as_they_are(limit):
     assert made[0][0] * step == pytest.approx(2 - 4 * math.exp(0.5), abs=3e-4)
     with pytest.raises(StudyError, match="has no rates"):
         RoundSummary(LIMITED, [Gradient(**about, radius=50.0)])
-
-
-@pytest.mark.parametrize(
-    "edges", [[0.0], [1.0, 2.0], np.linspace(-3, 3, 64), np.linspace(1e9, 1e9 + 1, 40), 2.0 ** np.arange(20)]
-)
-def test_places_among_edges_are_those_of_a_search(edges):
-    """At edges, beside them by one unit in the last place, and far out."""
-    edges = np.asarray(edges, dtype=np.float64)
-    rng = np.random.default_rng(4)
-    line = np.concatenate(
-        [
-            edges,
-            np.nextafter(edges, -np.inf),
-            np.nextafter(edges, np.inf),
-            rng.uniform(edges[0] - 5, edges[-1] + 5, 2000),
-            rng.standard_cauchy(500) * 1e60,
-            [0.0, 1e75, -1e75],
-        ]
-    )
-    assert rounds.places_among(edges, line).tolist() == np.searchsorted(edges, line, side="right").tolist()

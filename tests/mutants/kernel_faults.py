@@ -25,6 +25,7 @@ class KernelFault(NamedTuple):
 
 GRID, BLOCKS = "gather/_grid.c", "gather/_blocks.c"
 WHOLE, BINNED = "gather/_blocks_whole.h", "gather/_blocks_binned.h"
+ROUNDS, ROUND_ROWS = "gather/_rounds.c", "gather/_rounds_rows.h"
 VOTES, FIT, EDGES = "minimize/_votes.c", "minimize/_votes_fit.h", "minimize/_edges.c"
 SUBSET, CHILDREN, RESCUE, GROUP = (f"minimize/kernel/{each}.h" for each in ("subset", "children", "rescue", "group"))
 TERMS, TABLEAU, ACTIVE = "minimize/kernel/terms.c", "minimize/kernel/tableau.h", "minimize/kernel/active.h"
@@ -56,6 +57,31 @@ FAULTS = [
     KernelFault(BINNED, "rest -= shifted1 - shift1;", ";"),
     KernelFault(BINNED, "add_terms(b, rows, OF_CUBES", "add_terms(b, rows - 1, OF_CUBES"),
     KernelFault(BINNED, "size = entry < 0 ? -entry : entry", "size = entry"),
+    KernelFault(ROUND_ROWS, "* factor + 0.5);", "* factor + 0.25);"),
+    KernelFault(ROUND_ROWS, "WITHIN(whole, -MAX_CELL, MAX_CELL)", "whole"),
+    KernelFault(ROUND_ROWS, "matrix + k, count, columns, 1,", "matrix, count, columns, 1,"),
+    KernelFault(ROUND_ROWS, "(count - 1) * stride, columns))", "(count - 1) * stride, 1))"),
+    KernelFault(ROUND_ROWS, "squares += own * own;", "squares = own * own;"),
+    KernelFault(ROUND_ROWS, "? at : (int)TABLE_LENGTH - 2", "? at : (int)TABLE_LENGTH - 3"),
+    KernelFault(ROUND_ROWS, "q->balanced && other > size ? other : size", "size"),
+    KernelFault(ROUND_ROWS, "(part < 1.0 ? part : 1.0) * w->residual[i]", "part * w->residual[i]"),
+    KernelFault(ROUND_ROWS, "factor * shares[i])", "factor)"),
+    KernelFault(ROUND_ROWS, "factor * __builtin_sqrt(shares[i])", "factor * shares[i]"),
+    KernelFault(ROUND_ROWS, "* q->scale * w->factor[i]", "* (q->scale * w->factor[i])"),
+    KernelFault(ROUND_ROWS, "w->factor[i] *= roots[i];", "w->factor[i] *= 1.0;"),
+    KernelFault(ROUND_ROWS, "(SOME - some) * sizeof(double)); /* rows", "0); /* rows"),
+    KernelFault(ROUND_ROWS, "r <= c; r++", "r < c; r++"),
+    KernelFault(ROUND_ROWS, ">= least)", "> least)"),
+    KernelFault(ROUND_ROWS, "q->halves && line[i] > 0", "q->halves && line[i] < 0"),
+    KernelFault(ROUND_ROWS, "* inverse + 0.75,", "* inverse + 1.25,"),
+    KernelFault(ROUND_ROWS, "(line[i] >= edges[at]) * step", "(line[i] > edges[at]) * step"),
+    KernelFault(ROUND_ROWS, "q->matrix != matrix", "matrix == NULL"),
+    KernelFault(ROUND_ROWS, "q->center != center", "center == NULL"),
+    KernelFault(ROUND_ROWS, "before->radius != q->radius ||", ""),
+    KernelFault(ROUND_ROWS, "|| before->balanced != q->balanced", ""),
+    KernelFault(ROUNDS, "column * q->width + row : k", "k : k"),
+    KernelFault(ROUNDS, "(k + 1) % q->edge_count", "k % q->edge_count"),
+    KernelFault(ROUNDS, "longest <= edge_count / 2", "longest <= edge_count / 4"),
     KernelFault(VOTES, "(1.0 / i) * sum", "(1.0 / (i + 1)) * sum"),
     KernelFault(VOTES, "0.6 * square / (1.0 + square)", "0.6 * square / (1.0 - square)"),
     KernelFault(VOTES, "/ 8.76", "/ 7.68"),

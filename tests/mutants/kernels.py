@@ -28,6 +28,7 @@ FLAGS = ("-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-trapping-math", "
 CERTIFICATE_FLAGS = ("-O1", "-fPIC", "-shared", "-fno-math-errno", "-Wno-psabi", "-w")
 """As setup.py has them, but for less of what takes a compiler's time."""
 GRID = ["tests/gather/test_grid.py", "tests/gather/sources/test_text_bytes.py"]
+ROUNDS = ["tests/gather/test_rounds_twins.py", "tests/gather/test_rounds.py"]
 EDGES = ["tests/minimize/test_edges.py", "tests/penalize/test_edges.py"]
 SUMS = ["tests/gather/test_block_sums.py", "tests/gather/test_blocks.py", "tests/claims/test_block_independence.py"]
 LATTICE = [
@@ -37,6 +38,7 @@ LATTICE = [
 BUILT = {
     "gather/_grid": ("dpselect.gather._grid", "gather/_grid.c", GRID),
     "gather/_blocks": ("dpselect.gather._blocks", "gather/_blocks.c", SUMS),
+    "gather/_rounds": ("dpselect.gather._rounds", "gather/_rounds.c", ROUNDS),
     "minimize/_votes": ("dpselect.minimize._votes", "minimize/_votes.c", ["tests/minimize/test_votes.py"]),
     "minimize/_edges": ("dpselect.minimize._edges", "minimize/_edges.c", EDGES),
     "minimize/kernel": ("dpselect.minimize._lattice", "minimize/kernel/lattice.c", LATTICE),
