@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -20,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
-from dpselect.errors import DataError
 
 Floats = NDArray[np.float64]
 FamilyName = Literal["gaussian", "binomial", "poisson"]
@@ -55,7 +53,7 @@ def column_kinds(study: Study, columns: Sequence[int]) -> tuple[ColumnKind, ...]
     A dummy is 0 and 2^20 in its line, that of a `Binary` predictor -2^20 and 2^20. A product of dummies is a dummy, any other is a
     number. DataError if a column is named twice: as two levels its copies would pass for counts that cannot move together.
     """
-    require_rising(study, columns)
+    study.require_places(columns)
     chosen = [study.columns[place] for place in columns]
     answers = {variable.name for variable in study.predictors if isinstance(variable, Binary)}
     kinds: list[ColumnKind] = []
@@ -69,15 +67,6 @@ def column_kinds(study: Study, columns: Sequence[int]) -> tuple[ColumnKind, ...]
         else:
             kinds.append("number")
     return tuple(kinds)
-
-
-def require_rising(study: Study, columns: Sequence[int]) -> None:
-    """Refuse what are not places of a model's columns: each once, in the order of the design."""
-    inside = all(0 <= place < len(study.columns) for place in columns)
-    if not inside or any(place >= after for place, after in pairwise(columns)):
-        raise DataError(
-            f"The columns of a model must be places among the study's {len(study.columns)} columns, each once and in order."
-        )
 
 
 class Standard(Public, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, get_args
 
 import msgspec
@@ -30,7 +31,7 @@ from dpselect.assume.variables import (
     shown,
     variable_from_dict,
 )
-from dpselect.errors import StudyError
+from dpselect.errors import DataError, StudyError
 
 Intercept = Literal["always", "candidate", "none"]
 Missing = Literal["error", "midpoint", "zero-row"]
@@ -436,6 +437,14 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
     def columns(self) -> tuple[Column, ...]:
         """The design's columns: the intercept first if any, then the terms as stated; see `design_columns`."""
         return design_columns(self.predictors, self._stated_terms, intercept=self.intercept != "none")
+
+    def require_places(self, columns: Sequence[int]) -> None:
+        """Refuse what are not places of a model's columns in `columns`: each once, in the order of the design."""
+        inside = all(0 <= place < len(self.columns) for place in columns)
+        if not inside or any(place >= after for place, after in pairwise(columns)):
+            raise DataError(
+                f"The columns of a model must be places among the study's {len(self.columns)} columns, each once and in order."
+            )
 
     @cached_property
     def unbounded(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from dpselect.assume.budget import Guarantee
-from dpselect.assume.queries import FamilyName, require_rising
+from dpselect.assume.queries import FamilyName
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
@@ -45,7 +45,7 @@ class Request(Public, frozen=True, kw_only=True):
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
-        require_rising(self.study, self.columns)  # a text may state any
+        self.study.require_places(self.columns)  # a text may state any
 
     @property
     def considered(self) -> int | None:

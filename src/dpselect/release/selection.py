@@ -12,7 +12,6 @@ from msgspec.structs import force_setattr, replace
 
 from dpselect.assume.budget import Guarantee, float_below, plain
 from dpselect.assume.candidates import SubsetRule, columns_of, variables_of
-from dpselect.assume.queries import require_rising
 from dpselect.assume.recipe import Mechanism, Method, Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
@@ -98,7 +97,7 @@ class Selection(Public, frozen=True, kw_only=True, tag_field="format", tag="dpse
 
     def __post_init__(self) -> None:
         force_setattr(self, "range", float(self.range))  # also of the word
-        require_rising(self.study, self.columns)
+        self.study.require_places(self.columns)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below
 from dpselect.assume.lemmas.moments import NoiseKind
 from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, answer_size, composed_is_within
-from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows, require_rising
+from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Count
 from dpselect.errors import DataError, DpselectError, LedgerError, StudyError
@@ -49,7 +49,7 @@ class RoundsDraws:
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
-        require_rising(self.study, self.columns)
+        self.study.require_places(self.columns)
         if len(self.columns) > MAX_ROUND_COLUMNS:
             raise StudyError(
                 f"Rounds estimate models of at most {MAX_ROUND_COLUMNS} columns, as far as their sensitivity is proved: consider "
