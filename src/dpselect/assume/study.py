@@ -439,7 +439,13 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         return design_columns(self.predictors, self._stated_terms, intercept=self.intercept != "none")
 
     def require_places(self, columns: Sequence[int]) -> None:
-        """Refuse what are not places of a model's columns in `columns`: each once, in the order of the design."""
+        """Refuse what are not places of a model's columns in `columns`: each once, in the order of the design.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            The places, counted from 0.
+        """
         inside = all(0 <= place < len(self.columns) for place in columns)
         if not inside or any(place >= after for place, after in pairwise(columns)):
             raise DataError(
