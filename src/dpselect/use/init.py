@@ -103,7 +103,7 @@ _HEAD = """\
 # A dpselect study: public assumptions, stated before the data are read.
 #
 # Give ranges and categories from public knowledge: a form, a code book, a law. Do not look them up in the data: a range read from
-# the rows breaks the privacy promise. Ranges are optional and make intervals shorter; values outside move to the nearest limit.
+# the rows breaks the privacy promise. Ranges are optional and can make intervals shorter; values outside move to the nearest limit.
 # Replace each "?". Delete the variables that should not be considered. label, unit and reason are optional; the report prints them.
 """
 _SETTINGS = """

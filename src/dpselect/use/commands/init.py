@@ -86,7 +86,7 @@ def command(
         click.echo(
             f'To do: replace "?" in line{"s" * (len(todo) > 1)} {", ".join(todo[:12])}{", ..." * (len(todo) > 12)}.'
         )
-    click.echo("Ranges are optional. They make intervals shorter; never look them up in the data.")
+    click.echo("Ranges are optional. They can make intervals shorter; never look them up in the data.")
     place = shlex.quote(data) if data is not None else "DATA"
     click.echo(" ".join(["Next: dpselect check", place, "--study", shlex.quote(output), options_of(form)]).strip())
 
