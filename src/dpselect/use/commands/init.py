@@ -33,7 +33,9 @@ Example:
 )
 @click.argument("data", metavar="DATA", required=False)
 @click.option("--response", metavar="NAME", help="The variable to explain.")
-@click.option("--codebook", metavar="FILE", help="A CSV file: name, lower, upper, categories, label, unit, reason.")
+@click.option(
+    "--codebook", metavar="FILE", help="A CSV file: name, lower, upper, categories (a; b), label, unit, reason."
+)
 @click.option("--from", "selected", metavar="FILE", help="Only the variables of this selection.json or report.json.")
 @click.option(
     "-o", "--output", metavar="FILE", default="study.toml", show_default=True, help="The study file to write."
