@@ -231,6 +231,14 @@ def test_files_that_are_charged_to_two_ledgers_are_not_charged_to_a_third(place,
     assert code != 0 and "Name the one to use with --ledger" in err
 
 
+def test_a_folder_is_called_the_same_from_within(tmp_path, monkeypatch):
+    (tmp_path / "fold" / "deep").mkdir(parents=True)
+    expected = DataPlace(tmp_path.resolve(), "fold")
+    for where, source in (("fold", "."), ("fold", "./"), ("fold/deep", "..")):
+        monkeypatch.chdir(tmp_path / where)
+        assert data_place(source) == expected
+
+
 @pytest.mark.parametrize("name", ["houses", "HOUSES", "main.houses", "shop.main.Houses", '"houses"'])
 def test_a_table_of_duckdb_has_one_name(tmp_path, name):
     assert data_place(Database(f"duckdb:///{tmp_path}/shop.duckdb", table=name)).name == "houses"
