@@ -98,7 +98,7 @@ def test_several_others_are_told_of_in_one_line(place, capsys):
         (place / name).mkdir()
         code, err = select(capsys, "people.csv", "--ledger", f"{name}/people.db")
         assert code == 0 and err.count("Warning:") == 1
-    assert all(name in err for name in ("'people.budget.db' and ", "one/people.db' and ", "two/people.db': "))
+    assert all(name in err for name in ("'people.budget.db' and ", "one/people.db' and ", "two/people.db'. "))
 
 
 def test_a_check_has_no_need_to_know_which_of_several(place, capsys):
@@ -228,7 +228,15 @@ def test_files_that_are_charged_to_two_ledgers_are_not_charged_to_a_third(place,
     (place / "other.csv").write_text((place / "people.csv").read_text())
     assert select(capsys, "people.csv")[0] == select(capsys, "other.csv")[0] == 0
     code, err = select(capsys, "*.csv")
-    assert code != 0 and "name the one to use with --ledger" in err
+    assert code != 0 and "Name the one to use with --ledger" in err
+
+
+def test_a_folder_is_called_the_same_from_within(tmp_path, monkeypatch):
+    (tmp_path / "fold" / "deep").mkdir(parents=True)
+    expected = DataPlace(tmp_path.resolve(), "fold")
+    for where, source in (("fold", "."), ("fold", "./"), ("fold/deep", "..")):
+        monkeypatch.chdir(tmp_path / where)
+        assert data_place(source) == expected
 
 
 @pytest.mark.parametrize("name", ["houses", "HOUSES", "main.houses", "shop.main.Houses", '"houses"'])

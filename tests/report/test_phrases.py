@@ -43,6 +43,11 @@ def test_the_headline(lists, said):
     assert headline(**lists) == said
 
 
+def test_a_selection_without_directions_calls_none_unclear():
+    said = plain(phrases.headline(text("x"), False, [], [], [], [], [], [text("age"), text("sex")], tells=False))
+    assert said == "age and sex were selected. Directions are not part of this selection."
+
+
 def test_what_is_in_every_model_is_not_said_to_be_selected():
     said = [
         plain(phrases.headline(text("x"), False, [], [], [], [], [], [], some))

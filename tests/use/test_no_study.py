@@ -129,7 +129,7 @@ def test_what_cannot_be_considered_is_refused_with_what_to_do(place, capsys, ask
 
 def test_a_study_file_and_what_stands_in_its_place_are_not_mixed(place, capsys):
     code, _, err = run(capsys, *SELECT, "--study", "study.toml")
-    assert code == 2 and "states --response already" in err
+    assert code == 2 and "With a study file, --response has no effect. State it in study.toml." in err
 
 
 def test_a_weak_epsilon_has_to_be_typed(place, monkeypatch):

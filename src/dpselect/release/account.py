@@ -161,8 +161,8 @@ class Account:
         others = [each for each in others_of(self.place, own, id) if os.path.dirname(os.path.abspath(each)) != folder]
         if others:
             warnings.warn(
-                f"The data {self.place.name!r} is also charged to {' and '.join(map(repr, others))}: what is released adds up, and "
-                "no ledger sees it all.",
+                f"The data {self.place.name!r} is also charged to {' and '.join(map(repr, others))}. Their privacy costs add up, "
+                "and no ledger sees them all.",
                 TwoLedgersWarning,
                 stacklevel=4,
             )
@@ -304,7 +304,7 @@ def ledger_of(place: DataPlace) -> Path:
     if len(known) > 1:
         ledgers = " and ".join(repr(each.place(place.folder)) for each in known)
         raise LedgerError(
-            f"{place.name!r} is charged to {ledgers}: name the one to use with --ledger; what they promise adds up."
+            f"{place.name!r} is charged to {ledgers}, and their privacy costs add up. Name the one to use with --ledger."
         )
     where = known[0].place(place.folder)
     if is_address(where):

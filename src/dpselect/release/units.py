@@ -87,12 +87,6 @@ def beyond_range(study: Study, name: str, size: float | None) -> bool:
     return size * prod(halves) * (2 if halves else 1) > 2 * response.half_width
 
 
-def constant_place(study: Study, columns: Sequence[int]) -> int | None:
-    """The intercept's place among a model's columns."""
-    design = study.columns
-    return next((i for i, place in enumerate(columns) if not design[place].factors), None)
-
-
 def design_matrix(table: Any, study: Study, columns: Sequence[int]) -> Floats:
     """The columns of the user's design but the intercept, for new rows: numbers as they are, dummies as 0 and 1.
 

@@ -81,7 +81,8 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
         plural = False
     else:
         subject = phrases.subject_of(study, quantity)
-    return phrases.headline(subject, plural, **lists)
+    tells = bool(rows) or selection.recipe.directions or any(selection.directions.values())
+    return phrases.headline(subject, plural, **lists, tells=tells)
 
 
 def _other(variable: Variable) -> Category | None:

@@ -213,7 +213,7 @@ def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
         [
             f"{each.epsilon:g}",
             f"{each.selection:.0%}",
-            "" if each.share is None else percent(each.share),
+            "not known" if each.share is None else percent(each.share),
             f"{each.clear:.1f} of {each.slopes}",
         ]
         for each in settings

@@ -144,8 +144,13 @@ def headline(
     differs: Sequence[Words],
     unclear: Sequence[Words],
     stated: Sequence[Words] = (),
+    *,
+    tells: bool = True,
 ) -> Words:
-    """The answer: {Response} rises with {up}. It falls with {down}. It also differs by {categorical}."""
+    """The answer: {Response} rises with {up}. It falls with {down}. It also differs by {categorical}.
+
+    `tells` is whether the release tells directions at all: where it does not, none may be called unclear.
+    """
     sentences: list[Words] = []
 
     def who() -> Words:
@@ -173,7 +178,8 @@ def headline(
         verb = "was" if len(unclear) == 1 else "were"
         (first, kind), *rest = list_of(unclear)
         begin = (capitalized(first) if kind == "name" else first, kind)
-        sentences.append((begin, *rest, *text(f" {verb} selected, without a clear direction.")))
+        way = ", without a clear direction." if tells else ". Directions are not part of this selection."
+        sentences.append((begin, *rest, *text(f" {verb} selected{way}")))
     if stated:
         verb = "is" if len(stated) == 1 else "are"
         sentences.append(

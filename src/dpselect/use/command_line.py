@@ -41,7 +41,6 @@ GROUPS = {
 }
 """The commands of `dpselect --help`, and the purpose of each."""
 NOT_LISTED = {
-    "registry": "Write an entry for the Differential Privacy Deployments Registry.",
     "sql": "Print the aggregate query to run where rows may not leave the database.",
     "completion": "Tab completion for your shell.",
 }

@@ -103,7 +103,7 @@ _HEAD = """\
 # A dpselect study: public assumptions, stated before the data are read.
 #
 # Give ranges and categories from public knowledge: a form, a code book, a law. Do not look them up in the data: a range read from
-# the rows breaks the privacy promise. Ranges are optional and make intervals shorter; values outside move to the nearest limit.
+# the rows breaks the privacy promise. Ranges are optional and can make intervals shorter; values outside move to the nearest limit.
 # Replace each "?". Delete the variables that should not be considered. label, unit and reason are optional; the report prints them.
 """
 _SETTINGS = """
@@ -313,6 +313,10 @@ def _entry(name: str, line: dict[str, str]) -> dict[str, Any]:
     if "categories" in line:
         parts = [code_and_label(part) for part in line["categories"].replace("|", ";").split(";") if part.strip()]
         categories = [code for code, _ in parts]
+        if len(categories) == 1 and "," in categories[0]:
+            raise StudyError(
+                f"The code book has one category of {name!r}, {categories[0]!r}. Put semicolons between categories."
+            )
         whole = all(level.lstrip("-").isdecimal() for level in categories)
         entry["categories"] = [int(level) for level in categories] if whole else categories
         labels = [label for _, label in parts]

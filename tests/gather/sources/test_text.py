@@ -2,7 +2,9 @@
 
 import bz2
 import gzip
+import time
 import traceback
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,7 @@ from dpselect.errors import DataError
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.open import read_schema
 from dpselect.gather.sources.source import Csv
-from dpselect.gather.sources.text import guess_form, options_of, stated_form
+from dpselect.gather.sources.text import Quotes, csv_stream, guess_form, options_of, stated_form
 
 STUDY = Study(
     Numeric("y", -1, 1),
@@ -246,3 +248,28 @@ def test_a_file_that_is_as_stated_gets_no_hint(tmp_path):
 def test_options_are_as_a_shell_takes_them():
     assert options_of({"delimiter": ";", "decimal": ","}) == "--delimiter ';' --decimal ','"
     assert options_of({"delimiter": "\t", "encoding": "latin-1"}) == "--delimiter tab --encoding latin-1"
+
+
+@pytest.mark.parametrize("batches", [None, 0, 1])
+def test_the_thread_that_reads_ahead_has_stopped_when_a_file_is_left(tmp_path, monkeypatch, batches):
+    path, calls, sound = tmp_path / "long.csv", [], Quotes.passed
+
+    def slow(self, data):
+        calls.append("begun")
+        time.sleep(0.02)
+        try:
+            return sound(self, data)
+        finally:
+            calls.append("done")
+
+    path.write_text("a,b\n" + "12345678,abcdefgh\n" * 400_000)
+    monkeypatch.setattr(Quotes, "passed", slow)
+    stream = csv_stream([str(path)], Csv(path), {"a": "number"})
+    if batches is not None:
+        rows = stream.read(["a"])
+        assert sum(1 for _ in islice(rows, batches)) == batches
+        del rows
+    before = list(calls)
+    assert before.count("begun") == before.count("done")
+    time.sleep(0.2)
+    assert calls == before

@@ -368,7 +368,9 @@ def test_two_ledgers_for_one_data_set_are_warned_about_once_each(shared):
         Ledger(shared)
     third = shared.with_name("third.db") if isinstance(shared, os.PathLike) else f"{shared}_third"
     ledger = Ledger(third, epsilon=1)
-    with pytest.warns(TwoLedgersWarning, match=r"'births' is also charged to '.*' and '.*': ledgers know") as said:
+    with pytest.warns(
+        TwoLedgersWarning, match=r"'births' is also charged to '.*' and '.*'. The ledgers do not know"
+    ) as said:
         ledger.charge(choice("0.1", data="births"))
     assert len(said) == 1
 

@@ -100,6 +100,7 @@ def test_the_schema_is_printed(capsys):
         ("name,lower\n,1\n", "Line 2"),
         ("name,lower\na,1\na,2\n", "'a' twice"),
         ("name,lower\na,low\n", "the lower limit 'low'"),
+        ('name,categories\na,"x,y"\n', "one category of 'a', 'x,y'. Put semicolons"),
     ],
 )
 def test_a_code_book_that_cannot_be_used_is_one_sentence(place, book, words):

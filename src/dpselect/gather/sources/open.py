@@ -210,6 +210,8 @@ def data_place(source: Any) -> DataPlace | None:
 
 def _file_place(file: str) -> DataPlace:
     path = Path(file)
+    if path.name in ("", ".."):  # the folder where one is, or the one above: called as it is from elsewhere
+        path = Path(os.path.abspath(path))
     if path.is_symlink():  # a link among the folders above it leads to the same folder either way
         path = Path(os.path.realpath(path))
     if path.name.endswith(COMPRESSIONS):

@@ -15,8 +15,11 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import threading
 import unicodedata
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain, islice
 from typing import Any
@@ -41,6 +44,10 @@ MAX_HEADER_BYTES = 1 << 16
 DELIMITERS = ",;\t|"
 BLOCK_BYTES = 1 << 20
 """Bytes read at a time; the first block is also where the types are guessed from."""
+STOP_SECONDS = 0.2
+"""How long a thread that reads ahead is waited for where nothing tells whether it still runs."""
+_streams: deque[Any] = deque(maxlen=16)
+"""The last files read, closed: a thread of Arrow that let go of one would call Python after its last batch."""
 
 
 def check_encoding(encoding: str) -> None:
@@ -70,7 +77,7 @@ def _is_one_byte(name: str) -> bool:
         return False
 
 
-def sound_bytes(file: str, encoding: str, delimiter: str) -> Any:
+def sound_bytes(file: str, encoding: str, quotes: Quotes) -> Any:
     """The bytes of a file, unpacked, in UTF-8, refused where a quote is not closed as it should be.
 
     A byte that the encoding does not have becomes a mark, in its own cell alone.
@@ -81,7 +88,7 @@ def sound_bytes(file: str, encoding: str, delimiter: str) -> Any:
     name = codecs.lookup(encoding).name
     if name not in ("utf-8", "utf-8-sig", "ascii"):  # those as they are: no cell need be text to be skipped or compared
         stream = pa.TransformInputStream(stream, _decoder(file, name))
-    return pa.TransformInputStream(stream, Quotes(file, delimiter).passed)
+    return pa.TransformInputStream(stream, quotes.passed)
 
 
 def _decoder(file: str, name: str) -> Callable[[Any], bytes]:
@@ -158,9 +165,13 @@ class Quotes:
     def __init__(self, file: str, delimiter: str) -> None:
         self._file, self._mark = file, ord(delimiter)
         self._state = NEWLINE << 2  # as `follow_quotes` has it
+        self.stop, self.stopped = threading.Event(), threading.Event()
 
     def passed(self, data: Any) -> Any:
-        """The same bytes, if they are sound so far."""
+        """The same bytes, if they are sound so far; an error once `stop` is set, which ends the thread that reads ahead."""
+        if self.stop.is_set():
+            self.stopped.set()
+            raise DataError(f"Reading {self._file!r} was stopped.")
         if not data:
             if self._state & INSIDE and not self._state & CLOSING:
                 raise self._broken()
@@ -415,15 +426,42 @@ def _unreadable(name: str, file: str) -> str:
     )
 
 
-def _open(file: str, form: Csv, types: dict[str, Any], names: Sequence[str] | None) -> Any:
+@contextmanager
+def _open(file: str, form: Csv, types: dict[str, Any], names: Sequence[str] | None) -> Iterator[Any]:
+    """The batches of a file. The thread that reads ahead has stopped when this is left.
+
+    It calls Python (`Quotes.passed`). Up to Python 3.13 a thread that does so while the interpreter shuts down is killed within
+    Arrow: the process then aborts, or waits for that thread for good, and a command's exit code is lost.
+    """
     from pyarrow import csv
 
-    return csv.open_csv(
-        sound_bytes(file, form.encoding, form.delimiter),
-        read_options=csv.ReadOptions(block_size=BLOCK_BYTES),
-        # An empty line is a row of empty cells: passed over, one record would decide how many rows there are.
-        parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=False),
-        convert_options=csv.ConvertOptions(
-            column_types=types, include_columns=None if names is None else list(names), decimal_point=form.decimal
-        ),
-    )
+    quotes, reader = Quotes(file, form.delimiter), None
+    stream = sound_bytes(file, form.encoding, quotes)
+    _streams.append(stream)
+    try:
+        reader = csv.open_csv(
+            stream,
+            read_options=csv.ReadOptions(block_size=BLOCK_BYTES),
+            # An empty line is a row of empty cells: passed over, one record would decide how many rows there are.
+            parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(
+                column_types=types, include_columns=None if names is None else list(names), decimal_point=form.decimal
+            ),
+        )
+        yield reader
+    finally:
+        quotes.stop.set()
+        _stop(reader, quotes)
+        stream.close()
+
+
+def _stop(reader: Any, quotes: Quotes) -> None:
+    """Take what was read ahead, to the end or to the error that tells that the thread has stopped."""
+    try:
+        while reader is not None:
+            reader.read_next_batch()
+    except StopIteration:
+        return
+    except Exception:
+        pass  # that error, or a row that cannot be read, which ends the batches before the thread
+    quotes.stopped.wait(STOP_SECONDS)

@@ -573,8 +573,8 @@ class Ledger:
             self._labels.add(label)
             if others := self._store.others_with(label):
                 warnings.warn(
-                    f"The data set {label!r} is also charged to {' and '.join(map(repr, others))}: ledgers know nothing of each "
-                    "other, and what they promise adds up.",
+                    f"The data set {label!r} is also charged to {' and '.join(map(repr, others))}. The ledgers do not know of each "
+                    "other, and their privacy costs add up.",
                     TwoLedgersWarning,
                     stacklevel=4,
                 )

@@ -38,7 +38,7 @@ LEDGER_SIDE_FILES = tuple(f"{ledger}-{ending}" for ledger in LEDGERS for ending 
 
 
 @click.command("demo", epilog="\b\nExample:\n  dpselect demo\n  dpselect demo -o somewhere")
-@click.option("-o", "--output", default="demo", show_default=True, help="The folder to write to.")
+@click.option("-o", "--output", metavar="FOLDER", default="demo", show_default=True, help="The folder to write to.")
 def command(output: str) -> None:
     """Run everything on public census data at epsilon 1: check, analyze, verify, and a run that is refused.
 

@@ -33,7 +33,9 @@ Example:
 )
 @click.argument("data", metavar="DATA", required=False)
 @click.option("--response", metavar="NAME", help="The variable to explain.")
-@click.option("--codebook", metavar="FILE", help="A CSV file: name, lower, upper, categories, label, unit, reason.")
+@click.option(
+    "--codebook", metavar="FILE", help="A CSV file: name, lower, upper, categories (a; b), label, unit, reason."
+)
 @click.option("--from", "selected", metavar="FILE", help="Only the variables of this selection.json or report.json.")
 @click.option(
     "-o", "--output", metavar="FILE", default="study.toml", show_default=True, help="The study file to write."
@@ -86,7 +88,7 @@ def command(
         click.echo(
             f'To do: replace "?" in line{"s" * (len(todo) > 1)} {", ".join(todo[:12])}{", ..." * (len(todo) > 12)}.'
         )
-    click.echo("Ranges are optional. They make intervals shorter; never look them up in the data.")
+    click.echo("Ranges are optional. They can make intervals shorter; never look them up in the data.")
     place = shlex.quote(data) if data is not None else "DATA"
     click.echo(" ".join(["Next: dpselect check", place, "--study", shlex.quote(output), options_of(form)]).strip())
 

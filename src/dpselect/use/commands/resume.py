@@ -27,7 +27,12 @@ Example:
 @click.argument("place", metavar="DATA|LEDGER")
 @click.option("--ledger", metavar="FILE", default=None, help="The ledger, if it is not beside DATA.")
 @click.option(
-    "-o", "--output", default="report.html", show_default=True, help="The page; report.json is written beside it."
+    "-o",
+    "--output",
+    metavar="FILE",
+    default="report.html",
+    show_default=True,
+    help="The page; report.json is written beside it.",
 )
 @CSV
 @JSON

@@ -216,7 +216,8 @@ class Stated:
         said = stated_options(options)
         if file is not None:
             if given := [name for name, value in said.items() if value]:
-                raise click.UsageError(f"The study file states --{given[0].replace('_', '-')} already: leave it out.")
+                option = given[0].replace("_", "-")
+                raise click.UsageError(f"With a study file, --{option} has no effect. State it in {file}.")
             return cls(Study.read(file), data, file)
         if said["response"] is None:
             raise click.UsageError(NO_STUDY if data is not None else f"Give DATA. {NO_STUDY}")
