@@ -130,3 +130,10 @@ def test_what_is_no_number_of_json_is_refused(released, number):
 def test_so_is_every_other_text(kind, text):
     with pytest.raises(DataError):
         kind.from_json(text)
+
+
+def test_a_report_that_cannot_be_read_is_one_sentence(tmp_path):
+    with pytest.raises(DataError, match=r"nothing\.html' cannot be read \(No such file or directory\)\. Give the JSON"):
+        dpselect.verify(tmp_path / "nothing.html")
+    with pytest.raises(DataError, match=r"cannot be read \(Is a directory\)\. Give the JSON"):
+        dpselect.verify(tmp_path)

@@ -363,7 +363,9 @@ def _check_categories(variable: Binary | Categorical) -> None:
     if wholes and not all(abs(int(each)) <= MAX_CATEGORY_NUMBER for each in categories):
         raise StudyError(f"The categories of {name!r} must be below 2^53 in size: state larger ones as text.")
     if len(categories) < 2:
-        raise StudyError(f"{name!r} needs at least two categories; it has {len(categories)}.")
+        raise StudyError(
+            f"{name!r} has {len(categories)} of the at least two categories that it needs. State each that can occur."
+        )
     for each in categories:
         check_category(each, name)
     if len(set(categories)) < len(categories):

@@ -71,6 +71,10 @@ def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[st
             return verify_text(text, opened, named_json=path.suffix.lower() == ".json")
     except UnicodeDecodeError:
         return _no("This is not text: give the JSON or the HTML file of a report.")
+    except OSError as problem:
+        raise DataError(
+            f"{str(path)!r} cannot be read ({problem.strerror}). Give the JSON or the HTML file of a report."
+        ) from None
 
 
 def verify_text(text: str, ledger: Ledger | None, *, named_json: bool = False) -> Verified:

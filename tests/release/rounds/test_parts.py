@@ -555,6 +555,7 @@ def test_an_interval_is_longer_only_where_its_last_step_is_longer_than_noise():
     assert _stretch(2.0, 0.0) == 1.0
     assert _stretch(2.0, 2.0) == pytest.approx(math.sqrt(1 + LONG_STEP))
     assert _stretch(2.0, 0.4) < 1.002
+    assert _stretch(2.0, 8.0) == pytest.approx(math.sqrt(1 + LONG_STEP * 16))  # in proportion, and not as the square
     assert _stretch(0.0, 1.0) < math.inf
 
 

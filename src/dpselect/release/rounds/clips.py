@@ -44,20 +44,19 @@ HIDDEN_FROM = 4.0
 """The length from which on there are fewer of them: half as many at twice the length."""
 SEEN_BEYOND = 1.5
 """Deviations of the noise from which a bin counts that lies farther than limits suggest."""
-FEW_COLUMNS, MOST_FARTHER = 4.0, 2.0
-"""In a model of fewer columns than these a row far out in one of them is long: bins count farther by their ratio, at most twice."""
 TAIL_SEEN = 3.0
 """The same for a bin whose rows count as they are, however few lie before it: rows that share a value lie at one length."""
+FEW_COLUMNS, MOST_FARTHER = 4.0, 2.0
+"""In a model of fewer columns than these a row far out in one of them is long: bins count farther by their ratio, at most twice."""
 MOST_USUAL = 4.0
 """A usual length, of the one that was supposed."""
 TAIL_START = 1.9
 """Usual lengths: a bin that begins beyond them is one of a tail."""
-LONG_ROW = 1.5
-"""The residual of a row that lies as far as limits allow, in deviations."""
+LONG_ROW, LONG_COUNT_ROW = 1.5, 3.0
+"""The residual of a row that lies as far as limits allow, in deviations; that of a count grows with the mean, which is large there
+or next to nothing."""
 FARTHEST_ANSWER = 0.7
 """Of the length of a row that lies as far as limits or a rare level allow, and has the answer that nobody expects."""
-LONG_COUNT_ROW = 3.0
-"""The same of a count: residuals grow with the mean, which is large there or next to nothing."""
 USUAL_QUANTILE = 1.96
 """Of the interval whose length a radius is chosen by."""
 

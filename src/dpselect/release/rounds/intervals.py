@@ -331,9 +331,13 @@ def _surplus(here: Standpoint, last: Last, transform: Floats, reach: Floats) -> 
 
 
 def _stretch(half: float, surplus: float) -> float:
-    """How many times as long an interval is because its last step was long for it: many times, or hardly."""
+    """How many times as long an interval is because its last step was long for it.
+
+    Hardly, where the surplus is a part of half the interval; beyond, by what may be wrong of the surplus and no more: rows that
+    only now were seen to carry a slope have moved it there, and are not missed once more by as much.
+    """
     ratio = min(surplus / max(half, 1e-300), MAX_STRETCH)
-    return math.hypot(1.0, math.sqrt(LONG_STEP) * ratio * ratio)
+    return math.hypot(1.0, math.sqrt(LONG_STEP) * ratio * min(ratio, 1.0))
 
 
 def _finding(facts: Facts, value: float, privacy: float, sampling: float, bias: float, surplus: float) -> Finding:

@@ -73,10 +73,10 @@ class Scales:
     """How many deviations from its center the response's limits lie."""
     extent: float
     """The same of the number whose limits lie farthest."""
-    response_kurtosis: float
-    """Of what is seen of it; of yes and no, which have no tail, nothing is said."""
     reach: float
-    """The same as `extent` of any column: rows of a rare level lie far from the others too."""
+    """The same of any column: rows of a rare level lie far from the others too."""
+    response_kurtosis: float
+    """Of what is seen of the response; of yes and no, which have no tail, nothing is said."""
     tail: float
     mean: float
     dispersion: float
