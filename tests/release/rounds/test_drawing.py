@@ -12,7 +12,7 @@ import dpselect
 from dpselect import Binary, Categorical, Count, DataError, Ledger, Numeric, Study, StudyError
 from dpselect.assume.budget import Guarantee, exact_delta, exact_epsilon
 from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, NORM_SLACK, query_sensitivity
-from dpselect.assume.queries import Gradient, Histograms, Rows, Standard
+from dpselect.assume.queries import Gradient, Histograms, RoundsPlan, Rows, Standard
 from dpselect.errors import DpselectError, LedgerError
 from dpselect.randomize import rounds_noise
 from dpselect.randomize.rounds_noise import Rounds
@@ -21,6 +21,7 @@ from dpselect.release.equations.findings import HIDDEN
 from dpselect.release.families import BOX, FAMILIES, family_for
 from dpselect.release.rounds import checking, drawing
 from dpselect.release.rounds.intervals import Found
+from dpselect.release.rounds.path import replay
 from dpselect.release.sealed import Sealed
 from dpselect.use.spend import resume
 from tests.release.exits import plan_estimate, release_estimate
@@ -260,6 +261,23 @@ def test_an_unfinished_release_says_nothing():
     with pytest.raises(StudyError, match="Rounds of this release are missing"):
         drawing.solve_rounds("gaussian", part, study, got.columns, level=0.95, considered=None)
     assert isinstance(Rounds.from_json(part.to_json()), Rounds)
+
+
+@pytest.mark.parametrize("wrong", [{"values": (1,)}, {"rho": 0.0}])
+def test_a_draw_that_is_no_answer_to_its_query_is_refused(wrong):
+    """A text that was committed may state any; it ended in an error of NumPy, or in a division by zero."""
+    made = dpselect.estimate(table(), MODEL, study=a_study("gaussian"), **PRICE)
+    (first, *rest), *later = made.released.asks
+    bad = replace(first, draw=replace(first.draw, **wrong))
+    rounds = replace(made.released, asks=((bad, *rest), *later))
+    with pytest.raises(DataError, match="other numbers than were asked for"):
+        drawing.what_follows(rounds, "gaussian", made.study, made.columns)
+
+
+def test_a_model_without_columns_is_asked_nothing():
+    study = a_study("gaussian", intercept="none")
+    plan = RoundsPlan(study=study, columns=(), family="gaussian", rows=4000, mu=1.0)
+    assert isinstance(replay(plan, []), Found)
 
 
 def test_plain_values_are_compared_up_to_their_last_digits():
