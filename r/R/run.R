@@ -21,28 +21,23 @@ stated <- function(response, predictors, categories, study) {
   if (is.null(response)) {
     stop("Give response, the variable to explain, or study, a study file.", call. = FALSE)
   }
-  listed <- mapply(function(name, values) c("--categories", paste0(name, "=", paste(values, collapse = ","))),
+  listed <- mapply(function(name, values) c("--categories", paste0(name, "=", in_line(values))),
                    names(categories), categories, SIMPLIFY = FALSE)
+  considered <- union(predictors, setdiff(names(categories), response))
   c("--response", response,
-    if (length(predictors)) c("--predictors", paste(predictors, collapse = ",")),
+    if (length(considered)) c("--predictors", in_line(considered)),
     unlist(listed, use.names = FALSE))
 }
 
-# A data frame's own types state what its columns hold: numbers and logicals are considered, factors have their levels.
-frame_columns <- function(data, response, predictors, categories) {
-  kinds <- vapply(data, function(column) {
-    if (is.factor(column)) "factor" else if (is.numeric(column) || is.logical(column)) "number" else "other"
-  }, "")
-  if (is.null(predictors)) {
-    predictors <- setdiff(names(data)[kinds == "number"], response)
-  }
-  factors <- setdiff(names(data)[kinds == "factor"], names(categories))
-  levels_of <- lapply(data[factors], levels)
-  list(predictors = setdiff(predictors, names(categories)), categories = c(categories, levels_of))
+# Names as the command reads them, as in a line of a CSV file: one may hold a comma.
+in_line <- function(names) {
+  paste0("\"", gsub("\"", "\"\"", as.character(names), fixed = TRUE), "\"", collapse = ",")
 }
 
 # A data frame becomes a file that is removed afterwards; its ledger must be named, because the file is gone then.
-with_file <- function(data, response, predictors, categories, study, ledger, use) {
+# Types and levels of a frame come from its rows (one cell makes a level, or turns a number into text), so nothing is
+# taken from them: a person names what is considered, and each cell is read by itself.
+with_file <- function(data, response, predictors, categories, study, ledger, options, use) {
   if (!is.data.frame(data)) {
     return(use(data, stated(response, predictors, categories, study)))
   }
@@ -51,16 +46,36 @@ with_file <- function(data, response, predictors, categories, study, ledger, use
          call. = FALSE)
   }
   if (is.null(study)) {
-    columns <- frame_columns(data, response, predictors, categories)
-    predictors <- columns$predictors
-    categories <- columns$categories
+    if (!length(predictors) && !length(categories)) {
+      stop("What a data frame holds is stated, not read from its rows. Name what is considered, such as ",
+           "predictors = c(\"age\", \"school\"), and all categories of text, such as ",
+           "categories = list(region = c(\"north\", \"south\")); or give a study file. Nothing was spent.", call. = FALSE)
+    }
+    asked <- unique(c(response, predictors, names(categories), unlist(options[c("person", "cluster", "weights")]),
+                      sub("=.*", "", unlist(options["only"]))))
+    unknown <- setdiff(asked, names(data))
+    if (length(unknown)) {
+      stop("The data frame has no column '", unknown[1], "'. Nothing was spent.", call. = FALSE)
+    }
+    data <- data[asked]
+    numbers <- setdiff(c(response, predictors), names(categories))
+    data[numbers] <- lapply(data[numbers], as_numbers)
   }
-  logical <- vapply(data, is.logical, TRUE)
-  data[logical] <- lapply(data[logical], as.integer)
   file <- tempfile(fileext = ".csv")
   on.exit(unlink(file))
   write.csv(data, file, row.names = FALSE, na = "")
   use(file, stated(response, predictors, categories, study))
+}
+
+# A logical is 0 or 1, cell by cell: so it stays what it is where another cell has made the column text.
+as_numbers <- function(column) {
+  if (is.numeric(column)) {
+    return(column)
+  }
+  text <- as.character(column)
+  text[text %in% "FALSE"] <- "0"
+  text[text %in% "TRUE"] <- "1"
+  text
 }
 
 # Run the command and read its JSON; a refusal becomes an R error with the command's own words.
@@ -95,15 +110,15 @@ more <- function(...) {
 #' @param data A data frame, or the path or address of the data.
 #' @param response The variable to explain.
 #' @param epsilon The privacy cost: 1 is strong, 3 moderate.
-#' @param predictors Variables to consider; of a data frame by default all numbers, logicals and factors. A CSV file needs them.
-#' @param categories A named list with all categories of each text column.
+#' @param predictors Variables to consider, those with categories aside. A data frame and a CSV file need them.
+#' @param categories A named list with all categories of each text column or factor, from a code book.
 #' @param study A study file, in place of response, predictors and categories.
 #' @param ledger The ledger to charge; needed for a data frame.
 #' @param ... Further options of the command, such as `total_epsilon = 2`.
 #' @return A selection with `variables`, `directions`, `considered`, `epsilon` and `release`.
 dp_select <- function(data, response = NULL, epsilon, predictors = NULL, categories = list(), study = NULL,
                       ledger = NULL, ...) {
-  release <- with_file(data, response, predictors, categories, study, ledger, function(file, about) {
+  release <- with_file(data, response, predictors, categories, study, ledger, list(...), function(file, about) {
     run(c("select", file, about, "--epsilon", format(epsilon, digits = 15), "--yes", "--json",
           if (!is.null(ledger)) c("--ledger", ledger), more(...)))
   })
@@ -119,7 +134,7 @@ dp_select <- function(data, response = NULL, epsilon, predictors = NULL, categor
 #' @return An analysis; see [tidy()], [glance()] and [autoplot()].
 dp_analyze <- function(data, response = NULL, epsilon, delta = 1e-6, predictors = NULL, categories = list(),
                        study = NULL, ledger = NULL, output = "report.html", ...) {
-  release <- with_file(data, response, predictors, categories, study, ledger, function(file, about) {
+  release <- with_file(data, response, predictors, categories, study, ledger, list(...), function(file, about) {
     run(c("analyze", file, about, "--epsilon", format(epsilon, digits = 15), "--delta", format(delta), "--yes",
           "--json", "-o", output, if (!is.null(ledger)) c("--ledger", ledger), more(...)))
   })

@@ -11,12 +11,14 @@ folder <- tempfile()
 dir.create(folder)
 ledger <- file.path(folder, "people.budget.db")
 
-found <- dp_select(people, "income", epsilon = 1, ledger = ledger, total_epsilon = 4)
+regions <- list(region = c("north", "south"))
+found <- dp_select(people, "income", epsilon = 1, predictors = c("age", "noise"), categories = regions, ledger = ledger,
+                   total_epsilon = 4)
 print(found)
 stopifnot(identical(found$variables, "age"), identical(found$directions$age, "up"))
 stopifnot(setequal(tidy(found)$term, c("age", "noise", "region")), glance(found)$epsilon == 1)
 
-refused <- tryCatch(dp_select(people, "incom", epsilon = 1, ledger = ledger), error = conditionMessage)
+refused <- tryCatch(dp_select(people, "incom", epsilon = 1, predictors = "age", ledger = ledger), error = conditionMessage)
 stopifnot(grepl("no column 'incom'", refused), grepl("Nothing was spent", refused))
 stopifnot(grepl("Name the ledger", tryCatch(dp_select(people, "income", epsilon = 1), error = conditionMessage)))
 
