@@ -133,21 +133,25 @@ def clustered_table(seed, clusters=500, rows=20, alike=0.3):
 
 
 def test_intervals_allow_for_clusters(tmp_path):
-    """Without privacy the interval of x0 is 1.4 times as long as one that takes rows for independent (deff 1 + 19 * .3 = 6.7)."""
+    """Without privacy the interval of x0 is 2.6 times as long as one that takes rows for independent (deff 1 + 19 * .3 = 6.7).
+
+    Medians of five draws: of one in 25 a length is out of these limits, of one in 1,500 three of five are.
+    """
     frame = clustered_table(1)
-    stated = {"neighbors": "add-remove-one", "rows": len(frame)}
+    variables = [dpselect.Numeric("x0"), dpselect.Numeric("x1")]
     lengths = {}
     for cluster in (None, "psu"):
-        variables = [dpselect.Numeric("x0"), dpselect.Numeric("x1")]
-        found = dpselect.analyze(
-            frame, dpselect.Study(dpselect.Numeric("y"), variables, cluster=cluster, **stated), epsilon=8, delta=1e-6
+        study = dpselect.Study(
+            dpselect.Numeric("y"), variables, cluster=cluster, neighbors="add-remove-one", rows=len(frame)
         )
-        told = {each["term"]: each for each in found.coefficients.tidy()}
-        lengths[cluster] = {term: each["conf_high"] - each["conf_low"] for term, each in told.items()}
-    assert 1.8 < lengths["psu"]["x0"] / lengths[None]["x0"] < 3.5
-    assert lengths["psu"]["x1"] < 0.8 * lengths["psu"]["x0"]
-    assert told["x0"]["conf_low"] < 0.3 < told["x0"]["conf_high"]
-    page = found.to_html(tmp_path / "report.html")
+        found = [dpselect.analyze(frame, study, epsilon=8, delta=1e-6) for _ in range(5)]
+        told = [{each["term"]: each for each in analysis.coefficients.tidy()} for analysis in found]
+        for term in ("x0", "x1"):
+            lengths[cluster, term] = np.median([each[term]["conf_high"] - each[term]["conf_low"] for each in told])
+    assert 1.8 < lengths["psu", "x0"] / lengths[None, "x0"] < 4.5
+    assert lengths["psu", "x1"] < 0.95 * lengths["psu", "x0"]
+    assert sum(each["x0"]["conf_low"] < 0.3 < each["x0"]["conf_high"] for each in told) >= 4
+    page = found[-1].to_html(tmp_path / "report.html")
     assert dpselect.verify(page) and "intervals allow for rows that are alike" in page.read_text()
 
 
