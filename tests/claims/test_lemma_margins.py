@@ -12,6 +12,14 @@ import pytest
 
 from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import CandidateList
+from dpselect.assume.lemmas.gaussian import (
+    ROUNDING_MARGIN,
+    ROUNDING_VARIANCE,
+    composed_is_within,
+    discrete_is_within,
+    gaussian_delta,
+    largest_mu,
+)
 from dpselect.assume.lemmas.moments import (
     GRID_BITS,
     WEIGHT_BITS,
@@ -25,13 +33,7 @@ from dpselect.assume.lemmas.moments import (
 from dpselect.assume.lemmas.rounds import (
     COUNT_BITS,
     PRODUCT_SHIFT,
-    ROUNDING_MARGIN,
-    ROUNDING_VARIANCE,
     clip_bits,
-    composed_is_within,
-    discrete_is_within,
-    gaussian_delta,
-    largest_mu,
     norms_sensitivity,
     product_sensitivity,
     rows_sensitivity,

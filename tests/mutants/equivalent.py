@@ -14,10 +14,10 @@ QUARTILE = "a hundredth or two more of one part of what 56 tables gave for lengt
 NEGATIVE = "what is no number becomes one below 0, whichever, and is refused"
 
 EQUIVALENT: dict[str, str] = {
-    "dpselect/assume/lemmas/rounds.py: low, high = high, 2 * high [one more] at 18": BRACKET,
-    "dpselect/assume/lemmas/rounds.py: while high - low > 2.0**-45 * high and high > 1e-300: [Gt -> GtE] at 6": LAST_BIT,
+    "dpselect/assume/lemmas/gaussian.py: low, high = high, 2 * high [one more] at 18": BRACKET,
+    "dpselect/assume/lemmas/gaussian.py: while high - low > 2.0**-45 * high and high > 1e-300: [Gt -> GtE] at 6": LAST_BIT,
     (
-        "dpselect/assume/lemmas/rounds.py: low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta "
+        "dpselect/assume/lemmas/gaussian.py: low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta "
         "else (low, middle) [LtE -> Lt] at 30"
     ): "where a middle has exactly this delta it becomes the upper end, and the lower end comes as near to it as to any other",
     (
@@ -181,7 +181,7 @@ EQUIVALENT: dict[str, str] = {
     "dpselect/randomize/coins.py: ROOM = 2.0**-40 [half the number] at 13": "more coins are asked for their digits",
     "dpselect/assume/edge_rule.py: MAX_SETS = 6000 [one more] at 11": "no number of terms up to 16 has 6,001 sets up to a size",
     "dpselect/assume/edge_rule.py: for size in range(terms + 1): [one more] at 26": "no set has more terms than there are",
-    "dpselect/assume/lemmas/rounds.py: while high - low > 2.0**-45 * high and high > 1e-300: [one more] at 25": (
+    "dpselect/assume/lemmas/gaussian.py: while high - low > 2.0**-45 * high and high > 1e-300: [one more] at 25": (
         "a bisection does one step more, and returns its lower end all the same"
     ),
     "dpselect/penalize/second_look.py: for term in np.flatnonzero(stands[parent] > floor).tolist(): [Gt -> GtE] at 27": (

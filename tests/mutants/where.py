@@ -57,7 +57,8 @@ _MIRRORS = {
 _CLAIMS = {
     "assume/lemmas/sensitivity": ["sensitivity", "profile_bound", "persons", "lemma_margins", "margin_range"],
     "assume/lemmas/moment": ["moment_sensitivity", "lemma_margins"],
-    "assume/lemmas/rounds": ["rounds_sensitivity", "gaussian_price", "lemma_margins", "cluster_sums"],
+    "assume/lemmas/gaussian": ["gaussian_price", "lemma_margins"],
+    "assume/lemmas/rounds": ["rounds_sensitivity", "lemma_margins", "cluster_sums"],
     "assume/lemmas": ["rounds_sensitivity", "lemma_margins", "edge_range", "sampling"],
     "assume": ["margin_range", "votes_audit", "edge_range"],
     "gather": ["same_integers", "one_record", "possible_sums", "persons"],
