@@ -109,7 +109,7 @@ def minimize_all(
 
 
 def _target(wanted: float, bounds: Floats, masks: Masks, square: float) -> float:
-    """The bound to insist on: the tolerance, or, if that costs little, ten digits of y'y for the custodian's own eyes."""
+    """The bound to insist on: the tolerance, or, if that costs little, ten digits of y'y for a confidential preview."""
     fine = min(wanted, FINE_LOSS_SHARE * square)
     work = np.bitwise_count(masks[~(bounds <= fine)]).astype(np.float64) ** 3
     return fine if work.sum() <= LITTLE_WORK else wanted
