@@ -8,7 +8,8 @@ import pytest
 
 from dpselect import Numeric, Study, select
 from dpselect.assume.candidates import SubsetRule
-from dpselect.assume.recipe import Choice, make_recipe, too_short
+from dpselect.assume.recipe import Choice, make_recipe
+from dpselect.assume.visible import too_short
 from dpselect.assume.wide_rule import DUAL_ROWS, PAIR_ROWS, WideRule, is_wide, wide_rule
 from dpselect.errors import DataError, ShortTableWarning
 from dpselect.gather.wide_rows import STAYS
