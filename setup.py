@@ -50,7 +50,7 @@ setup(
         Extension(
             "dpselect.minimize._votes",
             sources=["src/dpselect/minimize/_votes.c"],
-            depends=["src/dpselect/minimize/_votes_fit.h"],
+            depends=["src/dpselect/minimize/_votes_fit.h", "src/dpselect/minimize/_votes_lanes.h"],
             extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,
@@ -58,6 +58,7 @@ setup(
         Extension(
             "dpselect.minimize._edges",
             sources=["src/dpselect/minimize/_edges.c"],
+            depends=["src/dpselect/minimize/_votes_lanes.h"],
             extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,

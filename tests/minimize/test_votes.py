@@ -10,8 +10,8 @@ from dpselect.gather import block_numpy
 from dpselect.gather.block_numpy import BINNED_CUBES, LOWEST, SLICES, WHOLE_CUBES
 from dpselect.gather.block_sums import BinnedSums, BlockSums, WholeSums, count_numbers, lanes_of
 from dpselect.minimize import votes as module
+from dpselect.minimize.lanes import _about, mean_of_idle
 from dpselect.minimize.votes import block_votes, count_votes
-from dpselect.minimize.votes_numpy import _about, _mean_of_idle
 
 compiled = pytest.mark.skipif(module._votes is None, reason="the C kernel was not built here")
 BACKENDS = [pytest.param("c", marks=compiled), "numpy"]
@@ -325,7 +325,7 @@ def test_the_mean_of_an_idle_column_is_edgeworths_where_skewness_is_small():
     kappa = np.array([0.02, 0.05, -0.1])
     c = 1.5 * np.abs(kappa)
     density = np.exp(-(c**2) / 2) / np.sqrt(2 * np.pi)
-    np.testing.assert_allclose(_mean_of_idle(kappa, c), -kappa * density / 3, rtol=0.01)
+    np.testing.assert_allclose(mean_of_idle(kappa, c), -kappa * density / 3, rtol=0.01)
 
 
 @pytest.mark.parametrize("kappa", np.concatenate([np.linspace(0.0134, 1, 40), [1.5, 3, 10, 1e3]]))
@@ -335,5 +335,5 @@ def test_the_mean_of_an_idle_column_is_its_formula_to_many_digits(kappa):
     expected = (
         -0.133 * kappa * np.exp(-c * c / 2) * (1 + 0.6 * kappa**2 / (1 + kappa**2)) / (1 + kappa**2 * c**1.4 / 8.76)
     )
-    found = _mean_of_idle(np.array([kappa, -kappa]), np.array([c, c]))
+    found = mean_of_idle(np.array([kappa, -kappa]), np.array([c, c]))
     assert found == pytest.approx([expected, -expected], rel=1e-6)

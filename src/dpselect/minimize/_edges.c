@@ -1,38 +1,8 @@
 /* The votes of one family of blocks beside every set of k terms: the compiled twin of edges.py, which says what
- * is computed and why.
- *
- * Four blocks side by side, one in each lane of a vector; no lane sees another one. The same double operations in the
- * same order as in NumPy, so that the votes are the same to the last one: built without contraction (setup.py), and not
- * at all where roundings may be changed. Limited C API of Python 3.11; vectors as GCC and Clang write them. */
+ * is computed and why. Four blocks side by side, one in each lane of a vector. */
 
-#define Py_LIMITED_API 0x030B0000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <float.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "_votes_lanes.h"
 
-#if FLT_EVAL_METHOD != 0 || defined(__FAST_MATH__)
-#error "doubles that are not rounded as they should be: the NumPy twin serves"
-#endif
-
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
-#define CLONES __attribute__((target_clones("avx2", "default"))) /* without fma */
-#else
-#define CLONES
-#endif
-#define INLINE static inline __attribute__((always_inline)) /* so that it is compiled for its caller's processor */
-
-#define LANES 4
-typedef double four __attribute__((vector_size(32)));
-typedef long long four_whole __attribute__((vector_size(32)));
-
-#define ALL(x) ((four){(x), (x), (x), (x)})
-#define PICK(mask, a, b) ((four)(((four_whole)(a) & (mask)) | ((four_whole)(b) & ~(mask))))
-#define WHOLE_VOTE 64.0
-#define SHIFT 0x1.8p52 /* added to a number and taken away again, it rounds it to a whole one */
 #define LEAST_PIVOT 1e-9
 #define WIDEST 4096
 
@@ -60,8 +30,6 @@ typedef struct {
 } search;
 
 #define AT(f, i, j) ((f)->sums[(i) * (f)->count + (j)])
-
-INLINE four roots_of(four x) { return (four){sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])}; }
 
 /* Four blocks' numbers from a table in which blocks are last; nothing where there are no more of them. */
 INLINE four load(const search *s, const double *line)
@@ -158,11 +126,8 @@ CLONES static void vote(search *s, const frame *from, int32_t column)
                 steep[lane] = s->steep[at], mean[lane] = s->mean[at], weight[lane] = s->weight[at];
             }
         const four z = left / roots_of(PICK(counts, own * rest, ALL(1.0))) * steep;
-        const four high = PICK(z <= ALL(1.0), z, ALL(1.0)), clipped = PICK(high >= ALL(-1.0), high, ALL(-1.0));
-        const four rounded = ((clipped - mean) * weight + SHIFT) - SHIFT;
-        /* Whatever the arithmetic did: no vote is more than a whole one, and what is no number is none. */
-        const four_whole sound = counts & (rounded >= ALL(-WHOLE_VOTE)) & (rounded <= ALL(WHOLE_VOTE));
-        leads[line] += PICK(sound, rounded, ALL(0.0));
+        const four clipped = AT_LEAST(AT_MOST(z, ALL(1.0)), ALL(-1.0));
+        leads[line] += whole_vote((clipped - mean) * weight, counts);
     }
 }
 
@@ -217,7 +182,7 @@ static int search_all(search *s, Py_ssize_t sets, int64_t *out)
     s->frames = malloc((size_t)(s->sweeps + 1) * sizeof(frame));
     const int fine = memory != NULL && columns != NULL && s->frames != NULL;
     if (fine) {
-        four *at = (four *)(((uintptr_t)memory + sizeof(four) - 1) / sizeof(four) * sizeof(four));
+        four *at = first_vector(memory);
         s->row = at, s->factor = at + width, s->leads = at + 2 * width, at += (size_t)(2 * width + sets * s->columns);
         for (Py_ssize_t i = 0; i <= s->sweeps; i++) {
             s->frames[i].sums = at, s->frames[i].columns = columns + i * width;

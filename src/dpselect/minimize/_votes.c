@@ -1,26 +1,8 @@
 /* How every block votes: the compiled twin of votes_numpy.py, which says what is computed and why.
- *
- * Four blocks side by side, one in each lane of a vector; no lane sees another one. The same double operations in the
- * same order as in NumPy, so that the votes are the same to the last one: built without contraction (setup.py), and not
- * at all where roundings may be changed. Limited C API of Python 3.11; vectors as GCC and Clang write them. */
-
-#define Py_LIMITED_API 0x030B0000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <float.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#if FLT_EVAL_METHOD != 0 || defined(__FAST_MATH__)
-#error "doubles that are not rounded as they should be: the NumPy twin serves"
-#endif
+ * Four blocks side by side, one in each lane of a vector. */
 
 #include "_votes_fit.h"
 
-#define WHOLE_VOTE 64.0
-#define SHIFT 0x1.8p52 /* added to a number and taken away again, it rounds it to a whole one */
 #define SOFTEST 1.5
 #define UNSEEN 1.4
 #define HARDEST 0.02
@@ -29,11 +11,9 @@
 
 INLINE void give(int8_t *votes, Py_ssize_t step, four vote, four_whole counts)
 {
-    const four rounded = (vote * WHOLE_VOTE + SHIFT) - SHIFT;
-    /* Whatever the arithmetic did: no vote is more than a whole one, and what is no number is none. */
-    counts &= (rounded >= -ALL(WHOLE_VOTE)) & (rounded <= ALL(WHOLE_VOTE));
+    const four whole = whole_vote(vote * WHOLE_VOTE, counts);
     for (int lane = 0; lane < LANES; lane++)
-        votes[lane * step] = (int8_t)(counts[lane] ? rounded[lane] : 0);
+        votes[lane * step] = (int8_t)whole[lane];
 }
 
 /* 1 where a number is above 0, -1 where it is below. */
@@ -167,7 +147,7 @@ static int vote_all(fit *f, Py_ssize_t blocks, const int64_t *whole, const doubl
         free(memory), free(some);
         return 0;
     }
-    four *at = (four *)(((uintptr_t)memory + sizeof(four) - 1) / sizeof(four) * sizeof(four));
+    four *at = first_vector(memory);
 #define ROOM(name, count) f->name = (void *)at, at += (count)
     ROOM(high, f->sums), ROOM(low, f->sums), ROOM(means, w), ROOM(rests, w), ROOM(roots, w), ROOM(skew, w);
     ROOM(live, w), ROOM(gram, w * w), ROOM(lower, c * c), ROOM(factor, c * c), ROOM(scaled, c * c);

@@ -4,26 +4,8 @@
 #ifndef DPSELECT_VOTES_FIT_H
 #define DPSELECT_VOTES_FIT_H
 
-#include <Python.h>
-#include <math.h>
-#include <stdint.h>
+#include "_votes_lanes.h"
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
-#define CLONES __attribute__((target_clones("avx2", "default"))) /* without fma */
-#else
-#define CLONES
-#endif
-
-#define INLINE static inline __attribute__((always_inline)) /* so that it is compiled for its caller's processor */
-
-#define LANES 4
-typedef double four __attribute__((vector_size(32)));
-typedef long long four_whole __attribute__((vector_size(32)));
-
-#define ALL(x) ((four){(x), (x), (x), (x)})
-#define PICK(mask, a, b) ((four)(((four_whole)(a) & (mask)) | ((four_whole)(b) & ~(mask))))
-#define AT_LEAST(a, b) PICK((a) >= (b), a, b) /* b where a is no number, which no block that fits has */
-#define AT_MOST(a, b) PICK((a) <= (b), a, b)
 #define MOST_ROWS 0x1p22
 #define TINY 1e-6
 #define LEAST_PIVOT 1e-12
@@ -79,8 +61,6 @@ INLINE four less_product(twofold inner, twofold mean, twofold sum)
     const four lost = (inner.high - (difference - back)) - (product.high + back);
     return difference + (lost + (inner.low - error));
 }
-
-INLINE four roots_of(four x) { return (four){sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])}; }
 
 INLINE twofold sum_at(const fit *f, Py_ssize_t place) { return (twofold){f->high[place], f->low[place]}; }
 

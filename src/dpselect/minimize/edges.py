@@ -24,7 +24,6 @@ double operations in the same order from the same tables: the votes are the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -36,29 +35,27 @@ from dpselect.assume.candidates import Candidates, columns_of
 from dpselect.assume.edge_rule import EdgeRule, all_sets, common_columns, voted_terms
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.errors import DataError
-from dpselect.gather.block_sums import BlockSums, WholeSums, lanes_of
+from dpselect.gather.block_sums import BlockSums, lanes_of
 from dpselect.gather.rows import MAX_THREADS, cores
-from dpselect.minimize.votes import EXACT_SQUARES, ROUNDED_SQUARES, Backend
-from dpselect.minimize.votes_numpy import (
-    HARDEST,
+from dpselect.minimize.lanes import (
     LEAST_FREEDOM,
-    MOST_ROWS,
-    SOFTEST,
     UNSEEN,
-    _about,
-    _at_least,
-    _between,
-    _diagonal,
-    _mean_of_idle,
-    _total,
+    Floats,
+    ScaledBlocks,
+    at_least,
+    between,
+    mean_of_idle,
+    scaled_blocks,
+    softness,
+    total,
+    whole_votes,
 )
+from dpselect.minimize.votes import Backend, by_threads, flat_sums
 
 try:
     from dpselect.minimize import _edges
 except ImportError:  # no compiler was there; the NumPy twin serves
     _edges = None  # type: ignore[assignment]
-
-Floats = NDArray[np.float64]
 
 LEAST_COLUMN_SHARE = 1e-9
 """Share of a column's square below which nothing is left of it."""
@@ -89,28 +86,18 @@ class Prepared:
 
 
 def prepare(high: Floats, low: Floats, width: int, least: float, ridge: float, sweeps: tuple[int, int]) -> Prepared:
-    """Blocks from their sums (sums, lanes) as `votes_numpy.lane_votes` takes them; `least` is 0 where nothing is to be centred.
+    """Blocks from their sums (sums, lanes) as `lanes.scaled_blocks` takes them; `least` is 0 where nothing is to be centred.
 
     Sets have from `sweeps[0]` to `sweeps[1]` columns, and as many are swept out, less those that are constant in the block.
     """
-    centred = least > 0
     with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a row
-        rows = high[0]
-        fits = (rows >= (2.0 if centred else 1.0)) & (rows <= MOST_ROWS)
-        rows = np.where(fits, rows, 2.0)
-        high, low = np.where(fits, high, 0.0), np.where(fits, low, 0.0)
-        _, products, thirds = _about(high, low, width, rows, centred=centred)
-        squares = np.einsum("jjl->jl", products)
-        live = squares > least * high[_diagonal(width)]
-        live &= live[-1] & fits
-        roots = np.where(live, 1.0 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
-        gram = products * roots[:, None] * roots[None, :]
-        skew = _between(thirds * roots * roots * roots, 1.0)
+        scaled = scaled_blocks(high, low, width, least)
+        live = scaled.live
         constant = np.count_nonzero(~live[:, live[-1]], axis=0).max(initial=0)  # of blocks that have a vote
         fewest = max(sweeps[0] - int(constant), 0)
         swept = np.arange(fewest, sweeps[1] + 1.0)[:, None]
-        tables = _tables(rows, skew, swept, 1.0 if centred else 0.0)
-        return Prepared(gram, _ridges(gram, live, ridge), fewest, *tables)
+        tables = _tables(scaled, swept, 1.0 if least > 0 else 0.0)
+        return Prepared(scaled.gram, _ridges(scaled.gram, live, ridge), fewest, *tables)
 
 
 def _ridges(gram: Floats, live: NDArray[np.bool_], stated: float) -> Floats:
@@ -121,26 +108,25 @@ def _ridges(gram: Floats, live: NDArray[np.bool_], stated: float) -> Floats:
     columns that follow it were selected in tables of 1,000 and 2,000 rows (`benchmarks.null`).
     """
     cross = gram[:-1, -1]
-    count = _total(np.where(live[:-1], 1.0, 0.0))
+    count = total(np.where(live[:-1], 1.0, 0.0))
     squares = cross * cross
-    left = _at_least(1.0 - np.sqrt(_total(squares * squares) / _at_least(count, 1.0)), 0.0)
+    left = at_least(1.0 - np.sqrt(total(squares * squares) / at_least(count, 1.0)), 0.0)
     fourth = left * left * (left * left)
     eighth = fourth * fourth
     ridges: Floats = stated * (eighth * eighth)
     return ridges
 
 
-def _tables(rows: Floats, skew: Floats, swept: Floats, means: float) -> tuple[Floats, Floats, Floats]:
+def _tables(blocks: ScaledBlocks, swept: Floats, means: float) -> tuple[Floats, Floats, Floats]:
     """How steep a vote is in z, its mean for an idle column, and what it is multiplied by; for `swept` columns swept out."""
-    base = rows - means
-    left, several = _at_least(1.0 - swept / rows, 0.0), base - 1.0
+    rows, skew, base = blocks.rows, blocks.skew, blocks.rows - means
+    left, several = at_least(1.0 - swept / rows, 0.0), base - 1.0
     product = left * np.sqrt(left) * rows * np.sqrt(base) / np.where(several > 0, several, 1.0)
     kappa = skew[:-1] * (np.where(several > 0, UNSEEN * product, 0.0) * skew[-1])[:, None, :]
-    c = SOFTEST * np.where(np.abs(kappa) <= 1.0, np.abs(kappa), 1.0)
-    soft = c >= HARDEST
-    freedom = np.sqrt(_at_least(base - swept, LEAST_FREEDOM))[:, None, :]
+    c, soft = softness(kappa)
+    freedom = np.sqrt(at_least(base - swept, LEAST_FREEDOM))[:, None, :]
     steep = np.where(soft, freedom / np.where(soft, c, 1.0), STEEPEST)
-    mean = np.where(soft, _mean_of_idle(kappa, np.where(soft, c, 1.0)), 0.0)
+    mean = np.where(soft, mean_of_idle(kappa, np.where(soft, c, 1.0)), 0.0)
     return steep, mean, WHOLE_VOTE / (1.0 + np.abs(mean))
 
 
@@ -191,10 +177,7 @@ def _votes(blocks: Prepared, gram: Floats, swept: NDArray[np.int64]) -> NDArray[
     lines, lanes = np.maximum(swept - blocks.fewest, 0), np.arange(len(swept))
     steep, mean, weight = (table[lines, :, lanes].T for table in (blocks.steep, blocks.mean, blocks.weight))
     z = left / np.sqrt(np.where(counts, own * rest, 1.0)) * steep
-    votes = np.rint((_between(z, 1.0) - mean) * weight)
-    # Whatever the arithmetic did: no vote is more than a whole one, and what is no number is none.
-    sound = counts & (np.abs(votes) <= WHOLE_VOTE)
-    return np.where(sound, votes, 0.0).astype(np.int64)
+    return whole_votes((between(z, 1.0) - mean) * weight, counts).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -257,10 +240,7 @@ def _family_leads(
     columns = len(sums.columns) - offset
     own = [[column - offset for column in term] for term in terms]
     forced = [column - offset for column in common if column >= offset]
-    table = sums.sums.table if isinstance(sums.sums, WholeSums) else sums.sums.slices
-    flat = table.reshape(sums.partitions * sums.blocks, *table.shape[2:])
-    exact = EXACT_SQUARES if isinstance(sums.sums, WholeSums) else ROUNDED_SQUARES
-    least = exact if offset else 0.0
+    flat, least = flat_sums(sums)
     widths = sorted(map(len, own))
     sweeps = len(forced) + sum(widths[:size]), len(forced) + sum(widths[len(own) - size :])
     compiled = _edges is not None if backend is None else backend == "c"
@@ -274,17 +254,12 @@ def _family_leads(
     ranges = [flat[start : start + most] for start in range(0, len(flat), most)]
 
     def leads_of(some: NDArray[Any]) -> NDArray[np.int64]:
-        blocks = prepare(*lanes_of(some, sums.width), sums.width, least, ridge, sweeps)
+        blocks = prepare(*lanes_of(some, sums.width), sums.width, least if offset else 0.0, ridge, sweeps)
         return block_leads(blocks, own, forced, size, sweeps[1], compiled)
 
     leads = np.zeros((comb(len(terms), size), len(sums.columns)), np.int64)
-    if threads == 1 or len(ranges) == 1:
-        for some in ranges:
-            leads[:, offset:] += leads_of(some)
-        return leads
-    with ThreadPoolExecutor(threads) as pool:
-        for found in pool.map(leads_of, ranges):
-            leads[:, offset:] += found
+    for found in by_threads(leads_of, ranges, threads):
+        leads[:, offset:] += found
     return leads
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ except ImportError:  # no compiler was there; the NumPy twin serves
     _votes = None  # type: ignore[assignment]
 
 Backend = Literal["c", "numpy"]
+Some = TypeVar("Some")
+Found = TypeVar("Found")
 
 ROUNDED_SQUARES = 2.0**-44
 """Share of a column's sum of squares that may be left of a constant after centring, where squares are rounded doubles."""
@@ -64,13 +67,11 @@ def block_votes(
 
     Tested: tests/minimize/test_votes.py
     """
-    table = sums.sums.table if isinstance(sums.sums, WholeSums) else sums.sums.slices
-    flat = table.reshape(sums.partitions * sums.blocks, *table.shape[2:])
+    flat, least = flat_sums(sums)
     has_intercept = sums.intercept != "none"
     fitted = np.zeros((len(flat), len(sums.columns)), dtype=np.int8)
     silent = sums.intercept == "always"
     votes = np.zeros((len(flat), len(sums.columns) - silent), dtype=np.int8) if silent else fitted
-    least = EXACT_SQUARES if isinstance(sums.sums, WholeSums) else ROUNDED_SQUARES
     how = Fitting(has_intercept, has_intercept and not silent, least if has_intercept else 0.0, float(ridge))
     compiled = _votes is not None if backend is None else backend == "c"
     _vote_all(flat, votes, sums.width, how, compiled, threads)
@@ -102,9 +103,23 @@ def _vote_all(
         else:
             votes[some] = lane_votes(*lanes_of(flat[some], width), width, how)
 
-    if threads == 1 or len(ranges) == 1:
-        for some in ranges:
-            vote(some)
+    for _ in by_threads(vote, ranges, threads):
+        pass
+
+
+def flat_sums(sums: BlockSums) -> tuple[NDArray[Any], float]:
+    """The numbers of all blocks of all partitions, a line each, and what share of a column's squares may be left of a constant."""
+    if isinstance(sums.sums, WholeSums):
+        table, least = sums.sums.table, EXACT_SQUARES
+    else:
+        table, least = sums.sums.slices, ROUNDED_SQUARES
+    return table.reshape(sums.partitions * sums.blocks, *table.shape[2:]), least
+
+
+def by_threads(work: Callable[[Some], Found], parts: Sequence[Some], threads: int) -> Iterator[Found]:
+    """What is found in each part, in order: one after another, or by so many threads."""
+    if threads == 1 or len(parts) == 1:
+        yield from map(work, parts)
         return
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(vote, ranges))
+        yield from pool.map(work, parts)
