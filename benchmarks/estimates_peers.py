@@ -12,8 +12,8 @@ import numpy as np
 from scipy.stats import norm
 
 from dpselect import Numeric, Study
-from dpselect.assume.lemmas.gaussian import largest_mu
 from dpselect.assume.lemmas.moments import moment_layout
+from dpselect.assume.lemmas.rounds import largest_mu
 from dpselect.randomize.noisy_moments import NoisyMoments, moment_noise
 from dpselect.release.equations.findings import fit
 from dpselect.release.equations.problem import problem

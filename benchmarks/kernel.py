@@ -20,8 +20,8 @@ from dpselect import Numeric, Study
 from dpselect.assume.lemmas.sensitivity import solver_tolerance
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.gather.moments import Moments
-from dpselect.minimize.lattice import batch_losses, lattice_losses, lattice_values
-from dpselect.minimize.lattice_compiled import is_available
+from dpselect.minimize.losses.lattice import batch_losses, lattice_losses, lattice_values
+from dpselect.minimize.losses.lattice_compiled import is_available
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.penalize.scores import Scores
@@ -193,7 +193,7 @@ def start():
     script = (
         "import time; t = time.perf_counter(); import numpy; a = time.perf_counter();"
         "import dpselect; b = time.perf_counter();"
-        "from dpselect.minimize.lattice import lattice_losses; c = time.perf_counter();"
+        "from dpselect.minimize.losses.lattice import lattice_losses; c = time.perf_counter();"
         "lattice_losses(numpy.eye(14), 1.0); d = time.perf_counter();"
         "print(a - t, b - a, c - b, d - c)"
     )

@@ -5,12 +5,12 @@ from msgspec.structs import replace
 
 from dpselect import Categorical, Numeric, Study, StudyError
 from dpselect.assume.candidates import CandidateList, Subsets, all_subsets, vote_units
-from dpselect.assume.lemmas.gaussian import gaussian_delta
+from dpselect.assume.lemmas.rounds import gaussian_delta
+from dpselect.assume.power import visible_share
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import plain_study
 from dpselect.assume.study_file import MAX_STUDY_LENGTH, parse_tables
 from dpselect.assume.variables import variable_from_dict
-from dpselect.assume.visible import visible_share
 from dpselect.assume.vote_rule import VoteRule, vote_rule
 
 Y, X = Numeric("y", 0, 1), Numeric("x", 0, 1)

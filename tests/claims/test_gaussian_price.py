@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.pld import common, privacy_loss_mechanism
 from scipy.stats import norm
 
-from dpselect.assume.lemmas.gaussian import (
+from dpselect.assume.lemmas.rounds import (
     ROUNDING_MARGIN,
     composed_is_within,
     discrete_is_within,

@@ -12,14 +12,6 @@ import pytest
 
 from dpselect.assume.budget import float_below
 from dpselect.assume.candidates import CandidateList
-from dpselect.assume.lemmas.gaussian import (
-    ROUNDING_MARGIN,
-    ROUNDING_VARIANCE,
-    composed_is_within,
-    discrete_is_within,
-    gaussian_delta,
-    largest_mu,
-)
 from dpselect.assume.lemmas.moments import (
     GRID_BITS,
     WEIGHT_BITS,
@@ -33,7 +25,13 @@ from dpselect.assume.lemmas.moments import (
 from dpselect.assume.lemmas.rounds import (
     COUNT_BITS,
     PRODUCT_SHIFT,
+    ROUNDING_MARGIN,
+    ROUNDING_VARIANCE,
     clip_bits,
+    composed_is_within,
+    discrete_is_within,
+    gaussian_delta,
+    largest_mu,
     norms_sensitivity,
     product_sensitivity,
     rows_sensitivity,
@@ -55,8 +53,8 @@ from dpselect.assume.lemmas.sensitivity import (
 )
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
-from dpselect.minimize.certificate import certify, into_ball, rounding
-from dpselect.minimize.losses import Losses
+from dpselect.minimize.losses.certificate import certify, into_ball, rounding
+from dpselect.minimize.losses.losses import Losses
 from dpselect.penalize.scores import pcls_range, pcpl_scores
 from dpselect.randomize.noisy_moments import moment_noise
 from dpselect.release.ledger.accounting import RHO_UNIT, convert

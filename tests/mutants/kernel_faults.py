@@ -26,10 +26,16 @@ class KernelFault(NamedTuple):
 GRID, BLOCKS = "gather/_grid.c", "gather/_blocks.c"
 WHOLE, BINNED = "gather/_blocks_whole.h", "gather/_blocks_binned.h"
 ROUNDS, ROUND_ROWS = "gather/_rounds.c", "gather/_rounds_rows.h"
-VOTES, FIT, EDGES = "minimize/_votes.c", "minimize/_votes_fit.h", "minimize/_edges.c"
-VECTORS = "minimize/_votes_lanes.h"
-SUBSET, CHILDREN, RESCUE, GROUP = (f"minimize/kernel/{each}.h" for each in ("subset", "children", "rescue", "group"))
-TERMS, TABLEAU, ACTIVE = "minimize/kernel/terms.c", "minimize/kernel/tableau.h", "minimize/kernel/active.h"
+VOTES, FIT, EDGES = "minimize/votes/_votes.c", "minimize/votes/_votes_fit.h", "minimize/votes/_edges.c"
+VECTORS = "minimize/votes/_votes_lanes.h"
+SUBSET, CHILDREN, RESCUE, GROUP = (
+    f"minimize/losses/kernel/{each}.h" for each in ("subset", "children", "rescue", "group")
+)
+TERMS, TABLEAU, ACTIVE = (
+    "minimize/losses/kernel/terms.c",
+    "minimize/losses/kernel/tableau.h",
+    "minimize/losses/kernel/active.h",
+)
 
 FAULTS = [
     KernelFault(GRID, "* scale + 0.5;", "* scale + 0.25;"),

@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpselect.assume.lemmas.gaussian import composed_is_within, largest_mu
-from dpselect.assume.lemmas.rounds import PRODUCT_SHIFT, query_sensitivity, release_bits
+from dpselect.assume.lemmas.rounds import PRODUCT_SHIFT, composed_is_within, largest_mu, query_sensitivity, release_bits
 from dpselect.assume.queries import Gradient, Gram, Histograms, Norms, Rows, Standard
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric

@@ -1,9 +1,9 @@
 """Public. How edge votes are held: every model is judged by regressions and blocks of its own size.
 
 For every set S of k terms and every term outside it, blocks of about `size_k` rows fit the response and the term on S and vote on
-what is left of their covariance (`minimize.edges`). A model of two terms need not pay for the degrees of freedom of twelve columns:
-on short tables that is half of what a price can buy. All numbers here are functions of public facts; a wrong number of rows costs
-quality, never privacy.
+what is left of their covariance (`minimize.votes.edges`). A model of two terms need not pay for the degrees of freedom of twelve
+columns: on short tables that is half of what a price can buy. All numbers here are functions of public facts; a wrong number of
+rows costs quality, never privacy.
 """
 
 from __future__ import annotations

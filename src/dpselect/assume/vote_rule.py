@@ -31,7 +31,7 @@ class VoteRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="a
 
     In each of `partitions` partitions every row goes to one of `blocks` blocks by a chance of its own. A block votes from -1 to 1
     on each column: the sign of its ridge coefficient (a block that explains much uses less of `ridge`), softened and set right
-    where column and response are skewed (`minimize.votes_numpy`); 0 where the column is constant or the block cannot be fitted. A
+    where column and response are skewed (`minimize.votes.votes_numpy`); 0 where the column is constant or no fit is possible. A
     term's agreement is the largest |sum of votes| of its columns, from 0 to blocks * partitions votes; `threshold` is in 64ths
     of a vote, and `price` is what each term costs, in nats.
     """
@@ -108,7 +108,7 @@ def ridge_for(size: float, columns: int) -> float:
 
     A small block cannot tell its columns apart without it. But a ridge lets a column that merely follows a strong one keep some
     of its effect, in the same direction in every block: so it fades as blocks grow, and a block uses the less of it the more
-    its columns explain (`minimize.votes_numpy`). Divided by what chance alone makes of that in a block of so many rows.
+    its columns explain (`minimize.votes.votes_numpy`). Divided by what chance alone makes of that in a block of so many rows.
     """
     wanted = min(0.13 * ((columns / size) ** 2 - 0.25), 0.3)
     return max(wanted, 0.0) / (1 - 1 / max(size, SMALLEST_BLOCK)) ** 4

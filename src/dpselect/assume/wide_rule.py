@@ -1,7 +1,7 @@
 """Public. How votes are held in wide tables: hundreds to 20,000 columns, by blocks of a few rows that are kept as they are.
 
-Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.wide`). That finds columns
-which go with the response, and cannot always tell them from their companions: columns much like them. Where a table is long enough
+Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.votes.wide`). That finds what
+goes with the response, and cannot always tell them from their companions: columns much like them. Where a table is long enough
 the same choice has a second look: the columns that lead are judged once more beside each other, by regressions in larger blocks
 (`penalize.second_look`). All numbers here are functions of public facts; a wrong number of rows costs quality, never privacy.
 """

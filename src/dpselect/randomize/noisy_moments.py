@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.lemmas.gaussian import discrete_deviation, discrete_is_within, largest_mu
 from dpselect.assume.lemmas.moments import (
     GRID_BITS,
     WEIGHT_BITS,
@@ -17,6 +16,7 @@ from dpselect.assume.lemmas.moments import (
     balance,
     moment_scale,
 )
+from dpselect.assume.lemmas.rounds import discrete_deviation, discrete_is_within, largest_mu
 from dpselect.assume.records import Public
 from dpselect.errors import StudyError
 from dpselect.gather.moments import Moments

@@ -7,8 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpselect.assume.lemmas.gaussian import ROUNDING_MARGIN, ROUNDING_VARIANCE, discrete_deviation, largest_mu
-from dpselect.assume.lemmas.rounds import COUNT_BITS, PRODUCT_SHIFT, query_sensitivity, release_bits
+from dpselect.assume.lemmas.rounds import (
+    COUNT_BITS,
+    PRODUCT_SHIFT,
+    ROUNDING_MARGIN,
+    ROUNDING_VARIANCE,
+    discrete_deviation,
+    largest_mu,
+    query_sensitivity,
+    release_bits,
+)
 from dpselect.assume.queries import ClusterNorms, Gradient, Gram, Noisy, Norms, Query, Rows, Sandwich
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study

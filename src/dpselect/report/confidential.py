@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
+from dpselect.assume.power import visible_share
 from dpselect.assume.study import Study
 from dpselect.assume.variables import LEAVE_OUT, Categorical
-from dpselect.assume.visible import visible_share
 from dpselect.rehearse.check.effects import EffectPreview, Setting
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names

@@ -7,10 +7,10 @@ from datetime import date
 
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.candidates import crowd_place, mask_of, variables_of, vote_units
+from dpselect.assume.power import visible_share
 from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Categorical, Numeric, Variable
-from dpselect.assume.visible import visible_share
 from dpselect.assume.wide_rule import WideRule
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Direction

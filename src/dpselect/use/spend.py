@@ -14,9 +14,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dpselect.assume.power import too_short
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import sha256_of
-from dpselect.assume.visible import too_short
 from dpselect.errors import DataError, LedgerError, ShortTableWarning, WaitingWarning
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary

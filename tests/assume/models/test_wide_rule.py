@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from scipy.stats import norm, poisson
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.assume.visible import needed_correlation, visible_in_wide
+from dpselect.assume.power import needed_correlation, visible_in_wide
 from dpselect.assume.vote_rule import lead_deviation
 from dpselect.assume.wide_rule import (
     DUAL_ROWS,

@@ -2,10 +2,10 @@
 
 import pytest
 
+from dpselect.assume.power import visible_share
 from dpselect.assume.recipe import Choice, make_recipe, price_choice
 from dpselect.assume.study import Study, study_schema
 from dpselect.assume.variables import Numeric
-from dpselect.assume.visible import visible_share
 from dpselect.errors import StudyError
 
 WEIGHTED = {"weights": "w", "weight_limit": 50, "population": 60_000}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.assume.visible import visible_in_wide
+from dpselect.assume.power import visible_in_wide
 from dpselect.assume.wide_rule import WideRule, mean_vote, speaking_blocks, wide_deviation
 from dpselect.rehearse.planning.forecast import DRAWS, Forecast
 

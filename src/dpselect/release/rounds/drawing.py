@@ -15,9 +15,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dpselect.assume.budget import Budget, Guarantee, Price, exact_delta, exact_epsilon, float_below
-from dpselect.assume.lemmas.gaussian import composed_is_within
 from dpselect.assume.lemmas.moments import NoiseKind
-from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, answer_size
+from dpselect.assume.lemmas.rounds import MAX_ROUND_COLUMNS, answer_size, composed_is_within
 from dpselect.assume.queries import Ask, FamilyName, RoundsPlan, Rows
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Count
