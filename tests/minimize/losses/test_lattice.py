@@ -8,7 +8,7 @@ import pytest
 
 from dpselect.errors import StudyError
 from dpselect.minimize.losses import lattice_compiled
-from dpselect.minimize.losses.lattice import batch_bounds, batch_losses, lattice_losses, lattice_values
+from dpselect.minimize.losses.lattice import batch_bounds, batch_losses, lattice_losses
 
 GRID = 64  # so that products of a few rows are exact doubles
 no_compiler = pytest.mark.skipif(not lattice_compiled.is_available(), reason="the C kernel was not built here")
@@ -138,17 +138,6 @@ def test_a_limit_on_the_columns_leaves_out_the_larger_masks(size, backend):
         kept = np.bitwise_count(np.arange(16)) <= size
         np.testing.assert_allclose(some, everything[kept], rtol=1e-12, atol=1e-12)
         assert bounds.max() < 1e-11
-
-
-@backends
-def test_misses_are_listed(backend):
-    products = design("plain", 2)
-    values, bounds = lattice_losses(products, 1.0, backend=backend)
-    between = float(np.sort(bounds)[7])
-    same, misses = lattice_values(products, 1.0, between, backend=backend)
-    np.testing.assert_array_equal(same, values)
-    np.testing.assert_array_equal(misses, np.nonzero(bounds > between)[0])
-    assert lattice_values(products, 1.0, 1e-9, backend=backend)[1].size == 0
 
 
 @backends

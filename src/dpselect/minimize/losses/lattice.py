@@ -26,9 +26,8 @@ ShareDone = Callable[[float], None]
 
 ROUNDED_ONCE = 2.0**-53
 """The relative error of an entry that was rounded once to a double."""
-_NO_PLACES = np.empty(0, np.int64)
 BYTES_PER_SUBSET = 24
-"""What a run needs at most: the value, its bound, and the marks."""
+"""What a run needs at most: the value, its bound, and the marks or the wider bound that is handed back."""
 
 
 def lattice_losses(
@@ -49,26 +48,20 @@ def lattice_losses(
 
     Tested: tests/minimize/losses/test_lattice.py
     """
-    values, bounds = _solve(products, radius, max_size, error, backend, threads, progress)
-    return values, bounds.astype(np.float64, copy=False)
-
-
-def lattice_values(
-    products: ArrayLike,
-    radius: float,
-    tolerance: float,
-    *,
-    max_size: int | None = None,
-    error: float = ROUNDED_ONCE,
-    backend: Backend = "auto",
-    threads: int = 1,
-    progress: ShareDone | None = None,
-) -> tuple[Floats, NDArray[np.int64]]:
-    """As `lattice_losses`, but instead of all bounds the places of the values that are not proved to be within `tolerance`."""
-    values, bounds = _solve(products, radius, max_size, error, backend, threads, progress)
-    if bounds.max() <= tolerance:  # nearly always, and sooner seen than listed
-        return values, _NO_PLACES
-    return values, np.nonzero(~(bounds <= tolerance))[0]
+    table, limit = _table(products, 2), _radius(radius)
+    width = table.shape[-1] - 1
+    if max_size is not None and not max_size >= 0:
+        raise StudyError(f"max_size is {max_size}; it must be 0 or more.")
+    if not threads >= 1:
+        raise StudyError(f"threads is {threads}; it must be 1 or more.")
+    _affordable(width, max_size, 1)
+    if _compiled(backend, width):
+        values, narrow = lattice_compiled.solve_lattice(
+            table, limit, error, max_size=max_size, threads=threads, progress=progress
+        )
+        return values, narrow.astype(np.float64)
+    found, bounds = lattice_numpy.solve_lattices(table[None], np.array([limit]), error, max_size, progress)
+    return found[0, 0], bounds[0, 0]
 
 
 def batch_losses(
@@ -90,30 +83,6 @@ def batch_bounds(
         values, narrow = lattice_compiled.solve_batch(tables, limits, error, threads=threads)
         return values, narrow.astype(np.float64)
     return lattice_numpy.solve_lattices(tables, limits, error)
-
-
-def _solve(
-    products: ArrayLike,
-    radius: float,
-    max_size: int | None,
-    error: float,
-    backend: Backend,
-    threads: int,
-    progress: ShareDone | None,
-) -> tuple[Floats, NDArray[np.floating]]:
-    table, limit = _table(products, 2), _radius(radius)
-    width = table.shape[-1] - 1
-    if max_size is not None and not max_size >= 0:
-        raise StudyError(f"max_size is {max_size}; it must be 0 or more.")
-    if not threads >= 1:
-        raise StudyError(f"threads is {threads}; it must be 1 or more.")
-    _affordable(width, max_size, 1)
-    if _compiled(backend, width):
-        return lattice_compiled.solve_lattice(
-            table, limit, error, max_size=max_size, threads=threads, progress=progress
-        )
-    values, bounds = lattice_numpy.solve_lattices(table[None], np.array([limit]), error, max_size, progress)
-    return values[0, 0], bounds[0, 0]
 
 
 def _compiled(backend: Backend, width: int) -> bool:

@@ -18,15 +18,13 @@ A C solver does this at some 10^6 sets a second, its NumPy twin some ten times s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.candidates import SubsetRule, columns_of
 from dpselect.errors import StudyError
 from dpselect.minimize.losses import terms_numpy
+from dpselect.minimize.losses.lattice import ROUNDED_ONCE, Backend, ShareDone
 from dpselect.minimize.losses.lattice_certificate import PIVOT, SLACK, norm_factor, rounding_shares
 
 try:
@@ -36,11 +34,7 @@ except ImportError:  # no compiler was there; the NumPy twin serves
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
-Backend = Literal["auto", "c", "numpy"]
-ShareDone = Callable[[float], None]
 
-ROUNDED_ONCE = 2.0**-53
-"""The relative error of an entry that was rounded once to a double."""
 SETS_PER_LOOK = 2**14
 """Sets that are solved between two looks at Ctrl-C."""
 WIDEST = 63
