@@ -1,8 +1,10 @@
-"""The private choice by edge votes: among candidates in classes of equal scores, however many a class has, drawn exactly.
+"""The private choice among classes of equal scores, of edge votes and where a wide table has a second look, drawn exactly.
 
 Permute-and-flip is the largest of all scores with exponential noise added (Ding et al. 2021), and the exponential mechanism the
 largest with Gumbel noise. Of N candidates with the same score only the largest noise can win, and each of them has it with the
-same chance; it is -log(1 - U^(1/N)), or log N - log(-log U), with an even U between 0 and 1. So one number is drawn for each class.
+same chance; it is -log(1 - U^(1/N)), or log N - log(-log U), with an even U between 0 and 1. So one number is drawn for each class,
+however many candidates it has, and then one of them. Models of a dozen of thousands of terms are far too many to be listed; but all
+that a second look leaves behind are of some thousand classes (`penalize.second_look`).
 
 Nothing is rounded. 64 binary digits of every U enclose every class's noisy score between two doubles, wider than any error of the
 arithmetic; as a rule one class is then surely ahead. Where it is not, those that may be ahead get more digits, in decimals that
@@ -17,14 +19,14 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.recipe import Mechanism
 from dpselect.penalize.edges import EdgeMargins
-from dpselect.randomize.digits import ONE, Arithmetic, Between, Chance, certain
+from dpselect.penalize.second_look import ALIVE, DEAD, LAST, WRONG, LookedMargins, Model
+from dpselect.randomize.digits import ONE, Arithmetic, Between, Chance, certain, some_of
 
 Floats = NDArray[np.float64]
 
@@ -49,10 +51,9 @@ def draw_edge_candidate(
     Formal guarantee: as of `draw_class`, among all candidates; so on neighbouring tables the chances of any outcome differ by a
     factor of at most exp(epsilon).
 
-    Tested: tests/randomize/test_draw_edges.py
+    Tested: tests/randomize/test_draw_classes.py
     """
-    classes = margins.classes
-    drawn = draw_priced_class(classes, margins.step, epsilon / Fraction(margins.range), mechanism)
+    classes, drawn = margins.classes, draw_priced_class(margins, epsilon, mechanism)
     model = int(classes.models[drawn])
     signs = _directions(margins, model, int(classes.margins[drawn])) if margins.directions else {}
     return margins.mask(model), signs
@@ -78,28 +79,50 @@ def _directions(margins: EdgeMargins, model: int, level: int) -> dict[int, int]:
     return signs
 
 
-class PricedClasses(Protocol):
-    """Private. Classes of candidates: the margin and the number of terms of each, and how many candidates it has."""
+def draw_looked_candidate(
+    margins: LookedMargins, epsilon: Fraction, mechanism: Mechanism = "permute-and-flip"
+) -> tuple[int, dict[int, int]]:
+    """A candidate drawn at a pure price of epsilon, exactly: its columns as a mask, and with directions 1 for up or -1 for down.
 
-    @property
-    def margins(self) -> NDArray[np.int64]:
-        """The margin of every candidate of a class, in whole 64ths."""
+    Formal guarantee: as of `draw_class`, among all candidates; so on neighbouring tables the chances of any outcome differ by a
+    factor of at most exp(epsilon).
 
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """How many terms each has."""
+    Tested: tests/randomize/test_draw_second_look.py
+    """
+    classes, drawn = margins.classes, draw_priced_class(margins, epsilon, mechanism)
+    kind, which, size = (int(each[drawn]) for each in (classes.kinds, classes.which, classes.sizes))
+    model = _one_of(margins, kind, which, size)
+    mask = margins.common | sum(margins.masks[term] for term in model)
+    if not margins.directions:
+        return mask, {}
+    signs = margins.signs[list(model)].tolist()
+    if kind == WRONG:
+        turned = 1 + secrets.randbelow(2**size - 1)  # any of them, but not none
+        signs = [-sign if turned >> place & 1 else sign for place, sign in enumerate(signs)]
+    return mask, {margins.terms[term][0]: sign for term, sign in zip(model, signs, strict=True)}
 
-    @property
-    def counts(self) -> Sequence[int]:
-        """How many candidates a class has."""
+
+def _one_of(margins: LookedMargins, kind: int, which: int, size: int) -> Model:
+    """One of the models of a class, each with the same chance."""
+    standing, order = margins.standing, margins.order
+    if kind == ALIVE:
+        return list(standing.models)[which]
+    if kind == LAST:
+        return (int(order[which]), *some_of(order[:which].tolist(), size - 1))
+    if kind == WRONG:
+        return tuple(some_of(range(len(margins.terms)), size))
+    assert kind == DEAD
+    while (model := tuple(sorted(some_of(standing.leaders, size)))) in standing.models:
+        pass
+    return model
 
 
-def draw_priced_class(classes: PricedClasses, step: Fraction, rate: Fraction, mechanism: Mechanism) -> int:
-    """As `draw_class`, where a score is a margin less `step` for each term, and `rate` is epsilon over the range of its change."""
-    price = int(step * SCORE_UNIT)
-    assert price == step * SCORE_UNIT
+def draw_priced_class(margins: EdgeMargins | LookedMargins, epsilon: Fraction, mechanism: Mechanism) -> int:
+    """As `draw_class`, at a price of epsilon, where a score is a margin less `step` for each term."""
+    classes, price = margins.classes, int(margins.step * SCORE_UNIT)
+    assert price == margins.step * SCORE_UNIT
     values = classes.margins * SCORE_UNIT - price * classes.sizes
-    return draw_class(values, classes.counts, rate / SCORE_UNIT, mechanism)
+    return draw_class(values, classes.counts, epsilon / Fraction(margins.range) / SCORE_UNIT, mechanism)
 
 
 def draw_class(
@@ -111,7 +134,7 @@ def draw_class(
     the range of the scores' change. Formal guarantee: a candidate of class i is chosen with the chance that permute-and-flip (or
     the exponential mechanism) gives it among all candidates of all classes, exactly.
 
-    Tested: tests/randomize/test_draw_edges.py
+    Tested: tests/randomize/test_draw_classes.py
     """
     words = np.frombuffer(os.urandom(8 * len(values)), dtype=np.uint64)
     behind = values.max() - values

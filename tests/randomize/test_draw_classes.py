@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import chi2
 
 from dpselect.penalize.edges import edge_margins
-from dpselect.randomize import draw_edges as module
-from dpselect.randomize.draw_edges import draw_class, draw_edge_candidate
+from dpselect.randomize import draw_classes as module
+from dpselect.randomize.draw_classes import draw_class, draw_edge_candidate
 from dpselect.rehearse.chances.scores import selection_probabilities
 from tests.penalize.test_edges import CANDIDATES, defined, made_up
 
