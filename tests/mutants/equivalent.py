@@ -193,7 +193,8 @@ EQUIVALENT: dict[str, str] = {
         "where no term is worth more than the floor no set is alive, whether that was looked at or not"
     ),
     (
-        "dpselect/randomize/draw_classes.py: return np.where(words < np.uint64(2 ** (WORD_BITS - 1)), small, large) [Lt -> LtE] at 16"
+        "dpselect/randomize/draw_classes.py: return np.where(words < np.uint64(2 ** (WORD_BITS - 1)), small, large) "
+        "[Lt -> LtE] at 16"
     ): "at one half exactly both formulas are right in all digits",
     "dpselect/release/equations/descent.py: LONGEST_STEP = 2.0 [one more] at 15": (
         "how far one try of a descent may go; what does not gain is taken back, and it ends where no step gains"
