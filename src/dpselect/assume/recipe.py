@@ -33,6 +33,7 @@ from dpselect.assume.edge_rule import EdgeRule, clear_edge_directions, edge_rule
 from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
+from dpselect.assume.variables import check_choice
 from dpselect.assume.vote_rule import VoteRule, clear_directions, deals_equally, vote_rule
 from dpselect.assume.wide_rule import (
     WideRule,
@@ -64,10 +65,8 @@ class Choice:
     as_printed: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in KNOWN_METHODS:
-            raise StudyError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, KNOWN_METHODS))}.")
-        if self.mechanism not in MECHANISMS:
-            raise StudyError(f"mechanism is {self.mechanism!r}; it must be one of {', '.join(map(repr, MECHANISMS))}.")
+        check_choice("method", self.method, KNOWN_METHODS)
+        check_choice("mechanism", self.mechanism, MECHANISMS)
         if RULES[self.method].holds_votes and self.mechanism == "laplace":
             raise StudyError("Votes are drawn by 'permute-and-flip' or 'exponential': choose one of them.")
         if self.candidates is not None and not isinstance(self.candidates, Subsets | Candidates):
