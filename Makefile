@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch])
+C_FILES := $(wildcard src/dpselect/*/*.[ch] src/dpselect/*/*/*.[ch] src/dpselect/*/*/*/*.[ch])
 # Tests are rewritten by pytest and the package is imported by hundreds of programs that they start: whoever keeps no bytecode pays for it each time.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -89,7 +89,7 @@ test-fast: quick ## test without Spark, PostgreSQL and the browser
 
 # With the lowest versions that pyproject.toml allows, in an environment of its own: the parts that need no extra.
 LOWEST := .venv-lowest
-CORE   := tests/gather tests/minimize/test_lattice_twins.py tests/randomize/test_noisy_moments.py tests/release/test_exits.py \
+CORE   := tests/gather tests/minimize/losses/test_lattice_twins.py tests/randomize/test_noisy_moments.py tests/release/test_exits.py \
           tests/release/ledger/test_ledger_file.py tests/report/verify/test_form.py tests/use/test_select.py tests/use/test_analyze.py \
           tests/use/test_command_line.py tests/use/test_delivery.py
 $(LOWEST)/.installed: pyproject.toml lowest.txt setup.py $(C_FILES)

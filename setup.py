@@ -4,21 +4,21 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-HEADERS = sorted(map(str, Path("src/dpselect/minimize/kernel").glob("*.h")))
+HEADERS = sorted(map(str, Path("src/dpselect/minimize/losses/kernel").glob("*.h")))
 
 setup(
     ext_modules=[
         Extension(
-            "dpselect.minimize._lattice",
-            sources=["src/dpselect/minimize/kernel/lattice.c"],
+            "dpselect.minimize.losses._lattice",
+            sources=["src/dpselect/minimize/losses/kernel/lattice.c"],
             depends=HEADERS,
             extra_compile_args=["-O3", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,
         ),
         Extension(
-            "dpselect.minimize.terms._terms",
-            sources=["src/dpselect/minimize/kernel/terms.c"],
+            "dpselect.minimize.losses._terms",
+            sources=["src/dpselect/minimize/losses/kernel/terms.c"],
             depends=HEADERS,
             extra_compile_args=["-O3", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
@@ -48,16 +48,17 @@ setup(
             optional=True,
         ),
         Extension(
-            "dpselect.minimize._votes",
-            sources=["src/dpselect/minimize/_votes.c"],
-            depends=["src/dpselect/minimize/_votes_fit.h"],
+            "dpselect.minimize.votes._votes",
+            sources=["src/dpselect/minimize/votes/_votes.c"],
+            depends=["src/dpselect/minimize/votes/_votes_fit.h", "src/dpselect/minimize/votes/_votes_lanes.h"],
             extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,
         ),
         Extension(
-            "dpselect.minimize._edges",
-            sources=["src/dpselect/minimize/_edges.c"],
+            "dpselect.minimize.votes._edges",
+            sources=["src/dpselect/minimize/votes/_edges.c"],
+            depends=["src/dpselect/minimize/votes/_votes_lanes.h"],
             extra_compile_args=["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi"],
             py_limited_api=True,
             optional=True,

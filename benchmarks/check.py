@@ -21,7 +21,7 @@ from dpselect import Categorical, Numeric, Study
 from dpselect.assume.budget import Budget
 from dpselect.assume.recipe import Choice
 from dpselect.gather.rows import gather
-from dpselect.minimize.l1_ball import list_losses
+from dpselect.minimize.losses.l1_ball import list_losses
 from dpselect.rehearse.check.fit import near_twins
 from dpselect.rehearse.planning.outlook import outlook_study
 from dpselect.use.check import Rehearsal

@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 
-from dpselect.minimize.lattice import batch_losses
-from dpselect.minimize.lattice_compiled import is_available
+from dpselect.minimize.losses.lattice import batch_losses
+from dpselect.minimize.losses.lattice_compiled import is_available
 from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.simulate import SEED, draw, sizes_of
 from paper.simulations import EPSILONS, FIRST, PENALTIES, RADII, ROWS, SECOND, spread, unclipped_products

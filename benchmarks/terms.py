@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.timing import best_of, in_words, table
 from dpselect.assume.candidates import SubsetRule
-from dpselect.minimize.l1_ball import list_losses
-from dpselect.minimize.terms.terms import is_available, term_losses
+from dpselect.minimize.losses.l1_ball import list_losses
+from dpselect.minimize.losses.terms import is_available, term_losses
 
 ROWS = 3000
 SIZES = (1,) * 9 + (2, 3, 4, 5, 4)

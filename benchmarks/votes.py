@@ -30,7 +30,7 @@ from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.summary import Both
-from dpselect.minimize.votes import count_votes
+from dpselect.minimize.votes.votes import count_votes
 from dpselect.penalize.penalize import penalize
 from dpselect.release.selection import draw_selection
 

@@ -19,7 +19,7 @@ from dpselect.assume.penalty import balanced_penalty, loss_penalty
 from dpselect.assume.recipe import Mechanism
 from dpselect.assume.study import plain_study
 from dpselect.gather.rows import gather
-from dpselect.minimize.lattice import batch_losses
+from dpselect.minimize.losses.lattice import batch_losses
 from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.simulate import SEED, Setting, clipped_products, sizes_of
 from paper.heuristics import (

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.errors import DataError
-from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.losses.lattice import lattice_losses
 from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.planning.supposed import SUMMED_ERROR, bic_choice
 from dpselect.rehearse.simulate import sizes_of

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import loss_range
 from dpselect.assume.recipe import Mechanism
-from dpselect.minimize.lattice import batch_losses
+from dpselect.minimize.losses.lattice import batch_losses
 from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.simulate import SEED, Setting, clipped_products, draw, sizes_of
 

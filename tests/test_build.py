@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LATTICE = ROOT / "src/dpselect/minimize/kernel/lattice.c"
-TERMS = ROOT / "src/dpselect/minimize/kernel/terms.c"
+LATTICE = ROOT / "src/dpselect/minimize/losses/kernel/lattice.c"
+TERMS = ROOT / "src/dpselect/minimize/losses/kernel/terms.c"
 GRID = ROOT / "src/dpselect/gather/_grid.c"
 BLOCKS = ROOT / "src/dpselect/gather/_blocks.c"
 ROUNDS = ROOT / "src/dpselect/gather/_rounds.c"
-VOTES = ROOT / "src/dpselect/minimize/_votes.c"
+VOTES = ROOT / "src/dpselect/minimize/votes/_votes.c"
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 
 DRIVE_LATTICE = """
 import importlib.util, sys
 import numpy as np
-from dpselect.minimize import lattice_compiled
+from dpselect.minimize.losses import lattice_compiled
 spec = importlib.util.spec_from_file_location("_lattice", sys.argv[1])
 lattice_compiled._lattice = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(lattice_compiled._lattice)
@@ -68,7 +68,7 @@ DRIVE_TERMS = """
 import importlib.util, sys
 import numpy as np
 from dpselect.assume.candidates import SubsetRule
-from dpselect.minimize.terms import terms
+from dpselect.minimize.losses import terms
 spec = importlib.util.spec_from_file_location("_terms", sys.argv[1])
 terms._terms = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(terms._terms)
@@ -227,7 +227,7 @@ DRIVE_VOTES = """
 import importlib.util, sys
 import numpy as np
 from dpselect.gather.block_sums import lanes_of
-from dpselect.minimize.votes_numpy import Fitting, lane_votes
+from dpselect.minimize.votes.votes_numpy import Fitting, lane_votes
 spec = importlib.util.spec_from_file_location("_votes", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)

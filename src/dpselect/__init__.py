@@ -1,4 +1,4 @@
-"""Choose a regression model from data you may not show, with a differential-privacy guarantee."""
+"""Select and estimate a regression model from confidential data, with differential privacy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 # Where each public name lives; a name is imported when it is first asked for, so that `import dpselect` costs nothing.
 _HOMES = {
     "Analysis": "use.analysis",
-    "Study": "assume.study",
     "Binary": "assume.variables",
     "Budget": "assume.budget",
     "Categorical": "assume.variables",
@@ -51,9 +50,10 @@ _HOMES = {
     "Only": "assume.subgroup",
     "PCLSSelector": "use.selectors.selectors",
     "PCPLSelector": "use.selectors.selectors",
-    "Selection": "release.selection",
-    "Subsets": "assume.candidates",
     "PrivateSelector": "use.selectors.selectors",
+    "Selection": "release.selection",
+    "Study": "assume.study",
+    "Subsets": "assume.candidates",
     "aggregate_query": "gather.sql",
     "analyze": "use.analyze",
     "analyze_several": "use.analyze",

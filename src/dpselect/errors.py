@@ -1,9 +1,9 @@
 """Everything that dpselect raises or warns of on purpose.
 
 DpselectError
-├── StudyError   a public statement is missing, impossible or contradicts another
+├── StudyError        a public statement is missing, impossible or contradicts another
 ├── DataError         the table does not have the form that the assumptions describe
-├── BudgetExceeded    the ledger refuses: what is asked costs more than what is left
+├── BudgetExceeded    the ledger refuses: what is asked costs more than remains
 ├── LedgerError       the ledger cannot be read, written or trusted
 │   └── NoLedgerYet   there is nothing where the ledger should be; with totals it can be made
 ├── NotConfirmed      nobody agreed to spend; nothing was spent
@@ -20,8 +20,8 @@ DpselectWarning
 ├── TwoLedgersWarning one data set is charged to two ledgers, which know nothing of each other
 └── WaitingWarning    a release that was paid for goes on waiting, for rows that were not given
 
-A message is one sentence that says what was asked, what is allowed and what to do. It quotes public values only: names,
-bounds, levels and prices stated by a person, never a cell, a count or a range that was read from rows.
+A message says what is wrong, with the name and place, and then what to do. It quotes public values only: names, limits, categories
+and prices stated by a person, never a cell, a count or a range that was read from rows.
 """
 
 
@@ -38,7 +38,7 @@ class DataError(DpselectError, ValueError):
 
 
 class BudgetExceeded(DpselectError):
-    """The ledger refuses: what is asked costs more than what is left."""
+    """The ledger refuses: what is asked costs more than remains."""
 
 
 class LedgerError(DpselectError):

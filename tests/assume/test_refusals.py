@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from dpselect import Categorical, Numeric, Study, StudyError
 from dpselect.assume.candidates import CandidateList, Subsets, all_subsets, vote_units
 from dpselect.assume.lemmas.rounds import gaussian_delta
-from dpselect.assume.recipe import Choice, make_recipe, visible_share
+from dpselect.assume.power import visible_share
+from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import plain_study
 from dpselect.assume.study_file import MAX_STUDY_LENGTH, parse_tables
 from dpselect.assume.variables import variable_from_dict
@@ -42,9 +43,9 @@ REFUSALS = {
         lambda: recipe(Choice("pcpl"), Study(Y, [X], neighbors="add-remove-one"), delta="1e-6"),
         "it needs neighbors='replace-one'",
     ),
-    "votes of no rows": (lambda: vote_rule(0, 2, 2, 1.0), "number of rows is 0"),
-    "votes on no columns": (lambda: vote_rule(9, 0, 2, 1.0), "number of columns is 0"),
-    "votes on no terms": (lambda: vote_rule(9, 2, 0, 1.0), "number of terms to choose from is 0"),
+    "votes of no rows": (lambda: vote_rule(0, 2, 2, 1.0), "no rule for 0 rows"),
+    "votes on no columns": (lambda: vote_rule(9, 0, 2, 1.0), "0 columns and"),
+    "votes on no terms": (lambda: vote_rule(9, 2, 0, 1.0), "and 0 terms"),
     "votes at no price": (lambda: vote_rule(9, 2, 2, float("nan")), "must be a positive number"),
     "laplace for votes": (
         lambda: Choice("votes", "laplace"),

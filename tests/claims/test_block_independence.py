@@ -22,7 +22,7 @@ from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Database
 from dpselect.gather.summary import Both
-from dpselect.minimize.votes import block_votes
+from dpselect.minimize.votes.votes import block_votes
 
 BLOCKS, PARTITIONS, ROWS = 11, 3, 700
 FALSE_ALARM = 1e-6

@@ -79,8 +79,8 @@ def answer(query, study, clusters):
     return summary.result()[0]
 
 
-def moved(query, one, two):
-    first, second = (released_numbers(query, each) for each in (one, two))
+def moved(query, study, one, two):
+    first, second = (released_numbers(query, each, study) for each in (one, two))
     return sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
 
 
@@ -119,7 +119,7 @@ def test_no_row_of_a_cluster_moves_its_sums_farther(study, unit_rows, cluster_ra
     worst = [0, 0]
     for one, two in hostile_pairs(pairs, int(cluster_radius), unit_rows):
         for place, query in enumerate((sandwich, lengths)):
-            far = moved(query, answer(query, study, [other, one]), answer(query, study, [other, two]))
+            far = moved(query, study, answer(query, study, [other, one]), answer(query, study, [other, two]))
             worst[place] = max(worst[place], far)
     assert worst[0] <= limits[0] ** 2 and worst[1] <= limits[1] ** 2
     assert worst[1] >= 0.99 * limits[1] ** 2
@@ -138,7 +138,7 @@ def test_no_person_moves_the_sums_of_persons_farther(study):
         made = [answer(query, study, [version]) for version in versions]
         nobody = (0,) * len(made[0])
         pairs = zip(made, made[1:] + made[:1], strict=True) if study is PERSONS else ((each, nobody) for each in made)
-        worst, limit = max(moved(query, one, two) for one, two in pairs), query_sensitivity(query, study)
+        worst, limit = max(moved(query, study, one, two) for one, two in pairs), query_sensitivity(query, study)
         assert (tight * limit) ** 2 <= worst <= limit**2
 
 

@@ -16,8 +16,8 @@ from dpselect.gather.block_sums import lanes_of
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.summary import Several
-from dpselect.minimize.edges import count_edges, prepare, set_votes
-from dpselect.minimize.votes import EXACT_SQUARES, ROUNDED_SQUARES
+from dpselect.minimize.votes.edges import count_edges, prepare, set_votes
+from dpselect.minimize.votes.lanes import EXACT_SQUARES, ROUNDED_SQUARES
 from dpselect.penalize.edges import edge_margins
 from dpselect.rehearse.chances.scores import log_selection_probabilities
 from tests.claims.test_margin_range import HOSTILE, Fixed

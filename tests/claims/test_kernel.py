@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from dpselect.minimize import lattice_compiled
-from dpselect.minimize.lattice import batch_losses, lattice_losses
+from dpselect.minimize.losses import lattice_compiled
+from dpselect.minimize.losses.lattice import batch_losses, lattice_losses
 
 no_compiler = pytest.mark.skipif(not lattice_compiled.is_available(), reason="the C kernel was not built here")
 COLUMNS, RADIUS = 13, 1.0

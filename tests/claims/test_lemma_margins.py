@@ -53,8 +53,8 @@ from dpselect.assume.lemmas.sensitivity import (
 )
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
-from dpselect.minimize.certificate import certify, into_ball, rounding
-from dpselect.minimize.losses import Losses
+from dpselect.minimize.losses.certificate import certify, into_ball, rounding
+from dpselect.minimize.losses.losses import Losses
 from dpselect.penalize.scores import pcls_range, pcpl_scores
 from dpselect.randomize.noisy_moments import moment_noise
 from dpselect.release.ledger.accounting import RHO_UNIT, convert

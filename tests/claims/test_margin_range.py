@@ -14,7 +14,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.rows import gather
-from dpselect.minimize.votes import block_votes, count_votes
+from dpselect.minimize.votes.votes import block_votes, count_votes
 from dpselect.penalize.margins import Margins
 
 HOSTILE = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-308, 0.0, 1.0, -1.0, 1e9)

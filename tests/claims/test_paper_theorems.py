@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpselect.assume.lemmas.sensitivity import loss_sensitivity, profile_change
-from dpselect.minimize.lattice import batch_losses
+from dpselect.minimize.losses.lattice import batch_losses
 from dpselect.rehearse.chances.profile import NoisyBound, profile_probabilities
 from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.simulate import sizes_of

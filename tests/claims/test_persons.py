@@ -13,7 +13,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
-from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.losses.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.penalize import penalize
 from dpselect.penalize.scores import LocalScores, Scores

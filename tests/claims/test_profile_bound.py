@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpselect.assume.candidates import all_subsets
 from dpselect.assume.lemmas.sensitivity import profile_change, profile_rounding, profile_shift
-from dpselect.minimize.losses import Losses
+from dpselect.minimize.losses.losses import Losses
 from dpselect.penalize.scores import pcpl_scores
 
 positive = st.floats(0.01, 1e4)

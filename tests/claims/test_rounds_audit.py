@@ -54,7 +54,8 @@ def exact(rows, study, released):
         queries = [each.query for each in ask]
         answers = gather((rows[:, :3], rows[:, 3]), study, RoundSummary(study, queries))
         sums += [
-            np.array(released_numbers(query, own), dtype=object) for query, own in zip(queries, answers, strict=True)
+            np.array(released_numbers(query, own, study), dtype=object)
+            for query, own in zip(queries, answers, strict=True)
         ]
     return sums
 

@@ -137,10 +137,10 @@ def answers(study, query, table):
     return made
 
 
-def moved(query, base, one, two):
+def moved(query, study, base, one, two):
     """How far the released numbers of two tables that differ in a row are apart, in l2: exact, as a square."""
     first, second = (
-        released_numbers(query, tuple(b + each for b, each in zip(base, own, strict=True))) for own in (one, two)
+        released_numbers(query, tuple(b + each for b, each in zip(base, own, strict=True)), study) for own in (one, two)
     )
     return sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
 
@@ -167,7 +167,7 @@ def test_no_replaced_record_moves_an_answer_farther(family, name, pairs):
     made = answers(study, query, table)
     base = tuple(sum(part) for part in zip(*made[:50], strict=True))
     limit = query_sensitivity(query, study)
-    squares = [moved(query, base, one, two) for one, two in zip(made[0::2], made[1::2], strict=True)]
+    squares = [moved(query, study, base, one, two) for one, two in zip(made[0::2], made[1::2], strict=True)]
     assert len(squares) == pairs and max(squares) <= limit**2
     assert max(squares) >= (ATTAINED[name] * limit) ** 2
 
@@ -181,7 +181,7 @@ def test_no_added_record_moves_an_answer_farther(family, name, pairs):
     made = answers(study, query, hostile_rows(pairs, 4, family == "binomial"))
     base = tuple(sum(part) for part in zip(*made[:50], strict=True))
     limit = query_sensitivity(query, study)
-    squares = [moved(query, base, one, (0,) * len(one)) for one in made]
+    squares = [moved(query, study, base, one, (0,) * len(one)) for one in made]
     assert max(squares) <= limit**2 and max(squares) >= 0.98 * limit**2
 
 
@@ -202,7 +202,7 @@ def test_no_person_moves_an_answer_farther(neighbors):
     for name, query in queries("gaussian", study).items():
         # The rows whose answers are the farthest apart, five times each, and 20 persons of drawn rows.
         made = answers(alone, query, rows[:400])
-        far = max(range(0, 400, 2), key=lambda k: moved(query, (0,) * len(made[0]), made[k], made[k + 1]))
+        far = max(range(0, 400, 2), key=lambda k: moved(query, study, (0,) * len(made[0]), made[k], made[k + 1]))
         versions = [rows[[far] * 5], rows[[far + 1] * 5], rows[:0]]
         versions += [rows[generator.integers(0, len(rows), generator.integers(1, 6))] for _ in range(20)]
         sums = []
@@ -213,7 +213,7 @@ def test_no_person_moves_an_answer_farther(neighbors):
         limit, base = query_sensitivity(query, study), (0,) * len(sums[0])
         pairs = [(a, b) for a in range(len(sums)) for b in range(a)] if neighbors == "replace-one" else []
         pairs += [(2, b) for b in range(len(sums)) if b != 2]
-        worst = max(moved(query, base, sums[a], sums[b]) for a, b in pairs)
+        worst = max(moved(query, study, base, sums[a], sums[b]) for a, b in pairs)
         assert worst <= limit**2, name
         assert worst > query_sensitivity(query, alone) ** 2, name  # the rows of a person do add up
 

@@ -22,7 +22,7 @@ from dpselect.gather.kept import KeptRows
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.source import Database
 from dpselect.gather.sql import aggregate_query
-from dpselect.minimize.votes import block_votes
+from dpselect.minimize.votes.votes import block_votes
 
 PAIRS, LONGEST, BLOCKS, PARTITIONS = 10_000, 14, 2, 2
 LIMIT = 8.0

@@ -12,10 +12,10 @@ from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, second_look_range
 from dpselect.assume.wide_rule import DUAL_ROWS, SecondLook, WideRule
 from dpselect.gather.rows import gather
 from dpselect.gather.wide_rows import WideSummary
-from dpselect.minimize.edges import prepare, set_votes
-from dpselect.minimize.second_look import look_again, rank_sums
-from dpselect.minimize.votes import EXACT_SQUARES
-from dpselect.minimize.wide import blocks_by_size
+from dpselect.minimize.votes.edges import prepare, set_votes
+from dpselect.minimize.votes.lanes import EXACT_SQUARES
+from dpselect.minimize.votes.second_look import look_again, rank_sums
+from dpselect.minimize.votes.wide import blocks_by_size
 from dpselect.penalize.second_look import LookedMargins
 from tests.claims.test_margin_range import Fixed, spread
 from tests.claims.test_wide_range import COLUMNS, _each_block, a_study, hostile_tables

@@ -16,7 +16,7 @@ from dpselect.assume.lemmas.sensitivity import (
     score_rounding,
     solver_tolerance,
 )
-from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.losses.lattice import lattice_losses
 
 RADII = [0.05, 0.5, 1.0, 1.7, 6.0]
 

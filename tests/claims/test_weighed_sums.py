@@ -88,10 +88,9 @@ def alone(study, query, table):
     return made
 
 
-def moved(query, base, one, two):
+def moved(query, study, base, one, two):
     first, second = (
-        released_numbers(query, tuple(b + each for b, each in zip(base, own, strict=True)), weighted=True)
-        for own in (one, two)
+        released_numbers(query, tuple(b + each for b, each in zip(base, own, strict=True)), study) for own in (one, two)
     )
     return sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
 
@@ -107,7 +106,7 @@ def test_no_record_of_any_weight_moves_an_answer_farther(name, neighbors, pairs)
     limit = weighed_sensitivity(query, study)
     assert limit == query_sensitivity(query, a_study(neighbors, weighted=False, rows=100))
     others = made[1::2] if neighbors == "replace-one" else [(0,) * len(made[0])] * pairs
-    squares = [moved(query, base, one, two) for one, two in zip(made[0::2], others, strict=True)]
+    squares = [moved(query, study, base, one, two) for one, two in zip(made[0::2], others, strict=True)]
     assert len(squares) == pairs and max(squares) <= limit**2
     # And some pair comes close; few have both weights at the limit and vectors that are orthogonal, as a Gram would need.
     assert max(squares) >= (0.45 if name == "gram" else 0.6) * limit**2
@@ -154,7 +153,7 @@ def test_weights_at_the_limit_are_no_weights():
         ours, theirs = (gather(frame, each, RoundSummary(each, [query]))[0] for each in (weighted, plain))
         counts = name in ("rows", "histograms", "norms")
         assert ours == (tuple(each << COUNT_BITS for each in theirs) if counts else theirs)
-        assert released_numbers(query, ours, weighted=True) == released_numbers(query, theirs)
+        assert released_numbers(query, ours, weighted) == released_numbers(query, theirs, plain)
 
 
 def test_the_same_sums_from_every_order_chunk_and_engine(tmp_path):

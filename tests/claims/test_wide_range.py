@@ -16,7 +16,7 @@ from dpselect.assume.wide_rule import DUAL_ROWS, PAIR_ROWS, WideRule
 from dpselect.gather.dealing import NOWHERE
 from dpselect.gather.rows import gather
 from dpselect.gather.wide_rows import WideSummary
-from dpselect.minimize.wide import blocks_by_size, count_wide, dual_votes, pair_votes
+from dpselect.minimize.votes.wide import blocks_by_size, count_wide, dual_votes, pair_votes
 from dpselect.penalize.margins import Margins
 from tests.claims.test_margin_range import HOSTILE, Fixed, all_sets, spread
 

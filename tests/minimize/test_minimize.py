@@ -13,7 +13,7 @@ from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.errors import StudyError
 from dpselect.gather.moments import Moments
 from dpselect.minimize import minimize as everything
-from dpselect.minimize.exact import exact_loss
+from dpselect.minimize.losses.exact import exact_loss
 from dpselect.minimize.minimize import minimize_all
 
 GRID = 2**20

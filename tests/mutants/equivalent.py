@@ -53,18 +53,20 @@ EQUIVALENT: dict[str, str] = {
         'dpselect/assume/budget.py: if not 0 <= delta < Decimal("0.5") or (positive and not delta >= Decimal("1e-100")): '
         "[GtE -> Gt] at 56"
     ): "a delta of exactly 1e-100 is refused; no proof rests on the limit, which keeps numbers printable",
-    "dpselect/minimize/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [half the number] at 43": BALL,
-    "dpselect/minimize/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [one more] at 43": BALL,
     (
-        "dpselect/minimize/lattice_certificate.py: norm = absolute.sum(axis=-1) * (1 + 2 * width * ROUNDING_UNIT) "
+        "dpselect/minimize/losses/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [half the number] at 43"
+    ): BALL,
+    "dpselect/minimize/losses/certificate.py: room = 1.0 - (2 * coefficients.shape[-1] + 8) * 2.0**-53 [one more] at 43": BALL,
+    (
+        "dpselect/minimize/losses/lattice_certificate.py: norm = absolute.sum(axis=-1) * (1 + 2 * width * ROUNDING_UNIT) "
         "[half the number] at 36"
     ): "a sum of `width` terms is off by less than `width` roundings; twice as many are allowed for",
     (
-        "dpselect/minimize/lattice_certificate.py: return (operations * ROUNDING_UNIT / (1 - operations * ROUNDING_UNIT) "
+        "dpselect/minimize/losses/lattice_certificate.py: return (operations * ROUNDING_UNIT / (1 - operations * ROUNDING_UNIT) "
         "+ 2 * error) * ROUND_UP [Sub -> Add] at 38"
     ): "a relative difference below 2^-45 for all widths that a lattice can have; ROUND_UP adds 2^-40",
     (
-        "dpselect/minimize/exact.py: if not (rate > 0 and start < 0): [Gt -> GtE] at 8"
+        "dpselect/minimize/losses/exact.py: if not (rate > 0 and start < 0): [Gt -> GtE] at 8"
     ): "a condition that does not move with theta holds on the whole piece, so that its start is never below 0",
     (
         "dpselect/randomize/choice.py: if not epsilon > 2 * LAPLACE_ROUNDING: [Gt -> GtE] at 7"
@@ -176,7 +178,7 @@ EQUIVALENT: dict[str, str] = {
         "[half the number] at 64"
     ): "a window may end a bin after the last, where there is none: only a left side that is doubled after it is wider by one",
     (
-        "dpselect/minimize/lattice_certificate.py: bound = np.where(bound >= 0, bound, np.inf) [GtE -> Gt] at 17"
+        "dpselect/minimize/losses/lattice_certificate.py: bound = np.where(bound >= 0, bound, np.inf) [GtE -> Gt] at 17"
     ): "a loss with a bound of exactly 0 is computed anew in rational arithmetic, which finds the same",
     "dpselect/randomize/coins.py: ROOM = 2.0**-40 [half the number] at 13": "more coins are asked for their digits",
     "dpselect/assume/edge_rule.py: MAX_SETS = 6000 [one more] at 11": "no number of terms up to 16 has 6,001 sets up to a size",
@@ -190,9 +192,10 @@ EQUIVALENT: dict[str, str] = {
     "dpselect/penalize/second_look.py: if (worth > floor).any(): [Gt -> GtE] at 4": (
         "where no term is worth more than the floor no set is alive, whether that was looked at or not"
     ),
-    "dpselect/randomize/draw_edges.py: return np.where(words < np.uint64(2 ** (WORD_BITS - 1)), small, large) [Lt -> LtE] at 16": (
-        "at one half exactly both formulas are right in all digits"
-    ),
+    (
+        "dpselect/randomize/draw_classes.py: return np.where(words < np.uint64(2 ** (WORD_BITS - 1)), small, large) "
+        "[Lt -> LtE] at 16"
+    ): "at one half exactly both formulas are right in all digits",
     "dpselect/release/equations/descent.py: LONGEST_STEP = 2.0 [one more] at 15": (
         "how far one try of a descent may go; what does not gain is taken back, and it ends where no step gains"
     ),

@@ -26,9 +26,16 @@ class KernelFault(NamedTuple):
 GRID, BLOCKS = "gather/_grid.c", "gather/_blocks.c"
 WHOLE, BINNED = "gather/_blocks_whole.h", "gather/_blocks_binned.h"
 ROUNDS, ROUND_ROWS = "gather/_rounds.c", "gather/_rounds_rows.h"
-VOTES, FIT, EDGES = "minimize/_votes.c", "minimize/_votes_fit.h", "minimize/_edges.c"
-SUBSET, CHILDREN, RESCUE, GROUP = (f"minimize/kernel/{each}.h" for each in ("subset", "children", "rescue", "group"))
-TERMS, TABLEAU, ACTIVE = "minimize/kernel/terms.c", "minimize/kernel/tableau.h", "minimize/kernel/active.h"
+VOTES, FIT, EDGES = "minimize/votes/_votes.c", "minimize/votes/_votes_fit.h", "minimize/votes/_edges.c"
+VECTORS = "minimize/votes/_votes_lanes.h"
+SUBSET, CHILDREN, RESCUE, GROUP = (
+    f"minimize/losses/kernel/{each}.h" for each in ("subset", "children", "rescue", "group")
+)
+TERMS, TABLEAU, ACTIVE = (
+    "minimize/losses/kernel/terms.c",
+    "minimize/losses/kernel/tableau.h",
+    "minimize/losses/kernel/active.h",
+)
 
 FAULTS = [
     KernelFault(GRID, "* scale + 0.5;", "* scale + 0.25;"),
@@ -93,7 +100,7 @@ FAULTS = [
     KernelFault(VOTES, "rows <= MOST_ROWS", "rows < MOST_ROWS"),
     KernelFault(VOTES, "high * 0x1p20, fine", "high * 0x1p21, fine"),
     KernelFault(VOTES, "(b - part)) + c, &high", "(b - part)), &high"),
-    KernelFault(VOTES, "counts &= (rounded >= -ALL(WHOLE_VOTE)) & ", "counts &= ", GUARD),
+    KernelFault(VECTORS, "(rounded >= ALL(-WHOLE_VOTE)) & ", "", GUARD),
     KernelFault(FIT, "(mean.high * sum.low + mean.low * sum.high)", "(mean.high * sum.low)"),
     KernelFault(FIT, "(2.0 * mean.high) * square", "(3.0 * mean.high) * square"),
     KernelFault(FIT, "square > f->least *", "square >= f->least *"),
@@ -106,7 +113,7 @@ FAULTS = [
     KernelFault(EDGES, "(own[lane] > 0)", "(own[lane] >= 0)"),
     KernelFault(EDGES, "rest - s->factor[last] * s->row[last]", "rest + s->factor[last] * s->row[last]"),
     KernelFault(EDGES, "? swept - s->fewest : 0", "? swept - s->fewest - 1 : 0"),
-    KernelFault(EDGES, "(rounded <= ALL(WHOLE_VOTE))", "(rounded < ALL(WHOLE_VOTE))"),
+    KernelFault(VECTORS, "(rounded <= ALL(WHOLE_VOTE))", "(rounded < ALL(WHOLE_VOTE))"),
     KernelFault(EDGES, "(size_t)(s->blocks - s->first) *", "(size_t)(s->blocks - s->first - 1) *"),
     KernelFault(EDGES, "|| seen[column]++)", ")"),
     KernelFault(SUBSET, "(sb - limit) / su", "(sb + limit) / su"),

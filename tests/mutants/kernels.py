@@ -29,22 +29,24 @@ CERTIFICATE_FLAGS = ("-O1", "-fPIC", "-shared", "-fno-math-errno", "-Wno-psabi",
 """As setup.py has them, but for less of what takes a compiler's time."""
 GRID = ["tests/gather/test_grid.py", "tests/gather/sources/test_text_bytes.py"]
 ROUNDS = ["tests/gather/test_rounds_twins.py", "tests/gather/test_rounds.py"]
-EDGES = ["tests/minimize/test_edges.py", "tests/penalize/test_edges.py"]
+VOTES = ["tests/minimize/votes/test_votes.py"]
+EDGES = ["tests/minimize/votes/test_edges.py", "tests/penalize/test_edges.py"]
 SUMS = ["tests/gather/test_block_sums.py", "tests/gather/test_blocks.py", "tests/claims/test_block_independence.py"]
 LATTICE = [
-    "tests/minimize/test_lattice_twins.py", "tests/minimize/test_lattice_certificate.py", "tests/minimize/test_lattice.py",
+    *(f"tests/minimize/losses/test_lattice{each}.py" for each in ("_twins", "_certificate", "")),
     "tests/claims/test_kernel.py",
-]  # fmt: skip
+]
+TERMS = ["tests/minimize/losses/test_terms.py"]
 BUILT = {
     "gather/_grid": ("dpselect.gather._grid", "gather/_grid.c", GRID),
     "gather/_blocks": ("dpselect.gather._blocks", "gather/_blocks.c", SUMS),
     "gather/_rounds": ("dpselect.gather._rounds", "gather/_rounds.c", ROUNDS),
-    "minimize/_votes": ("dpselect.minimize._votes", "minimize/_votes.c", ["tests/minimize/test_votes.py"]),
-    "minimize/_edges": ("dpselect.minimize._edges", "minimize/_edges.c", EDGES),
-    "minimize/kernel": ("dpselect.minimize._lattice", "minimize/kernel/lattice.c", LATTICE),
-    "minimize/kernel/t": ("dpselect.minimize.terms._terms", "minimize/kernel/terms.c", ["tests/minimize/terms"]),
-    "minimize/kernel/a": ("dpselect.minimize.terms._terms", "minimize/kernel/terms.c", ["tests/minimize/terms"]),
-}  # fmt: skip
+    "minimize/votes/_votes": ("dpselect.minimize.votes._votes", "minimize/votes/_votes.c", VOTES),
+    "minimize/votes/_edges": ("dpselect.minimize.votes._edges", "minimize/votes/_edges.c", EDGES),
+    "minimize/losses/kernel": ("dpselect.minimize.losses._lattice", "minimize/losses/kernel/lattice.c", LATTICE),
+    "minimize/losses/kernel/t": ("dpselect.minimize.losses._terms", "minimize/losses/kernel/terms.c", TERMS),
+    "minimize/losses/kernel/a": ("dpselect.minimize.losses._terms", "minimize/losses/kernel/terms.c", TERMS),
+}
 """By how the path of a file begins: the extension, its source, and the tests that compare it with NumPy."""
 
 

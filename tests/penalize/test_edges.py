@@ -13,8 +13,8 @@ from dpselect.assume.edge_rule import EdgeRule, all_sets, voted_terms
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.rows import gather
-from dpselect.minimize.edges import EdgeLeads
 from dpselect.minimize.minimize import minimize
+from dpselect.minimize.votes.edges import EdgeLeads
 from dpselect.penalize import edges as module
 from dpselect.penalize.edges import edge_margins
 from dpselect.penalize.penalize import penalize

@@ -5,7 +5,7 @@ import pytest
 
 from dpselect.assume.candidates import all_subsets
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, TOLERANCE, loss_range
-from dpselect.minimize.losses import Losses
+from dpselect.minimize.losses.losses import Losses
 from dpselect.penalize.scores import pcls_range, pcls_scores, pcpl_scores
 
 LOSSES = Losses(np.array([30.0, 20.0, 10.0]), 1e-6, all_subsets(2))

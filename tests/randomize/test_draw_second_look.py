@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dpselect.penalize.second_look import ALIVE, DEAD, LAST, WRONG
-from dpselect.randomize.draw_second_look import draw_looked_candidate
+from dpselect.randomize.draw_classes import draw_looked_candidate
 from dpselect.rehearse.chances.scores import selection_probabilities
 from tests.penalize.test_second_look import defined, made_up
-from tests.randomize.test_draw_edges import agree
+from tests.randomize.test_draw_classes import agree
 
 EPSILON, TIMES = 300, 3000
 

@@ -11,7 +11,6 @@ from dpselect.errors import DpselectError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.randomize.noisy_moments import (
-    MAX_CLAMPED_SUM,
     MomentNoise,
     draw,
     moment_noise,
@@ -19,6 +18,7 @@ from dpselect.randomize.noisy_moments import (
     quieter_noise,
     weighted_integers,
 )
+from dpselect.randomize.opendp_door import MAX_CLAMPED_SUM
 
 pytestmark = pytest.mark.real_chance
 

@@ -1,6 +1,7 @@
 """Rehearsed effects are those of a release: the same path, sums and sizes of noise."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpselect
@@ -44,6 +45,21 @@ def test_lengths_are_those_of_releases(checked, table):
     assert 0 < price < 2  # the rest is for the coefficients
     length = {each.name: each for each in checked.effects}["large"].length
     assert length == pytest.approx(np.median(lengths), rel=0.25)
+
+
+def test_weights_at_the_limit_are_no_weights(table):
+    """Counts of weighted rows are whole numbers of 2^-10 already: taken for rows, they were a thousand times too many."""
+    x, y = table
+    frame = pd.DataFrame({"y": y, "large": x[:, 0], "small": x[:, 1], "idle": x[:, 2], "weight": 2.0})
+    weighted = dpselect.Study(
+        STUDY.response, STUDY.predictors, weights="weight", weight_limit=2.0, population=2.0 * ROWS
+    )
+    ours, theirs = (
+        {each.name: each for each in dpselect.check(frame, study, epsilon=2, delta="1e-6").effects}["large"]
+        for study in (weighted, dpselect.Study(STUDY.response, STUDY.predictors, rows=ROWS))
+    )
+    assert ours.told == theirs.told == 1
+    assert ours.length == pytest.approx(theirs.length, rel=0.25)
 
 
 def test_a_selection_has_no_effects(table):

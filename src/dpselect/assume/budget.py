@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec.structs import force_setattr
 
 from dpselect.assume.records import Public
-from dpselect.assume.variables import shown
+from dpselect.assume.variables import check_choice
 from dpselect.errors import StudyError
 
 Neighbors = Literal["replace-one", "add-remove-one"]
@@ -22,8 +22,7 @@ NEIGHBORS: tuple[Neighbors, ...] = ("replace-one", "add-remove-one")
 
 def check_neighbors(neighbors: object) -> None:
     """Refuse a relation that no lemma covers."""
-    if neighbors not in NEIGHBORS:
-        raise StudyError(f"neighbors is {shown(neighbors)}; it must be one of {', '.join(map(repr, NEIGHBORS))}.")
+    check_choice("neighbors", neighbors, NEIGHBORS)
 
 
 Price = Decimal | float | int | str

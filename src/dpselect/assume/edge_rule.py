@@ -1,9 +1,9 @@
 """Public. How edge votes are held: every model is judged by regressions and blocks of its own size.
 
 For every set S of k terms and every term outside it, blocks of about `size_k` rows fit the response and the term on S and vote on
-what is left of their covariance (`minimize.edges`). A model of two terms need not pay for the degrees of freedom of twelve columns:
-on short tables that is half of what a price can buy. All numbers here are functions of public facts; a wrong number of rows costs
-quality, never privacy.
+what is left of their covariance (`minimize.votes.edges`). A model of two terms need not pay for the degrees of freedom of twelve
+columns: on short tables that is half of what a price can buy. All numbers here are functions of public facts; a wrong number of
+rows costs quality, never privacy.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from dpselect.assume.study import Study
 from dpselect.assume.vote_rule import (
     BYTES_A_SUM,
     BYTES_FOR_SUMS,
-    CLEAR_DIRECTIONS,
     FEWEST_PARTITIONS,
+    HIGHEST_BAR,
     LARGEST_BLOCK,
     SMALLEST_BLOCK,
+    affordable_rows,
     expected_nats,
     largest_size,
+    lead_deviation,
+    pays_for_directions,
+    require_facts,
     usual_terms,
 )
 from dpselect.errors import StudyError
@@ -37,8 +41,6 @@ MAX_TERMS = 16
 MAX_EDGE_PARTITIONS = 16
 MAX_DEALT = 50_000_000
 """Rows that are dealt, all dealings of all families together: a longer table has blocks that can afford to fit all terms."""
-HIGHEST_BAR = 2**31 - 1
-"""No threshold is higher, in 64ths of a vote, however small epsilon is."""
 MAX_WORK = 3e10
 """Numbers that are swept, at most: some ten seconds of one core."""
 MAX_LABELS = 10_000_000
@@ -85,21 +87,15 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
     None where whole-model blocks (`vote_rule`) are as good, or serve because this would take too long: too many terms for all
     their sets, in a table so long that its blocks can afford to fit them all. An intercept is in every fit and not counted.
     """
-    if not (rows >= 1 and columns >= terms >= 1 and forced >= 0):
-        raise StudyError(
-            f"There is no rule for {rows} rows, {columns} columns and {terms} terms: each must be at least 1."
-        )
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
+    require_facts(rows, columns, terms, epsilon)
     price, nats = expected_nats(terms)
-    affordable = rows * epsilon / (8 * (nats + 1))
+    affordable = affordable_rows(rows, nats, epsilon)
     top = largest_sets(terms)
     if top < terms and (terms > MAX_TERMS or affordable > 5 * top):
         return None
     short = min(max((8 - affordable) / 5, 0.0), 1.0)  # 1 in tables that are very short for their price
-    fitted = [
-        2 + forced + k * columns / terms for k in range(top + 1)
-    ]  # the intercept, S, and the column that is voted on
+    # The intercept, the set, and the column that is voted on.
+    fitted = [2 + forced + k * columns / terms for k in range(top + 1)]
     sizes = _sizes(rows, fitted, affordable)
     partitions = min(max(round(400 / math.sqrt(rows)), FEWEST_PARTITIONS), MAX_EDGE_PARTITIONS)
     sizes, partitions = _within_memory(rows, columns + forced, sizes, partitions)
@@ -223,7 +219,7 @@ def idle_deviation(blocks: int, size: float, fitted: float, partitions: int) -> 
     It has the sample's part, which all dealings share, and what few dealings add to it; fitting leaves a share of the first.
     """
     sample = 0.64 * size / (size + fitted)  # 2/pi: signs of normal numbers
-    return math.sqrt(blocks * (sample + (1 - sample) / partitions))
+    return lead_deviation(blocks, sample, partitions)
 
 
 def threshold(rows: int, deviation: float, blurred: float, epsilon: float) -> float:
@@ -278,17 +274,10 @@ def equal_blocks(rule: EdgeRule, rows: int) -> bool:
 
 
 def clear_edge_directions(rule: EdgeRule, widths: Sequence[int], epsilon: float) -> bool:
-    """Whether directions cost the choice nothing; `widths` are the columns of each term.
+    """Whether directions cost the choice nothing: beside as many terms as are to be found a lead of the threshold pays for them.
 
-    A candidate with directions has 2c options for a term of c columns where it had one, and below a score of -t all of them
-    count: as if about k terms were to be found, k log(2c) nats more than the H that the choice must overcome anyway. A lead of
-    the threshold t beside that many terms buys epsilon t/range of them. Measured on 27 real tables at two prices: where this says
-    yes, what is kept of R^2 is the same with and without directions, to .004.
+    Measured on 27 real tables at two prices: where this says yes, what is kept of R^2 is the same with and without directions, to
+    .004.
     """
-    terms = len(widths)
-    if not terms:
-        return False
-    few = usual_terms(terms)
-    nats = expected_nats(terms)[1] + few * sum(math.log(2 * width) for width in widths) / terms
-    bar = rule.thresholds[few_terms(terms, rule.top)]
-    return epsilon * bar / rule.range >= CLEAR_DIRECTIONS * nats
+    bar = rule.thresholds[few_terms(len(widths), rule.top)]
+    return pays_for_directions(bar, rule.range, widths, epsilon)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
 
 Floats = NDArray[np.float64]
+Number = TypeVar("Number", float, Floats)
 FamilyName = Literal["gaussian", "binomial", "poisson"]
 Row = tuple[float, ...]
 
@@ -42,6 +43,11 @@ def on_grid(values: ArrayLike, bits: int) -> Floats:
     """Floats moved to the nearest whole number of 2^-bits."""
     scaled: Floats = np.floor(np.asarray(values, dtype=np.float64) * 2.0**bits + 0.5) * 2.0**-bits
     return scaled
+
+
+def yes_variance(chance: Number) -> Number:
+    """The variance of a zero or one that is one with this chance: the weight of the binomial family, and the square of a dummy."""
+    return chance * (1 - chance)
 
 
 ColumnKind = Literal["number", "dummy", "level"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any, Literal, get_args
 
 from msgspec.structs import force_setattr, replace
@@ -32,18 +30,16 @@ from dpselect.assume.candidates import (
     vote_units,
 )
 from dpselect.assume.edge_rule import EdgeRule, clear_edge_directions, edge_rule_for
-from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, loss_range
 from dpselect.assume.penalty import Penalty, column_penalties, default_penalty
 from dpselect.assume.records import Public, sha256_of
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import VoteRule, clear_directions, deals_equally, expected_nats, spread, vote_rule
+from dpselect.assume.variables import check_choice
+from dpselect.assume.vote_rule import VoteRule, clear_directions, deals_equally, vote_rule
 from dpselect.assume.wide_rule import (
-    SOMETIMES_WIDE,
     WideRule,
     clear_wide_directions,
     is_wide,
     looks_again,
-    visible_in_wide,
     wide_rule,
 )
 from dpselect.errors import StudyError
@@ -69,10 +65,8 @@ class Choice:
     as_printed: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in KNOWN_METHODS:
-            raise StudyError(f"method is {self.method!r}; it must be one of {', '.join(map(repr, KNOWN_METHODS))}.")
-        if self.mechanism not in MECHANISMS:
-            raise StudyError(f"mechanism is {self.mechanism!r}; it must be one of {', '.join(map(repr, MECHANISMS))}.")
+        check_choice("method", self.method, KNOWN_METHODS)
+        check_choice("mechanism", self.mechanism, MECHANISMS)
         if RULES[self.method].holds_votes and self.mechanism == "laplace":
             raise StudyError("Votes are drawn by 'permute-and-flip' or 'exponential': choose one of them.")
         if self.candidates is not None and not isinstance(self.candidates, Subsets | Candidates):
@@ -147,8 +141,7 @@ class MethodRule:
 
     `counts_rows` says that it has to know about how many rows there are before they are gathered; `needs_delta` that its choice
     costs a delta, without which it is pure; `holds_votes` that its recipe says how votes are held. `settle` completes the facts
-    of a recipe, `split` divides epsilon between the choice and the estimate (by rows, columns and epsilon), and `visible` is
-    the share of the response's variance that a variable must explain to be found, where there are so many rows.
+    of a recipe, and `split` divides epsilon between the choice and the estimate (by rows, columns and epsilon).
     """
 
     needs_bounds: bool
@@ -157,7 +150,6 @@ class MethodRule:
     holds_votes: bool
     settle: Callable[[dict[str, Any], Choice], Recipe]
     split: Callable[[int | None, int, Price], tuple[int, int]]
-    visible: Callable[[Recipe, int, float, int], float]
 
 
 def make_recipe(study: Study, choice: Choice, *, rows: int | None, epsilon: Price, delta: Price = 0) -> Recipe:
@@ -271,111 +263,6 @@ def _price(study: Study, method: Method, epsilon: Decimal, delta: Price) -> tupl
     return whole, Budget(epsilon).split(1, 1)[0].epsilon
 
 
-CHANCE = 0.8
-"""Of being found."""
-ODDS = math.log(CHANCE / (1 - CHANCE))
-
-
-def visible_share(recipe: Recipe, width: float, beside: int = 0) -> float | None:
-    """The share of the response's variance that a variable must explain to be in the chosen model with chance .8, about.
-
-    `width` is the range that the choice was paid for; `beside` is how many other variables are in the model, which counts in
-    votes beside sets of them. 1 where nothing could be seen, None where no number of rows is public.
-
-    Where all other variables are idle, one that raises the score by g is in with the odds exp(g / scale), scale = range/epsilon,
-    under the exponential mechanism, and about as often under the others: so g is log 4 scales, and its penalty. How a share
-    raises the score is for the method to say.
-
-    Source: ours; measured for votes at 1,000 to 30,000 rows, where the chance was near .8, between .63 and .97 by the table
-    (tests/assume/models/test_visible.py).
-    """
-    rows = recipe.rows if recipe.study.expected_rows is None else recipe.study.expected_rows
-    if rows is None:
-        return None
-    return RULES[recipe.method].visible(recipe, rows, width, beside)
-
-
-HOPELESS_SHARE = 0.9
-"""Of the variance: a variable that would have to explain more is not found."""
-
-
-def too_short(recipe: Recipe) -> str | None:
-    """One sentence where a table of many columns has too few rows for them, from public facts alone; else None.
-
-    Of a wide table: where five variables that explain the response together could not be found. Of others: where none could. A
-    table of few columns that is short for its price is one of which a report says so.
-    """
-    rows, rule = recipe.study.expected_rows or recipe.rows, recipe.votes
-    if rule is None or rows is None or len(recipe.study.columns) < SOMETIMES_WIDE:
-        return None
-    columns, price = len(recipe.study.columns), float(recipe.choice_epsilon)
-    facts = f"{rows:,} rows are too few for {columns:,} columns at epsilon {price:g} for the selection"
-    alone = RULES[recipe.method].visible(recipe, rows, float(rule.range), 0)
-    if alone >= HOPELESS_SHARE:
-        return f"{facts}: expect to find nothing. Use more rows, fewer columns or a larger epsilon."
-    if isinstance(rule, WideRule):
-        terms, equal = max(len(vote_units(recipe.candidates)), 1), deals_equally(recipe.study, recipe.rows)
-        if 5 * visible_in_wide(rule, terms, price, equal=equal, effects=5) > 1:
-            return (
-                f"{facts} to find several effects: only a variable that explains {alone:.0%} of the variance or more is likely to "
-                "be found. Use more rows, fewer columns or a larger epsilon."
-            )
-    return None
-
-
-def _visible_to_losses(recipe: Recipe, rows: int, width: float, beside: int) -> float:
-    """The share q lowers the loss by q times the response's squares, n r^2/4 of a response whose deviation is half its bound."""
-    study = recipe.study
-    scale = loss_range(1.0, study.rho, study.neighbors, study.rows_per_person) / float(recipe.choice_epsilon)
-    return min((_cheapest(recipe) / study.r**2 + ODDS * scale) / (rows / 4), 1.0)
-
-
-def _visible_to_profiles(recipe: Recipe, rows: int, width: float, beside: int) -> float:
-    """The share q lowers -2 log-likelihood by -n log(1 - q)."""
-    if math.isinf(width):
-        return 1.0
-    return -math.expm1(-(_cheapest(recipe) + ODDS * width / float(recipe.choice_epsilon)) / rows)
-
-
-def _cheapest(recipe: Recipe) -> float:
-    """What the cheapest term costs."""
-    if not isinstance(recipe.candidates, SubsetRule):
-        return min(recipe.penalties)
-    terms = recipe.candidates.terms or (1,)
-    return min(sum(price for j, price in enumerate(recipe.penalties) if term >> j & 1) for term in terms)
-
-
-def _visible_to_votes(recipe: Recipe, rows: int, width: float, beside: int) -> float:
-    """A column whose effect is tau residual deviations wins a block of k rows with the chance Phi(tau sqrt(k')), k' = k^2/(k + d).
-
-    Its mean vote must lie above the threshold by what the choice blurs, for its own odds and for half of the nats that other
-    sets weigh, and by .84 deviations of the sample. Where each set of terms has blocks of its own, those beside as many terms as
-    are in the model count; d is 2 there, the column and an intercept, and what these terms have. A pair of rows, where nothing is
-    beside, counts as two thirds of one.
-    """
-    rule, columns, epsilon = recipe.votes, len(recipe.study.columns), float(recipe.choice_epsilon)
-    assert rule is not None
-    if isinstance(rule, WideRule):
-        equal = deals_equally(recipe.study, recipe.rows)
-        return visible_in_wide(rule, max(len(vote_units(recipe.candidates)), 1), epsilon, equal=equal)
-    terms = len(recipe.candidates.terms) if isinstance(recipe.candidates, SubsetRule) else columns
-    _, nats = expected_nats(max(terms, 1))
-    if isinstance(rule, EdgeRule):
-        place = min(beside, rule.top)
-        fitted = 4 if place == 0 else 2 + place * columns / max(terms, 1)
-        blocks, bar = rule.blocks[place], rule.thresholds[place]
-    else:
-        blocks, bar, fitted = rule.blocks, rule.threshold, float(columns)
-    size = rows / blocks
-    blur = (ODDS + nats / 2) / (epsilon * blocks)
-    sample = NormalDist().inv_cdf(CHANCE) * spread(rows, fitted, blocks, rule.partitions)
-    mean = bar / (WHOLE_VOTE * blocks * rule.partitions) + blur + sample
-    if not mean < 1:
-        return 1.0
-    tau = NormalDist().inv_cdf((1 + mean) / 2) / (size / math.sqrt(size + fitted))
-    return tau**2 / (1 + tau**2)
-
-
 _OF_SCORES: dict[str, Any] = {
     "needs_bounds": True,
     "counts_rows": False,
@@ -391,9 +278,8 @@ RULES: dict[Method, MethodRule] = {
         holds_votes=True,
         settle=_settle_votes,
         split=split_for_votes,
-        visible=_visible_to_votes,
     ),
-    "pcls": MethodRule(**_OF_SCORES, needs_delta=False, split=split_for_scores, visible=_visible_to_losses),
-    "pcpl": MethodRule(**_OF_SCORES, needs_delta=True, split=split_for_scores, visible=_visible_to_profiles),
+    "pcls": MethodRule(**_OF_SCORES, needs_delta=False, split=split_for_scores),
+    "pcpl": MethodRule(**_OF_SCORES, needs_delta=True, split=split_for_scores),
 }
 """The part of the table of methods that is known before a row is read; `use.methods` has the whole."""

@@ -27,6 +27,7 @@ from dpselect.assume.variables import (
     Numeric,
     Variable,
     as_number,
+    check_choice,
     check_name,
     shown,
     variable_from_dict,
@@ -168,8 +169,8 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
         # Also without one among the columns: in the units of the table a model has a constant of that name.
         if INTERCEPT in names[1:]:
             raise StudyError(f"A predictor is named {INTERCEPT!r}, as the constant of a model is; rename it.")
-        _check_choice("intercept", self.intercept, get_args(Intercept))
-        _check_choice("missing", self.missing, get_args(Missing))
+        check_choice("intercept", self.intercept, get_args(Intercept))
+        check_choice("missing", self.missing, get_args(Missing))
         check_neighbors(self.neighbors)
         self._check_radius()
         force_setattr(self, "terms", normal_terms(self.terms, self.predictors))
@@ -547,11 +548,6 @@ def study_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A dpselect study", **schema}
 
 
-def _check_choice(what: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise StudyError(f"{what} is {shown(value)}; it must be one of {', '.join(map(repr, allowed))}.")
-
-
 def _check_whole(what: str, value: object, most: int) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most):
         raise StudyError(f"{what} is {shown(value)}; it must be a whole number from 1 to {most:,}.")
@@ -566,7 +562,7 @@ def plain_study(names: Sequence[str], *, r: float, R: float, neighbors: Neighbor
     if not half > 0:
         raise StudyError(f"r is {half:g}; the limit on |y| must be above 0.")
     radius = as_number(R, "R")
-    if not 0 <= radius <= 1e6 * half:
+    if not 0 <= radius <= MAX_RADIUS * half:
         raise StudyError(f"R is {radius:g}; it must be at least 0 and at most a million times r.")
     response = RESPONSE if RESPONSE not in names else "response"
     predictors = [Numeric(name, -1, 1) for name in names]

@@ -80,6 +80,12 @@ def shown_names(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(map(shown, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def check_choice(what: str, value: object, allowed: Sequence[str]) -> None:
+    """Refuse what is not one of a few words."""
+    if value not in allowed:
+        raise StudyError(f"{what} is {shown(value)}; it must be one of {', '.join(map(repr, allowed))}.")
+
+
 def as_number(value: Any, what: str) -> float:
     """A finite float, or one sentence about why not."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):

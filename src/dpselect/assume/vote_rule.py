@@ -20,6 +20,8 @@ LARGEST_BLOCK = 1 << 21  # rows: sums of more than 2^22 would no longer be exact
 BYTES_FOR_SUMS = 400_000_000
 BYTES_A_SUM = 25  # the exact sums of a variable without bounds; bounded ones need 8
 HIGHEST_SHARE = 0.4  # of unanimity: no threshold is higher
+HIGHEST_BAR = 2**31 - 1
+"""In 64ths of a vote: no threshold is higher, however small epsilon is."""
 ROWS_A_COLUMN = 1.15
 COMPANY = 0.19  # the correlation with what is explained up to which a column is taken for idle
 
@@ -29,7 +31,7 @@ class VoteRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="a
 
     In each of `partitions` partitions every row goes to one of `blocks` blocks by a chance of its own. A block votes from -1 to 1
     on each column: the sign of its ridge coefficient (a block that explains much uses less of `ridge`), softened and set right
-    where column and response are skewed (`minimize.votes_numpy`); 0 where the column is constant or the block cannot be fitted. A
+    where column and response are skewed (`minimize.votes.votes_numpy`); 0 where the column is constant or no fit is possible. A
     term's agreement is the largest |sum of votes| of its columns, from 0 to blocks * partitions votes; `threshold` is in 64ths
     of a vote, and `price` is what each term costs, in nats.
     """
@@ -42,10 +44,7 @@ class VoteRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="a
     statistic: str = LEAST_SQUARES
 
     def __post_init__(self) -> None:
-        for name in ("blocks", "partitions", "threshold"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-                raise StudyError(f"{name} of a rule for votes is {value!r}; it must be a whole number from 1.")
+        require_whole(self, ("blocks", "partitions", "threshold"), "a rule for votes")
         if not isinstance(self.statistic, str):
             raise StudyError("The statistic of a rule for votes must be named in words.")
         for name in ("ridge", "price"):
@@ -71,9 +70,9 @@ def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: flo
     All of it is a function of public facts: a wrong number of rows costs quality, never privacy. `smallest` is how many rows
     a block has at least, where what is fitted there needs more than least squares does.
     """
-    _check(rows, columns, terms, epsilon)
+    require_facts(rows, columns, terms, epsilon)
     price, nats = expected_nats(terms)
-    size = min(wanted_size(rows * epsilon / (8 * (nats + 1)), columns), largest_size(rows))
+    size = min(wanted_size(affordable_rows(rows, nats, epsilon), columns), largest_size(rows))
     blocks = max(1, int(rows / max(size, smallest)))
     partitions = min(max(round(800 / math.sqrt(rows)), FEWEST_PARTITIONS), MOST_PARTITIONS)
     blocks, partitions = _within_memory(rows, columns, blocks, partitions)
@@ -87,8 +86,13 @@ def vote_rule(rows: int, columns: int, terms: int, epsilon: float, smallest: flo
     )
 
 
+def affordable_rows(rows: int, nats: float, epsilon: float) -> float:
+    """Rows a block of which just enough blocks are left for a choice that must overcome so many nats to be clear."""
+    return rows * epsilon / (8 * (nats + 1))
+
+
 def wanted_size(affordable: float, columns: int) -> float:
-    """Rows a block, where `affordable` would leave just enough blocks for the choice to be clear.
+    """Rows a block, where so many are affordable.
 
     Half of what a longer table affords makes more blocks, half larger ones. A block of fewer rows than columns cannot tell a column
     from one that goes along with it: as soon as 1.15 rows a column are affordable, blocks have about that many.
@@ -104,7 +108,7 @@ def ridge_for(size: float, columns: int) -> float:
 
     A small block cannot tell its columns apart without it. But a ridge lets a column that merely follows a strong one keep some
     of its effect, in the same direction in every block: so it fades as blocks grow, and a block uses the less of it the more
-    its columns explain (`minimize.votes_numpy`). Divided by what chance alone makes of that in a block of so many rows.
+    its columns explain (`minimize.votes.votes_numpy`). Divided by what chance alone makes of that in a block of so many rows.
     """
     wanted = min(0.13 * ((columns / size) ** 2 - 0.25), 0.3)
     return max(wanted, 0.0) / (1 - 1 / max(size, SMALLEST_BLOCK)) ** 4
@@ -136,8 +140,8 @@ CLEAR_DIRECTIONS = 0.85
 """Directions are part of a choice where it has this share of the nats that they ask for. Measured; see docs/VOTES.md."""
 
 
-def clear_directions(rule: VoteRule, widths: Sequence[int], epsilon: float) -> bool:
-    """Whether directions cost the choice nothing; a function of public facts. `widths` are the columns of each term.
+def pays_for_directions(bar: int, range: int, widths: Sequence[int], epsilon: float) -> bool:
+    """Whether directions cost a choice nothing whose leads are held against a bar; `widths` are the columns of each term.
 
     A candidate with directions has 2c options for a term of c columns where it had one, and below a score of -t all of them
     count: as if about k terms were to be found, k log(2c) nats more than the H that the choice must overcome anyway. A lead of t
@@ -151,7 +155,20 @@ def clear_directions(rule: VoteRule, widths: Sequence[int], epsilon: float) -> b
     few = usual_terms(terms)
     more = few * sum(math.log(2 * width) for width in widths) / terms
     nats = expected_nats(terms)[1] + more
-    return epsilon * rule.threshold / margin_range(rule.partitions) >= CLEAR_DIRECTIONS * nats
+    return epsilon * bar / range >= CLEAR_DIRECTIONS * nats
+
+
+def clear_directions(rule: VoteRule, widths: Sequence[int], epsilon: float) -> bool:
+    """Whether directions cost the choice nothing; `widths` are the columns of each term."""
+    return pays_for_directions(rule.threshold, rule.range, widths, epsilon)
+
+
+def lead_deviation(blocks: float, sample: float, partitions: int) -> float:
+    """The standard deviation of an idle column's lead, in votes a dealing.
+
+    `sample` is the part of a vote's variance that is the sample's, which all dealings share; few dealings add some of the rest.
+    """
+    return math.sqrt(blocks * (sample + (1 - sample) / partitions))
 
 
 def spread(rows: int, columns: float, blocks: int, partitions: int) -> float:
@@ -187,15 +204,22 @@ def _within_memory(rows: int, columns: int, blocks: int, partitions: int) -> tup
     return max(min(blocks, room // partitions), 1, -(-rows // LARGEST_BLOCK)), partitions
 
 
-def _check(rows: int, columns: int, terms: int, epsilon: float) -> None:
-    if not rows >= 1:
-        raise StudyError(f"The stated number of rows is {rows}; it must be at least 1.")
-    if not columns >= 1:
-        raise StudyError(f"The number of columns is {columns}; it must be at least 1.")
-    if not terms >= 1:
-        raise StudyError(f"The number of terms to choose from is {terms}; it must be at least 1.")
+def require_facts(rows: int, columns: int, terms: int, epsilon: float) -> None:
+    """Refuse what no rule can be made for."""
+    if not (rows >= 1 and columns >= 1 and terms >= 1):
+        raise StudyError(
+            f"There is no rule for {rows} rows, {columns} columns and {terms} terms: each must be at least 1."
+        )
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
+
+
+def require_whole(rule: Public, names: Sequence[str], what: str, least: int = 1) -> None:
+    """Refuse a rule that was written by hand, or edited, where these numbers are not whole or cannot be."""
+    for name in names:
+        value = getattr(rule, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
+            raise StudyError(f"{name} of {what} is {value!r}; it must be a whole number from {least}.")
 
 
 def deals_equally(study: Study, rows: int | None) -> bool:

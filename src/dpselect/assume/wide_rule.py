@@ -1,7 +1,7 @@
 """Public. How votes are held in wide tables: hundreds to 20,000 columns, by blocks of a few rows that are kept as they are.
 
-Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.wide`). That finds columns
-which go with the response, and cannot always tell them from their companions: columns much like them. Where a table is long enough
+Each column is voted on by itself in pairs of rows, or beside all others in blocks of eight (`minimize.votes.wide`). That finds what
+goes with the response, and cannot always tell them from their companions: columns much like them. Where a table is long enough
 the same choice has a second look: the columns that lead are judged once more beside each other, by regressions in larger blocks
 (`penalize.second_look`). All numbers here are functions of public facts; a wrong number of rows costs quality, never privacy.
 """
@@ -17,7 +17,14 @@ from dpselect.assume.candidates import Candidates, SubsetRule, columns_of
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, second_look_range, wide_range
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
-from dpselect.assume.vote_rule import expected_nats
+from dpselect.assume.vote_rule import (
+    HIGHEST_BAR,
+    affordable_rows,
+    expected_nats,
+    lead_deviation,
+    require_facts,
+    require_whole,
+)
 from dpselect.errors import StudyError
 
 PAIR_ROWS, DUAL_ROWS = 2, 8
@@ -40,7 +47,6 @@ KEPT_CELLS = 120_000_000
 """Cells that are kept, 4 bytes each; of a longer table a random part of the rows is."""
 PAIR_WORK, DUAL_WORK = 8e8, 3e8
 """Cells that are looked at, all dealings together: seconds of one core."""
-HIGHEST_BAR = 2**31 - 1
 
 LEADERS = 40
 """Terms that have a second look, at most: where more of them lead, none is selected."""
@@ -84,10 +90,7 @@ class SecondLook(Public, frozen=True, kw_only=True):
     top: int
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-                raise StudyError(f"{name} of a second look is {value!r}; it must be a whole number from 1.")
+        require_whole(self, self.__struct_fields__, "a second look")
         if not self.floor < self.threshold:
             raise StudyError("The floor of a second look must be less than its threshold.")
 
@@ -113,12 +116,8 @@ class WideRule(Public, frozen=True, kw_only=True, tag_field="blocks_fit", tag="f
     def __post_init__(self) -> None:
         if self.size not in (PAIR_ROWS, DUAL_ROWS):
             raise StudyError("Blocks of a rule for wide tables have 2 or 8 rows.")
-        for name in ("blocks", "partitions", "threshold"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-                raise StudyError(f"{name} of a rule for wide tables is {value!r}; it must be a whole number from 1.")
-        if isinstance(self.crowd, bool) or not isinstance(self.crowd, int) or not 0 <= self.crowd < 2**31:
-            raise StudyError(f"crowd of a rule for wide tables is {self.crowd!r}; it must be a whole number from 0.")
+        require_whole(self, ("blocks", "partitions", "threshold"), "a rule for wide tables")
+        require_whole(self, ("crowd",), "a rule for wide tables", least=0)
         if not (0 <= self.price <= 1e6 and 0 < self.share <= 1):
             raise StudyError("Price and share of a rule for wide tables must be between 0 and 1e6, and above 0 to 1.")
         if self.second is not None and (
@@ -143,8 +142,7 @@ def is_wide(rows: int, columns: int, terms: int, epsilon: float) -> bool:
     """
     if columns >= ALWAYS_WIDE:
         return True
-    affordable = rows * epsilon / (8 * (expected_nats(terms)[1] + 1))
-    return columns >= SOMETIMES_WIDE and affordable < SHORT_BLOCK
+    return columns >= SOMETIMES_WIDE and affordable_rows(rows, expected_nats(terms)[1], epsilon) < SHORT_BLOCK
 
 
 def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: bool = True, again: int = 0) -> WideRule:
@@ -159,12 +157,7 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
     one nat more than the odds against it ask for, so that where nothing can be told k/e terms are chosen, not k; and up to two
     nats more where company asks for a higher threshold anyway. Dual blocks as soon as it does there, else pairs.
     """
-    if not (rows >= 1 and columns >= 1 and terms >= 1):
-        raise StudyError(
-            f"There is no rule for {rows} rows, {columns} columns and {terms} terms: each must be at least 1."
-        )
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise StudyError(f"epsilon is {epsilon}; it must be a positive number.")
+    require_facts(rows, columns, terms, epsilon)
     share = min(KEPT_CELLS / (rows * columns), 1.0)
     used = max(int(rows * share), 1)
     if again and (looked := _second_look(used, share, columns, terms, epsilon, again, equal=equal and share == 1)):
@@ -176,7 +169,7 @@ def wide_rule(rows: int, columns: int, terms: int, epsilon: float, *, equal: boo
         partitions = _dealings(used, columns, work)
         speaking = blocks * speaking_share(size, equal=equal and share == 1)
         company = speaking * mean_vote(COMPANION_CORRELATION, size)
-        deviation = idle_deviation(speaking, size, partitions)
+        deviation = lead_deviation(speaking, sample_share(size), partitions)
         chance = deviation * (math.sqrt(2 * math.log(max(columns, 2))) + 0.5)
         affordable = (epsilon * (company - chance) / 2 - 2) / few
         price = odds + min(max(affordable - odds, 1.0), 2.0)
@@ -226,7 +219,7 @@ def _second_look(
     partitions = max(_dealings(used, columns, DUAL_WORK) // LOOK_DEALINGS, 1) * LOOK_DEALINGS
     blocks = max(used // DUAL_ROWS, 1)
     speaking = blocks * speaking_share(DUAL_ROWS, equal=equal)
-    deviation = idle_deviation(speaking, DUAL_ROWS, partitions)
+    deviation = lead_deviation(speaking, sample_share(DUAL_ROWS), partitions)
     price = max(math.log(max(terms / (epsilon * deviation), 1.0)), math.log(LEADERS) + 1)
     least = 2 * (SUPPOSED * price + SPARE_NATS) / epsilon
     width = columns / terms
@@ -236,7 +229,7 @@ def _second_look(
     found = max(min(int(used / rows), MOST_LOOK_BLOCKS, int(LOOK_BYTES / (8 * LOOK_DEALINGS * numbers))), 1)
     size = used / found
     sample = 0.637 * size / (size + 1 + 4 * width)
-    spread = LOOK_DEVIATIONS * math.sqrt(found * (sample + (1 - sample) / LOOK_DEALINGS))
+    spread = LOOK_DEVIATIONS * lead_deviation(found, sample, LOOK_DEALINGS)
     bar = max(least + spread, LOOK_SHARE * found)
     if bar + least > ENOUGH_BLOCKS * found:
         return None
@@ -269,13 +262,9 @@ def speaking_share(size: int, *, equal: bool) -> float:
     return 1.0 if equal else 1 - (1 + size) * math.exp(-size)
 
 
-def idle_deviation(blocks: float, size: int, partitions: int) -> float:
-    """The standard deviation of an idle column's lead, in votes a dealing: the sample's part, and what few dealings add to it.
-
-    Of pairs the sample has 2/9, which is Kendall's; of larger blocks 2/pi, less what fitting takes.
-    """
-    sample = 2 / 9 if size == PAIR_ROWS else 0.637 * size / (size + 2)
-    return math.sqrt(blocks * (sample + (1 - sample) / partitions))
+def sample_share(size: int) -> float:
+    """The sample's part of the variance of an idle column's vote: of pairs 2/9, Kendall's; else 2/pi, less what fitting takes."""
+    return 2 / 9 if size == PAIR_ROWS else 0.637 * size / (size + 2)
 
 
 def speaking_blocks(rule: WideRule, *, equal: bool) -> float:
@@ -285,7 +274,7 @@ def speaking_blocks(rule: WideRule, *, equal: bool) -> float:
 
 def wide_deviation(rule: WideRule, *, equal: bool) -> float:
     """The standard deviation of an idle column's lead by a rule, in votes a dealing."""
-    return idle_deviation(speaking_blocks(rule, equal=equal), rule.size, rule.partitions)
+    return lead_deviation(speaking_blocks(rule, equal=equal), sample_share(rule.size), rule.partitions)
 
 
 def mean_vote(correlation: float, size: float) -> float:
@@ -293,40 +282,6 @@ def mean_vote(correlation: float, size: float) -> float:
     if size == PAIR_ROWS:
         return 2 / math.pi * math.asin(correlation)
     return math.erf(correlation * math.sqrt((size - 1) / 2))
-
-
-def needed_correlation(vote: float, size: int) -> float:
-    """The correlation of which this is the mean vote; 1 where none is enough."""
-    if not vote < 1:
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if mean_vote(middle, size) < vote else (low, middle)
-    return high
-
-
-CHANCE_DEVIATIONS = 0.84
-"""Four fifths of a normal law lie above minus so many standard deviations."""
-
-
-def visible_in_wide(rule: WideRule, terms: int, epsilon: float, *, equal: bool, effects: int = 1) -> float:
-    """The share of the response's variance that a variable must explain to be selected with a chance of .8, about.
-
-    Where there are so many effects of one size. Their lead must lie above the threshold by .84 deviations, and by so much that the
-    model outweighs the one without them and what chance makes of others: its price and its odds, in nats, at epsilon/2 a vote.
-    """
-    speaking, deviation = speaking_blocks(rule, equal=equal), wide_deviation(rule, equal=equal)
-    bar = rule.threshold / (WHOLE_VOTE * rule.partitions)
-    few = min(SUPPOSED, terms / 2)
-    nats = effects * rule.price + few / math.e + math.log(4)
-    spare = bar - deviation * math.sqrt(2 * math.log(max(terms, 2)))  # of the threshold above chance
-    # The model scores min(lead - bar, spare), the one without its terms bar - lead, but with a second look not below the floor.
-    if rule.second is not None:
-        spare = min(spare, rule.second.floor / (WHOLE_VOTE * rule.partitions))
-    above = max(2 * nats / epsilon, 4 * nats / epsilon - spare)
-    vote = (bar + above + CHANCE_DEVIATIONS * deviation) / speaking
-    return needed_correlation(vote, rule.size) ** 2
 
 
 def clear_wide_directions(rule: WideRule, widths: Sequence[int], epsilon: float) -> bool:

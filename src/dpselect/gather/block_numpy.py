@@ -15,7 +15,7 @@ the end is, for each of three bins, the sum of all products' slices there: a fun
 the batches, the threads and the engine. A double holds it exactly up to 2^22 rows; what is dropped is less than 2^-64 of the
 largest product for each row.
 
-A block of more rows abstains (`minimize/votes.py`), so nothing that rounds or wraps around here is ever looked at.
+A block of more rows abstains (`minimize/votes/votes.py`), so nothing that rounds or wraps around here is ever looked at.
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ from dpselect.assume.queries import (
     Sandwich,
     Standard,
     column_kinds,
+    yes_variance,
 )
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, MAX_COUNT, Binary, Count
@@ -94,7 +95,7 @@ def mean_table(family: FamilyName) -> tuple[Floats, Floats]:
         return np.exp(eta), np.exp(eta / 2)
     if family == "binomial":
         chance = 1 / (1 + np.exp(-eta))
-        return chance, np.sqrt(chance * (1 - chance))
+        return chance, np.sqrt(yes_variance(chance))
     raise StudyError(f"The family {family!r} has no table of means; this is a fault of the program.")
 
 

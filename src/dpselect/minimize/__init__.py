@@ -1,1 +1,1 @@
-"""Moments to the least loss of every candidate, each certified."""
+"""Moments to the least loss of every candidate, each certified; block sums to votes and leads."""

@@ -16,18 +16,18 @@ from dpselect.errors import StudyError
 from dpselect.gather.block_sums import BlockSums
 from dpselect.gather.moments import Moments
 from dpselect.gather.wide_rows import WideRows
-from dpselect.minimize.certificate import LARGEST_RADIUS, Floats
-from dpselect.minimize.edges import EdgeLeads, count_edges
-from dpselect.minimize.exact import exact_double
-from dpselect.minimize.l1_ball import Masks, list_losses, solve_list
-from dpselect.minimize.lattice import lattice_losses
-from dpselect.minimize.lattice_compiled import count_of, is_available
-from dpselect.minimize.lattice_numpy import masks_of
-from dpselect.minimize.losses import Losses
-from dpselect.minimize.second_look import LookedVotes, look_again
-from dpselect.minimize.terms.terms import suits, term_losses
-from dpselect.minimize.votes import Votes, count_votes
-from dpselect.minimize.wide import count_wide
+from dpselect.minimize.losses.certificate import LARGEST_RADIUS, Floats
+from dpselect.minimize.losses.exact import exact_double
+from dpselect.minimize.losses.l1_ball import Masks, list_losses, solve_list
+from dpselect.minimize.losses.lattice import lattice_losses
+from dpselect.minimize.losses.lattice_compiled import count_of, is_available
+from dpselect.minimize.losses.lattice_numpy import masks_of
+from dpselect.minimize.losses.losses import Losses
+from dpselect.minimize.losses.terms import suits, term_losses
+from dpselect.minimize.votes.edges import EdgeLeads, count_edges
+from dpselect.minimize.votes.second_look import LookedVotes, look_again
+from dpselect.minimize.votes.votes import Votes, count_votes
+from dpselect.minimize.votes.wide import count_wide
 
 ShareDone = Callable[[float], None]
 Gathered = Moments | BlockSums | tuple[BlockSums, ...] | WideRows
@@ -109,7 +109,7 @@ def minimize_all(
 
 
 def _target(wanted: float, bounds: Floats, masks: Masks, square: float) -> float:
-    """The bound to insist on: the tolerance, or, if that costs little, ten digits of y'y for the custodian's own eyes."""
+    """The bound to insist on: the tolerance, or, if that costs little, ten digits of y'y for a confidential preview."""
     fine = min(wanted, FINE_LOSS_SHARE * square)
     work = np.bitwise_count(masks[~(bounds <= fine)]).astype(np.float64) ** 3
     return fine if work.sum() <= LITTLE_WORK else wanted

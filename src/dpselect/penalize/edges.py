@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpselect.assume.candidates import Candidates, SubsetRule, columns_of, mask_of
 from dpselect.assume.edge_rule import EdgeRule, common_columns, listed_sets, set_mask, voted_terms
 from dpselect.errors import DataError
-from dpselect.minimize.edges import EdgeLeads
+from dpselect.minimize.votes.edges import EdgeLeads
 from dpselect.penalize.margins import NO_TERM_MARGIN
 
 Whole = NDArray[np.int64]

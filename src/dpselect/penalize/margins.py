@@ -14,7 +14,7 @@ from dpselect.assume.recipe import Recipe
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.assume.wide_rule import CROWD_TERMS, WideRule
 from dpselect.errors import DataError
-from dpselect.minimize.votes import Votes
+from dpselect.minimize.votes.votes import Votes
 from dpselect.penalize.scores import Scores
 
 NO_TERM_MARGIN = 2**50

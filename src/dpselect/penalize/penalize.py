@@ -12,10 +12,10 @@ from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.penalty import candidate_penalties
 from dpselect.assume.recipe import Method, Recipe
 from dpselect.errors import DataError, StudyError
-from dpselect.minimize.edges import EdgeLeads
-from dpselect.minimize.losses import Losses
-from dpselect.minimize.second_look import LookedVotes
-from dpselect.minimize.votes import Votes
+from dpselect.minimize.losses.losses import Losses
+from dpselect.minimize.votes.edges import EdgeLeads
+from dpselect.minimize.votes.second_look import LookedVotes
+from dpselect.minimize.votes.votes import Votes
 from dpselect.penalize.edges import EdgeMargins, edge_margins
 from dpselect.penalize.margins import Margins, margins
 from dpselect.penalize.scores import LocalScores, Scores, pcls_scores, pcpl_scores

@@ -22,7 +22,7 @@ from dpselect.assume.lemmas.sensitivity import (
     round_up,
     score_rounding,
 )
-from dpselect.minimize.losses import Losses
+from dpselect.minimize.losses.losses import Losses
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

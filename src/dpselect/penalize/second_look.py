@@ -28,7 +28,7 @@ from dpselect.assume.edge_rule import common_columns
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import DataError
-from dpselect.minimize.second_look import LookedVotes
+from dpselect.minimize.votes.second_look import LookedVotes
 from dpselect.penalize.margins import NO_TERM_MARGIN
 
 Whole = NDArray[np.int64]

@@ -16,14 +16,11 @@ from dpselect.assume.lemmas.moments import (
     balance,
     moment_scale,
 )
-from dpselect.assume.lemmas.rounds import discrete_is_within, largest_mu
+from dpselect.assume.lemmas.rounds import discrete_deviation, discrete_is_within, largest_mu
 from dpselect.assume.records import Public
 from dpselect.errors import StudyError
 from dpselect.gather.moments import Moments
-from dpselect.randomize.opendp_door import check_epsilon, integer_measurement, invoke
-
-STEP = 2.0**-36
-"""By what share a scale is raised while its price, read back, is above what was asked."""
+from dpselect.randomize.opendp_door import check_epsilon, clamped, integer_measurement, invoke, least_spread
 
 
 class MomentNoise(Public, frozen=True):
@@ -68,37 +65,20 @@ def moment_noise(
     if noise not in ("gaussian", "laplace"):
         raise StudyError(f"noise is {noise!r}; it must be 'gaussian' or 'laplace'.")
     scale = moment_scale(layout, noise, rows_per_person)
+    moved = scale.sensitivity
     if noise == "laplace":
-        return MomentNoise(scale=scale, spread=_laplace_spread(scale, epsilon), epsilon=epsilon, delta=0.0, rho=None)
+        spread, _ = least_spread(noise, moved, moved / epsilon, lambda price: price <= epsilon)
+        return MomentNoise(scale=scale, spread=spread, epsilon=epsilon, delta=0.0, rho=None)
     if not delta > 0:
         raise StudyError("Gaussian noise needs a delta above 0 (1e-6 is usual); or use noise='laplace'.")
-    spread, rho = _gaussian_spread(scale, epsilon, delta)
+    start = discrete_deviation(moved, largest_mu(epsilon, delta))
+    spread, rho = least_spread(noise, moved, start, lambda rho: discrete_is_within(rho, moved, epsilon, delta))
     return MomentNoise(scale=scale, spread=spread, epsilon=epsilon, delta=delta, rho=rho)
 
 
 def draw(numbers: list[int], noise: MomentNoise) -> list[int]:
     """The numbers with noise."""
     return [int(value) for value in invoke(integer_measurement(noise.scale.noise, noise.spread), numbers)]
-
-
-def _laplace_spread(scale: MomentScale, epsilon: float) -> float:
-    spread = scale.sensitivity / epsilon
-    while integer_measurement("laplace", spread).map(scale.sensitivity) > epsilon:
-        spread *= 1 + STEP
-    return spread
-
-
-def _gaussian_spread(scale: MomentScale, epsilon: float, delta: float) -> tuple[float, float]:
-    spread = math.hypot(scale.sensitivity / largest_mu(epsilon, delta), 4.0)
-    while True:
-        rho = integer_measurement("gaussian", spread).map(scale.sensitivity)
-        if discrete_is_within(rho, scale.sensitivity, epsilon, delta):
-            return spread, rho
-        spread *= 1 + STEP
-
-
-MAX_CLAMPED_SUM = 2**62
-"""Sums beyond are set to it before noise is added. No table of MAXIMUM_ROWS rows has one, and clamping moves nothing apart."""
 
 
 class NoisyMoments(Public, frozen=True, tag_field="kind", tag="moments"):
@@ -140,7 +120,7 @@ def weighted_integers(moments: Moments, layout: MomentLayout, scale: MomentScale
     half = 1 << (scale.shift - 1)
     entries = [int(products[cells[0]]) if cells else moments.n << GRID_BITS for cells in layout.entries]
     rounded = [(entry * weight + half) >> scale.shift for entry, weight in zip(entries, scale.weights, strict=True)]
-    return [max(-MAX_CLAMPED_SUM, min(MAX_CLAMPED_SUM, number)) for number in rounded]
+    return clamped(rounded)
 
 
 def _model_products(moments: Moments, layout: MomentLayout) -> NDArray[np.object_]:

@@ -6,7 +6,7 @@ All noise that protects data is drawn behind it: exact arithmetic, a cryptograph
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache, lru_cache
 from types import SimpleNamespace
@@ -115,6 +115,31 @@ def check_epsilon(epsilon: float) -> None:
     """Refuse what is not a price."""
     if not 0 < epsilon <= 1e9:
         raise StudyError(f"epsilon is {epsilon!r}; it must be above 0 and at most 1e9.")
+
+
+MAX_CLAMPED_SUM = 2**62
+"""Sums beyond are set to it before noise is added. No table of MAXIMUM_ROWS rows has one, and clamping moves nothing apart."""
+
+STEP = 2.0**-36
+"""By what share a scale is raised while its price, read back, is above what was asked."""
+
+
+def clamped(numbers: Iterable[int]) -> list[int]:
+    """Whole numbers within +-MAX_CLAMPED_SUM, where noise cannot leave 64 bits."""
+    return [max(-MAX_CLAMPED_SUM, min(MAX_CLAMPED_SUM, number)) for number in numbers]
+
+
+def least_spread(
+    noise: NoiseKind, sensitivity: int, start: float, is_within: Callable[[float], bool]
+) -> tuple[float, float]:
+    """The least scale from `start` on whose price is within what was asked, and that price, read back from OpenDP's privacy map.
+
+    The price of Laplace noise is epsilon, that of Gaussian noise rho.
+    """
+    spread = start
+    while not is_within(price := float(integer_measurement(noise, spread).map(sensitivity))):
+        spread *= 1 + STEP
+    return spread, price
 
 
 @lru_cache(maxsize=64)

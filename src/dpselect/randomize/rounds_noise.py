@@ -11,6 +11,8 @@ from dpselect.assume.lemmas.rounds import (
     COUNT_BITS,
     PRODUCT_SHIFT,
     ROUNDING_MARGIN,
+    ROUNDING_VARIANCE,
+    discrete_deviation,
     largest_mu,
     query_sensitivity,
     release_bits,
@@ -19,8 +21,7 @@ from dpselect.assume.queries import ClusterNorms, Gradient, Gram, Noisy, Norms, 
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.randomize.noisy_moments import MAX_CLAMPED_SUM, STEP
-from dpselect.randomize.opendp_door import check_epsilon, integer_measurement, invoke
+from dpselect.randomize.opendp_door import check_epsilon, clamped, integer_measurement, invoke, least_spread
 
 ROOT_HALF = math.sqrt(0.5)
 
@@ -62,9 +63,10 @@ class Rounds(Public, frozen=True, tag_field="kind", tag="rounds"):
     """All that was asked of the rows and answered with noise, ask by ask; `done` when the path has ended.
 
     `rows` is the number of rows where it is public, or stated; else the first ask is for their number. `mu` is what the whole price
-    buys. Formal guarantee: all
-    draws together are the outcome of one mechanism; their noise is worth at most the whole mu of the price, as squares of mu add
-    up, however each query follows from the answers before it.
+    buys.
+
+    Formal guarantee: all draws together are the outcome of one mechanism; their noise is worth at most the whole mu of the price,
+    as squares of mu add up, however each query follows from the answers before it.
     """
 
     rows: int | None
@@ -94,43 +96,31 @@ def whole_mu(epsilon: float, delta: float) -> float:
     return largest_mu(epsilon * (1 - ROUNDING_MARGIN), delta * (1 - ROUNDING_MARGIN)) * (1 - 2.0**-30)
 
 
-def least_spread(sensitivity: int, mu: float) -> tuple[float, float]:
-    """The scale of the least noise that is worth mu, and its rho: a variance of (sensitivity/mu)^2, and 16 for being whole.
+def noise_worth(sensitivity: int, mu: float) -> tuple[float, float]:
+    """The scale of the least noise that is worth mu, and its rho: a variance of (sensitivity/mu)^2, and more for being whole.
 
-    Why 16: `composed_is_within`.
+    Why so much more: `composed_is_within`.
     """
-    spread = math.hypot(sensitivity / mu, 4.0)
-    while True:
-        rho = integer_measurement("gaussian", spread).map(sensitivity)
-        if sensitivity**2 / (2 * rho) - 16 >= (sensitivity / mu) ** 2:
-            return spread, rho
-        spread *= 1 + STEP
+    variance, start = (sensitivity / mu) ** 2, discrete_deviation(sensitivity, mu)
+    return least_spread(
+        "gaussian", sensitivity, start, lambda rho: sensitivity**2 / (2 * rho) - ROUNDING_VARIANCE >= variance
+    )
 
 
 def gaussian_draw(numbers: Sequence[int], sensitivity: int, mu: float) -> Draw:
     """Add the least noise that is worth mu."""
-    spread, rho = least_spread(sensitivity, mu)
-    clamped = [max(-MAX_CLAMPED_SUM, min(MAX_CLAMPED_SUM, number)) for number in numbers]
-    return Draw(
-        tuple(int(value) for value in invoke(integer_measurement("gaussian", spread), clamped)),
-        spread,
-        sensitivity,
-        rho,
-    )
+    spread, rho = noise_worth(sensitivity, mu)
+    drawn = invoke(integer_measurement("gaussian", spread), clamped(numbers))
+    return Draw(tuple(map(int, drawn)), spread, sensitivity, rho)
 
 
 def add_noise(query: Query, sums: tuple[int, ...], study: Study, mu: float) -> Answered:
     """Answer a query from its exact sums, with the least noise that is worth mu."""
-    return Answered(
-        query,
-        gaussian_draw(
-            released_numbers(query, sums, weighted=study.weights is not None), query_sensitivity(query, study), mu
-        ),
-    )
+    return Answered(query, gaussian_draw(released_numbers(query, sums, study), query_sensitivity(query, study), mu))
 
 
-def released_numbers(query: Query, sums: tuple[int, ...], *, weighted: bool = False) -> list[int]:
-    """What noise is added to, in whole numbers of 2^-release_bits; `weighted` counts are in these already. Private."""
+def released_numbers(query: Query, sums: tuple[int, ...], study: Study) -> list[int]:
+    """What noise is added to, in whole numbers of 2^-release_bits. Private."""
     if isinstance(query, Gram | Sandwich):
         width = math.isqrt(len(sums))
         return [
@@ -138,8 +128,9 @@ def released_numbers(query: Query, sums: tuple[int, ...], *, weighted: bool = Fa
             for i in range(width)
             for j in range(i, width)
         ]
-    if isinstance(query, Gradient) or (weighted and not isinstance(query, ClusterNorms)):
-        return list(sums)  # in the units of their release already
+    # Shares of weighted rows are added up in the units of their release, and so is a gradient; rows and clusters are counted.
+    if isinstance(query, Gradient) or (study.weights is not None and not isinstance(query, ClusterNorms)):
+        return list(sums)
     return [each << COUNT_BITS for each in sums]
 
 

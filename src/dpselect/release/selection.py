@@ -24,8 +24,7 @@ from dpselect.penalize.scores import LocalScores, Scores
 from dpselect.penalize.second_look import LookedMargins
 from dpselect.randomize.choice import choose, noisy_least_loss
 from dpselect.randomize.draw import draw_candidate
-from dpselect.randomize.draw_edges import draw_edge_candidate
-from dpselect.randomize.draw_second_look import draw_looked_candidate
+from dpselect.randomize.draw_classes import draw_edge_candidate, draw_looked_candidate
 from dpselect.release.account import charge_about, software_version
 from dpselect.release.ledger.entries import Charge, Receipt
 from dpselect.release.tables import result_html, result_text

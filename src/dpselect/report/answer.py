@@ -10,8 +10,8 @@ import math
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.candidates import SubsetRule, columns_of, vote_units
 from dpselect.assume.edge_rule import EdgeRule, listed_sets
-from dpselect.assume.false_findings import expected_false
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.assume.power import expected_false
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study

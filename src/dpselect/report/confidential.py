@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpselect.assume.budget import plain
-from dpselect.assume.recipe import visible_share
+from dpselect.assume.power import visible_share
 from dpselect.assume.study import Study
 from dpselect.assume.variables import LEAVE_OUT, Categorical
 from dpselect.rehearse.check.effects import EffectPreview, Setting

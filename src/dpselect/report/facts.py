@@ -7,7 +7,7 @@ from datetime import date
 
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.candidates import crowd_place, mask_of, variables_of, vote_units
-from dpselect.assume.recipe import visible_share
+from dpselect.assume.power import visible_share
 from dpselect.assume.records import Public, readable_json, sha256_of
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.assume.variables import Binary, Categorical, Numeric, Variable

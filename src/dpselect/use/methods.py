@@ -23,8 +23,8 @@ from dpselect.gather.moments import Moments, MomentSummary
 from dpselect.gather.rows import Telling, engine_of, gather
 from dpselect.gather.summary import Both, Summary
 from dpselect.gather.wide_rows import STAYS
-from dpselect.minimize.estimator_votes import FitBlock, estimator_votes
 from dpselect.minimize.minimize import minimize
+from dpselect.minimize.votes.estimator_votes import FitBlock, estimator_votes
 from dpselect.penalize.penalize import PrivateScores, penalize
 from dpselect.rehearse.check.listed import Listed, Recipes
 from dpselect.rehearse.check.preview import Rehearsed

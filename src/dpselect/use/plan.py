@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpselect.assume.budget import DEFAULT_DELTA, Budget, Price, exact_delta, exact_epsilon, split_for_votes
-from dpselect.assume.false_findings import expected_false
+from dpselect.assume.power import expected_false, too_short
 from dpselect.assume.queries import FamilyName, RoundsPlan
-from dpselect.assume.recipe import Choice, Method, make_recipe, too_short
+from dpselect.assume.recipe import Choice, Method, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT, Column
 from dpselect.assume.variables import Binary, Count, Numeric

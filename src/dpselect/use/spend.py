@@ -14,7 +14,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dpselect.assume.recipe import Recipe, too_short
+from dpselect.assume.power import too_short
+from dpselect.assume.recipe import Recipe
 from dpselect.assume.records import sha256_of
 from dpselect.errors import DataError, LedgerError, ShortTableWarning, WaitingWarning
 from dpselect.gather.kept import KeptRows

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from benchmarks.null import SETTINGS, expected_idle
 from dpselect import Numeric, Study
 from dpselect.assume.candidates import Subsets
-from dpselect.assume.false_findings import _picked, expected_false
 from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS
+from dpselect.assume.power import _picked, expected_false
 from dpselect.assume.recipe import Choice, make_recipe
 
 

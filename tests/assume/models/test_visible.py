@@ -7,8 +7,8 @@ import pytest
 
 from dpselect import Numeric, Study
 from dpselect.assume.candidates import Subsets
-from dpselect.assume.recipe import Choice, make_recipe, too_short, visible_share
-from dpselect.assume.wide_rule import visible_in_wide
+from dpselect.assume.power import too_short, visible_in_wide, visible_share
+from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.gather.blocks import vote_summary
 from dpselect.gather.rows import gather
 from dpselect.minimize.minimize import minimize

@@ -9,18 +9,18 @@ from msgspec.structs import replace
 from scipy.stats import norm, poisson
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
+from dpselect.assume.power import needed_correlation, visible_in_wide
+from dpselect.assume.vote_rule import lead_deviation
 from dpselect.assume.wide_rule import (
     DUAL_ROWS,
     PAIR_ROWS,
     SecondLook,
     WideRule,
     clear_wide_directions,
-    idle_deviation,
     mean_vote,
-    needed_correlation,
+    sample_share,
     speaking_blocks,
     speaking_share,
-    visible_in_wide,
     wide_deviation,
     wide_rule,
 )
@@ -65,9 +65,13 @@ def test_an_idle_column_leads_as_chance_lets_it():
     rows = 10**6
     kendall = 2 * (2 * rows + 5) / (9 * rows * (rows - 1))
     for size in (PAIR_ROWS, DUAL_ROWS):
-        assert idle_deviation(90, size, 1) == pytest.approx(math.sqrt(90))
-    assert idle_deviation(rows / 2, PAIR_ROWS, 10**9) == pytest.approx(math.sqrt(kendall) * rows / 2, rel=1e-4)
-    assert idle_deviation(90, DUAL_ROWS, 10**9) == pytest.approx(math.sqrt(90 * 2 / math.pi * 0.8), rel=1e-3)
+        assert lead_deviation(90, sample_share(size), 1) == pytest.approx(math.sqrt(90))
+    assert lead_deviation(rows / 2, sample_share(PAIR_ROWS), 10**9) == pytest.approx(
+        math.sqrt(kendall) * rows / 2, rel=1e-4
+    )
+    assert lead_deviation(90, sample_share(DUAL_ROWS), 10**9) == pytest.approx(
+        math.sqrt(90 * 2 / math.pi * 0.8), rel=1e-3
+    )
 
 
 def test_rows_are_dealt_as_often_as_they_are_few_and_work_allows():

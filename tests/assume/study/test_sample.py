@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpselect.assume.recipe import Choice, make_recipe, price_choice, visible_share
+from dpselect.assume.power import visible_share
+from dpselect.assume.recipe import Choice, make_recipe, price_choice
 from dpselect.assume.study import Study, study_schema
 from dpselect.assume.variables import Numeric
 from dpselect.errors import StudyError

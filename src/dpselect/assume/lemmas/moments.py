@@ -18,7 +18,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT, Column
 from dpselect.errors import StudyError
 
-ColumnKind = Literal["constant", "number", "sign", "level"]
+PartKind = Literal["constant", "number", "sign", "level"]
 Cell = tuple[int, int]
 
 
@@ -39,7 +39,7 @@ class MomentLayout(Public, frozen=True, kw_only=False, dict=True):
     """
 
     columns: tuple[int, ...]
-    kinds: tuple[ColumnKind, ...]
+    kinds: tuple[PartKind, ...]
     categories: tuple[int, ...]
     neighbors: Neighbors
     constant_is_known: bool
@@ -89,7 +89,7 @@ def moment_layout(study: Study, columns: Sequence[int]) -> MomentLayout:
     chosen = [design[place] for place in places]
     has_constant = any(column.name == INTERCEPT and not column.factors for column in chosen)
     dummies = [_dummy_of(column) for column in chosen]
-    kinds: list[ColumnKind] = []
+    kinds: list[PartKind] = []
     for column, dummy in zip(chosen, dummies, strict=True):
         if not column.factors:
             kinds.append("constant")
@@ -167,7 +167,7 @@ WEIGHT_BITS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Strengths:
     """Public. Total strengths: squares for Gaussian noise, themselves for Laplace noise.
 
     `numbers` are the kinds that can be anything in [-1, 1], `fixed` the intercept and the signs, `categories` one for all
@@ -184,11 +184,11 @@ class Parts:
         return self.numbers + self.fixed + self.categories
 
 
-def parts(layout: MomentLayout, response: int) -> Parts:
+def total_strengths(layout: MomentLayout, response: int) -> Strengths:
     """The total strengths when each column has 1 and the response has `response`."""
     kinds = layout.kinds
     levels = {category for category, kind in zip(layout.categories, kinds, strict=True) if kind == "level"}
-    return Parts(
+    return Strengths(
         numbers=kinds.count("number") - 1 + response,
         fixed=kinds.count("constant") + kinds.count("sign"),
         categories=len(levels),
@@ -198,11 +198,11 @@ def parts(layout: MomentLayout, response: int) -> Parts:
 def gaussian_weights(layout: MomentLayout, response: int) -> tuple[int, ...]:
     """Twice the squared weight of each entry, for `l2_sensitivity`; `response` is the squared strength of the response.
 
-    With squared strengths s_i^2, T their total (`Parts.whole`) and F that of all but the numbers: s_i s_j for a cell off
+    With squared strengths s_i^2, T their total (`Strengths.whole`) and F that of all but the numbers: s_i s_j for a cell off
     the diagonal; on it s_i^2/sqrt(2), but for a number under replace-one the square root of s_i^4/2 + s_i^2 (T+F)/2, which
     costs nothing more. The squared weight of an entry is the sum over its cells.
     """
-    total = parts(layout, response)
+    total = total_strengths(layout, response)
     free = total.whole + total.fixed + total.categories if layout.neighbors == "replace-one" else 0
     strengths = [1] * (layout.width - 1) + [response]
 
@@ -237,7 +237,7 @@ def l2_sensitivity(layout: MomentLayout, response: int) -> int:
 
     Source: ours. Tested: tests/claims/test_moment_sensitivity.py
     """
-    whole = parts(layout, response).whole
+    whole = total_strengths(layout, response).whole
     return 2 * whole**2 if layout.neighbors == "replace-one" else whole**2 + (() in layout.entries)
 
 
@@ -272,7 +272,7 @@ def l1_sensitivity(layout: MomentLayout, response: int) -> int:
 
     Source: ours. Tested: tests/claims/test_moment_sensitivity.py
     """
-    total = parts(layout, response)
+    total = total_strengths(layout, response)
     number, category = total.numbers + total.fixed, total.categories
     squares = layout.kinds.count("number") - 1
     if layout.neighbors == "replace-one":
@@ -293,7 +293,7 @@ def balance(layout: MomentLayout, noise: NoiseKind) -> tuple[int, float]:
             return l2_sensitivity(layout, strength) / 2 * (1 / strength + TYPICAL_SQUARE)
         return l1_sensitivity(layout, strength) ** 2 / 4 * (1 / strength**2 + TYPICAL_SQUARE)
 
-    columns = parts(layout, 0).whole
+    columns = total_strengths(layout, 0).whole
     first, step = (2 - columns % 2, 2) if noise == "gaussian" else (1, 1)
     best = min(range(first, columns + 3, step), key=variance)
     return best, variance(best)

@@ -260,7 +260,7 @@ ROUNDING_MARGIN = 2.0**-36
 """Covers, many times over, what the C library's exp and erfc and a few roundings can lose, relative to each term."""
 
 ROUNDING_VARIANCE = 16
-"""The variance that turns continuous noise into noise on whole numbers: see `discrete_mu`."""
+"""The variance that turns continuous noise into noise on whole numbers: see `discrete_is_within`."""
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -291,6 +291,11 @@ def largest_mu(epsilon: float, delta: float) -> float:
     return low
 
 
+def discrete_deviation(sensitivity: float, mu: float) -> float:
+    """The deviation of noise on whole numbers that is worth about mu: that of continuous noise, and more for being whole."""
+    return math.hypot(sensitivity / mu, math.sqrt(ROUNDING_VARIANCE))
+
+
 def discrete_is_within(rho: float, sensitivity: int, epsilon: float, delta: float) -> bool:
     """Is noise on whole numbers, with OpenDP's price rho = sensitivity^2 / (2 sigma^2), (epsilon, delta)-DP?
 
@@ -304,18 +309,12 @@ def discrete_is_within(rho: float, sensitivity: int, epsilon: float, delta: floa
     y of a continuous Gaussian of variance s^2 + t^2 = sigma^2; and P(Y = y) for Y ~ N_Z is that density over its sum, which
     is within 1 +- h as well. So Y and Y' have chances within a factor exp(3h), m coordinates within exp(3hm) <= 1 + 1e-129.
     Y' is made from X alone and costs no more than X; hence Y costs (epsilon + 6hm, delta exp(3hm)) at most. ROUNDING_MARGIN, taken
-    off epsilon and delta here, is far larger.
+    off epsilon and delta, is far larger.
 
     Source: ours; the randomized rounding is the smoothing lemma of lattice cryptography (Micciancio and Regev 2007).
     Tested: tests/claims/test_gaussian_price.py
     """
-    if not rho > 0:
-        return True
-    variance = Fraction(sensitivity) ** 2 / (2 * Fraction(rho)) - ROUNDING_VARIANCE
-    if not variance >= ROUNDING_VARIANCE:
-        return False
-    mu = math.sqrt(Fraction(sensitivity) ** 2 / variance) * (1 + ROUNDING_MARGIN)
-    return gaussian_delta(mu, epsilon * (1 - ROUNDING_MARGIN)) <= delta * (1 - ROUNDING_MARGIN)
+    return rho == 0 or composed_is_within([(rho, sensitivity)], epsilon, delta)
 
 
 def composed_is_within(parts: Sequence[tuple[float, int]], epsilon: float, delta: float) -> bool:
@@ -327,6 +326,7 @@ def composed_is_within(parts: Sequence[tuple[float, int]], epsilon: float, delta
     above; so the whole sequence is made from an adaptive sequence of continuous Gaussian releases, which is no easier to tell
     apart than one whose mu squared is the sum (Dong, Roth and Su 2022, Corollary 3.3). ROUNDING_MARGIN covers the factors.
 
+    Source: Dong, Roth and Su 2022; the step to whole numbers is ours.
     Tested: tests/claims/test_gaussian_price.py
     """
     total = Fraction(0)

@@ -170,7 +170,7 @@ def margin_range(partitions: int) -> int:
 
     Why |v| <= 1: the vote is (clip - mu)/(1 + |mu|) with clip between -1 and 1 and any number mu, so its size is at most
     (1 + |mu|)/(1 + |mu|) = 1, or it is a sign. Rounding to the nearest 64th keeps that, for 1 is one of them; and what the
-    program rounds to a number beyond 64 64ths, or to none, counts as 0 (`minimize.votes_numpy`). clip and mu follow from sums of
+    program rounds to a number beyond 64 64ths, or to none, counts as 0 (`minimize.votes.lanes`). clip and mu follow from sums of
     products and cubes of the block's rows alone, which are exact, so that neither their order nor another block can enter.
 
     What is added to the scores must be public and the same for both tables: a price for each term, a limit of size.
@@ -231,7 +231,7 @@ def wide_range(partitions: int) -> int:
     Setting: rows are dealt T times into blocks as in `margin_range` or `edge_range`. Of a long table a row is kept by a coin of
     its own, with a public chance, drawn from the operating system once for all dealings; one that is not kept is in no block. A
     block of two rows votes on a column with sign((x_i - x_k)(y_i - y_k)); one of r > 2 rows with the mean of r such signs,
-    rounded to a 64th; or, in dual blocks, with the sign of Z'w (`minimize.wide`). The score is that of `margin_range`, with
+    rounded to a 64th; or, in dual blocks, with the sign of Z'w (`minimize.votes.wide`). The score is that of `margin_range`, with
     directions or without. One more candidate, "nothing, because too many terms lead", has the score A_(c) - t less a public
     price, A_(c) the c-th largest of the agreements on all terms, with a public c.
 

@@ -17,7 +17,7 @@ from dpselect.assume.lemmas.rounds import query_sensitivity
 from dpselect.assume.queries import Answer, Ask, Query
 from dpselect.assume.study import Study
 from dpselect.gather.rounds import RoundSummary, Sums
-from dpselect.randomize.rounds_noise import Answered, Draw, least_spread, released_numbers
+from dpselect.randomize.rounds_noise import Answered, Draw, noise_worth, released_numbers
 
 REHEARSED_RELEASES = 20
 """Releases that chances are counted in: a chance of one half is off by .11 in most looks."""
@@ -106,8 +106,8 @@ def _walk(path: Path, again: Again, study: Study, rng: np.random.Generator) -> F
 def _answer(query: Query, sums: tuple[int, ...], study: Study, mu: float, rng: np.random.Generator) -> Answered:
     """An answer with the noise of a release in its size, not in its source."""
     sensitivity = query_sensitivity(query, study)
-    spread, rho = least_spread(sensitivity, mu)
-    numbers = released_numbers(query, sums)
+    spread, rho = noise_worth(sensitivity, mu)
+    numbers = released_numbers(query, sums, study)
     noise = rng.normal(0.0, spread, len(numbers)).tolist()
     values = tuple(number + round(each) for number, each in zip(numbers, noise, strict=True))
     return Answered(query, Draw(values, spread, sensitivity, rho))

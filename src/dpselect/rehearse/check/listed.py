@@ -19,8 +19,8 @@ from dpselect.errors import DataError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrays import named_matrix, numeric_array
-from dpselect.minimize.l1_ball import list_losses
-from dpselect.minimize.lattice import lattice_losses
+from dpselect.minimize.losses.l1_ball import list_losses
+from dpselect.minimize.losses.lattice import lattice_losses
 from dpselect.minimize.minimize import minimize
 from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins

@@ -22,7 +22,7 @@ from dpselect.assume.candidates import SubsetRule, columns_of
 from dpselect.assume.edge_rule import EdgeRule, all_sets
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, margin_range
 from dpselect.assume.vote_rule import VoteRule, clear_directions
-from dpselect.minimize.edges import EdgeLeads
+from dpselect.minimize.votes.edges import EdgeLeads
 from dpselect.penalize.edges import EdgeMargins
 from dpselect.penalize.margins import Margins
 from dpselect.rehearse.chances.edges import EdgeChances

@@ -15,7 +15,7 @@ from dpselect.assume.lemmas.sensitivity import loss_range, loss_sensitivity, pro
 from dpselect.assume.penalty import loss_penalty
 from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
-from dpselect.minimize.lattice import batch_losses, lattice_losses
+from dpselect.minimize.losses.lattice import batch_losses, lattice_losses
 from dpselect.rehearse.chances.scores import chance_of
 from dpselect.rehearse.simulate import Setting, clipped_products, draw, sizes_of
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.assume.wide_rule import WideRule, mean_vote, speaking_blocks, visible_in_wide, wide_deviation
+from dpselect.assume.power import visible_in_wide
+from dpselect.assume.wide_rule import WideRule, mean_vote, speaking_blocks, wide_deviation
 from dpselect.rehearse.planning.forecast import DRAWS, Forecast
 
 SUPPOSED_SHARES = (0.1, 0.3, 0.6, 0.83)

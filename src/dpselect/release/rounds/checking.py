@@ -14,7 +14,7 @@ from dpselect.assume.queries import Ask
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.errors import DpselectError
-from dpselect.randomize.rounds_noise import Answered, Rounds, least_spread
+from dpselect.randomize.rounds_noise import Answered, Rounds, noise_worth
 from dpselect.release.checks import Check, compared
 from dpselect.release.drawn import Drawn
 from dpselect.release.rounds.drawing import RoundsDraws, counts_are_public, plan_rounds, require_within, what_follows
@@ -107,6 +107,6 @@ def _pairs(wanted: list[Ask], rounds: Rounds) -> Iterator[tuple[Answered, float]
 def _is_worth(answered: Answered, mu: float, study: Study) -> bool:
     """The stated sensitivity is the query's, and the stated noise and its price are those that its share of mu buys."""
     stated, sensitivity = answered.draw, query_sensitivity(answered.query, study)
-    spread, rho = least_spread(sensitivity, mu)
+    spread, rho = noise_worth(sensitivity, mu)
     near_price = math.isclose(stated.rho, rho, rel_tol=PRICE_TOLERANCE)
     return stated.sensitivity == sensitivity and stated.spread >= spread * (1 - PRICE_TOLERANCE) and near_price

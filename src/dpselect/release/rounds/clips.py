@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpselect.assume.queries import Floats, Noisy
+from dpselect.assume.queries import Floats, Noisy, yes_variance
 from dpselect.release.rounds.facts import Facts
 
 ANSWER_EDGES: Floats = 2.0 ** np.array([-0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0])
@@ -174,7 +174,7 @@ def farthest_answer(reach: float, chance: float, width: int) -> float:
 
     In units a usual row with such a residual is as long as one over the deviation of the response.
     """
-    return FARTHEST_ANSWER * max(1.0, reach / math.sqrt(width)) / math.sqrt(chance * (1 - chance))
+    return FARTHEST_ANSWER * max(1.0, reach / math.sqrt(width)) / math.sqrt(yes_variance(chance))
 
 
 def _half_lengths(excess: Floats, share: float, sampling: float, noise_a_radius: float) -> Floats:

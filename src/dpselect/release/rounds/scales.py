@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.queries import STANDARD_BITS, Answer, Ask, Floats, Histograms, Standard
+from dpselect.assume.queries import STANDARD_BITS, Answer, Ask, Floats, Histograms, Standard, yes_variance
 from dpselect.assume.variables import GRID
 from dpselect.release.rounds.facts import MAX_LOOKS, Facts
 from dpselect.release.rounds.histograms import (
@@ -147,7 +147,7 @@ def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
         # As many rows as noise may hide have a level that none seem to have.
         column, least = facts.columns[place], min(noise / facts.rows, 0.5)
         chance = min(max(counts[place] / facts.rows, least), 1 - least)
-        deviation = math.sqrt(max(chance * (1 - chance), 1e-9)) * column.unit
+        deviation = math.sqrt(max(yes_variance(chance), 1e-9)) * column.unit
         spreads[place] = Spread(column.zero + chance * column.unit, deviation, 0.0, True)
     if yes_or_no:
         spreads[RESPONSE_PLACE], mean = _of_yes(counts[RESPONSE_PLACE], facts.rows, noise)
@@ -192,7 +192,7 @@ def _of_yes(count: float, rows: float, noise: float) -> tuple[Spread, float]:
     """The spread of a response of no and yes, and its mean."""
     least = max(min(2 * noise / rows, 0.5), 1e-4)
     chance = min(max(count / rows, least), 1 - least)
-    root = math.sqrt(chance * (1 - chance))
+    root = math.sqrt(yes_variance(chance))
     return Spread((2 * chance - 1) * GRID, 2 * root * GRID, max(chance, 1 - chance) / root, True), chance
 
 

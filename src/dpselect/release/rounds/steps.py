@@ -8,7 +8,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpselect.assume.queries import Answer, Ask, FamilyName, Floats, Gradient, Gram, Noisy, Standard, center_of, rows_of
+from dpselect.assume.queries import (
+    Answer,
+    Ask,
+    FamilyName,
+    Floats,
+    Gradient,
+    Gram,
+    Noisy,
+    Standard,
+    center_of,
+    rows_of,
+    yes_variance,
+)
 from dpselect.release.rounds.facts import Facts
 from dpselect.release.rounds.scales import Scales
 
@@ -46,7 +58,7 @@ _LINKS: dict[FamilyName, Callable[[float], float]] = {
 }
 _WEIGHTS: dict[FamilyName, Callable[[float], float]] = {
     "gaussian": lambda _: 1.0,
-    "binomial": lambda mean: mean * (1 - mean),
+    "binomial": yes_variance,
     "poisson": lambda mean: mean,
 }
 

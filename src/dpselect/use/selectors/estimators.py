@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dpselect.errors import DataError, DpselectError, StudyError
-from dpselect.minimize.estimator_votes import fit_unheard
+from dpselect.minimize.votes.estimator_votes import fit_unheard
 
 Result = TypeVar("Result")
 

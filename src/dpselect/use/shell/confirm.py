@@ -9,8 +9,9 @@ from decimal import Decimal
 import click
 
 from dpselect.assume.budget import Budget, plain
+from dpselect.assume.power import visible_share
 from dpselect.assume.queries import RoundsPlan
-from dpselect.assume.recipe import Recipe, visible_share
+from dpselect.assume.recipe import Recipe
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.variables import Binary, Categorical
 from dpselect.errors import NotConfirmed

@@ -1,1 +1,0 @@
-"""Private. The losses of all sets of terms: columns that enter together."""
