@@ -157,7 +157,7 @@ def order_analysis(
     for_choice, for_estimate = divided(study, choice, budget, split)
     kind = family_for(study, family, delta=for_estimate.delta, rows_again=rows_again)
     asked = Estimating(price=for_estimate, level=as_level(level), family=kind)
-    draws = kind.plan_any(study, epsilon=for_estimate.epsilon, delta=for_estimate.delta)
+    draws = kind.plan(study, (), epsilon=for_estimate.epsilon, delta=for_estimate.delta)
     return Order(
         study=study,
         budget=budget,
