@@ -1,11 +1,13 @@
 """The exits alone, one release at a time: what `use.spend` does to all parts of an order, for tests of a part."""
 
-from dpselect.release.account import NO_ACCOUNT
+from dpselect.release.account import Account
 from dpselect.release.drawn import Request, as_level
 from dpselect.release.estimate import draw_estimate, draw_rounds, solved
 from dpselect.release.families import Family, family_for
 from dpselect.release.sealed import Stage
 from dpselect.release.selection import check_selection, draw_selection, selection_charge
+
+NO_ACCOUNT = Account()
 
 
 def release_selection(scores, recipe, account=NO_ACCOUNT):

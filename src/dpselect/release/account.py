@@ -241,10 +241,6 @@ def software_version() -> str:
         return "unknown"
 
 
-NO_ACCOUNT = Account()
-"""Nobody pays, nothing is written."""
-
-
 # Which ledger some data is charged to: a file beside the data says it, and no study file, command or folder decides. Beside
 # people.csv stands `dpselect.ledgers`, one line for each ledger that the data was ever charged to: the data's name, the place of
 # the ledger, and the id that it got when it was opened. A line is written before the first charge is, so a ledger that holds a

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-MINUS = "\N{MINUS SIGN}"
+MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 MIN_EFFECT = 0.1
 """A unit is scaled by tens until the effect is at least this."""
 MIN_LOG_RATIO = 0.03
@@ -57,7 +56,7 @@ def written(number: Decimal, *, sign: bool = False) -> str:
     places = max(-int(number.as_tuple().exponent), 0)
     if places > MAX_DECIMALS or abs(number) >= Decimal("1e12"):
         digits, _, power = f"{number:.1e}".partition("e")
-        text = f"{digits} \N{MULTIPLICATION SIGN} 10{str(int(power)).translate(_SUPERSCRIPTS)}"
+        text = f"{digits} {TIMES} 10{str(int(power)).translate(_SUPERSCRIPTS)}"
     else:
         text = f"{number:,.{places}f}"
     plus = "+" if sign and number > 0 else ""
@@ -115,7 +114,7 @@ def power_of_ten(text: str) -> str:
     if not power:
         return text
     ten = f"10{str(int(power)).translate(_SUPERSCRIPTS)}"
-    return ten if digits == "1" else f"{digits} \N{MULTIPLICATION SIGN} {ten}"
+    return ten if digits == "1" else f"{digits} {TIMES} {ten}"
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -165,8 +164,3 @@ def ratio_ticks(low: float, high: float, most: int = 6) -> list[float]:
             return inside
     step = math.ceil((last - first + 1) / most)
     return [10.0**power for power in range(first, last + 1) if power % step == 0 and low <= 10.0**power <= high]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them: a, b and c."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
