@@ -8,7 +8,7 @@ import pytest
 from dpselect.assume.budget import Guarantee
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Numeric
-from dpselect.report import nouns, phrases
+from dpselect.report import numbers, phrases
 from dpselect.report.phrases import named, plain, text
 
 MINUS = "\N{MINUS SIGN}"
@@ -74,7 +74,7 @@ def test_one_thing_rises_and_is_called_it():
     ],
 )  # fmt: skip
 def test_a_label_takes_the_right_verb(label, plural):
-    assert nouns.is_plural(label) == plural
+    assert numbers.is_plural(label) == plural
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_label_takes_the_right_verb(label, plural):
     ],
 )  # fmt: skip
 def test_units(unit, one, ten, steps):
-    assert (nouns.unit_text(unit), nouns.unit_text(unit, 1), nouns.steps_text(7.2, unit)) == (one, ten, steps)
+    assert (numbers.unit_text(unit), numbers.unit_text(unit, 1), numbers.steps_text(7.2, unit)) == (one, ten, steps)
 
 
 @pytest.mark.parametrize(
@@ -250,8 +250,8 @@ def test_what_is_explained():
 
 
 def test_so_many_times_a_unit_that_is_an_amount():
-    assert nouns.with_unit("0.52", "$1,000") == "0.52 \N{MULTIPLICATION SIGN} $1,000"
-    assert (nouns.with_unit("40", "$"), nouns.with_unit("12", "%"), nouns.with_unit("4.6", "weeks")) == (
+    assert numbers.with_unit("0.52", "$1,000") == "0.52 \N{MULTIPLICATION SIGN} $1,000"
+    assert (numbers.with_unit("40", "$"), numbers.with_unit("12", "%"), numbers.with_unit("4.6", "weeks")) == (
         "$40",
         "12%",
         "4.6 weeks",

@@ -26,8 +26,16 @@ from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
 from dpselect.release.tables import column_titles, level_title, variable_title
 from dpselect.report import phrases
-from dpselect.report.nouns import is_plural, with_unit
-from dpselect.report.numbers import MINUS, TIMES, estimate_text, interval_text, number, power_of_ten
+from dpselect.report.numbers import (
+    MINUS,
+    TIMES,
+    estimate_text,
+    interval_text,
+    is_plural,
+    number,
+    power_of_ten,
+    with_unit,
+)
 from dpselect.report.phrases import Words, named, text
 from dpselect.report.table import Row, Table, response_scale
 

@@ -34,8 +34,13 @@ from dpselect.report.answer import (
     uncertainty,
     weights_words,
 )
-from dpselect.report.nouns import range_text
-from dpselect.report.numbers import number, percent, rounded, written
+from dpselect.report.numbers import (
+    number,
+    percent,
+    range_text,
+    rounded,
+    written,
+)
 from dpselect.report.phrases import Words, plain, text
 from dpselect.report.table import ARROWS, Table, table_of
 

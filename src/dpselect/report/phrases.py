@@ -19,8 +19,19 @@ from dpselect.assume.vote_rule import VoteRule
 from dpselect.assume.wide_rule import WideRule
 from dpselect.release.drawn import Direction
 from dpselect.release.tables import level_title, variable_title
-from dpselect.report.nouns import is_plural, response_unit, unit_text, with_unit
-from dpselect.report.numbers import TIMES, estimate_text, interval_text, number, percent, power_of_ten, two_digits
+from dpselect.report.numbers import (
+    TIMES,
+    estimate_text,
+    interval_text,
+    is_plural,
+    number,
+    percent,
+    power_of_ten,
+    response_unit,
+    two_digits,
+    unit_text,
+    with_unit,
+)
 
 T = TypeVar("T")
 Words = tuple[tuple[str, str], ...]

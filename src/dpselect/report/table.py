@@ -17,7 +17,6 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import MAX_LOGARITHM, Direction
 from dpselect.release.estimate import Estimate
 from dpselect.release.tables import Effect, effects_of
-from dpselect.report.nouns import response_unit, steps_text, unit_text
 from dpselect.report.numbers import (
     MIN_EFFECT,
     MIN_LOG_RATIO,
@@ -25,8 +24,11 @@ from dpselect.report.numbers import (
     estimate_text,
     interval_place,
     interval_text,
+    response_unit,
     rounded,
+    steps_text,
     unit_power,
+    unit_text,
     written,
 )
 from dpselect.report.phrases import HIDDEN_BY_NOISE, capitalized, clash, compared_with
