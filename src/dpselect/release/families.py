@@ -2,8 +2,8 @@
 
 Whoever needs to know what a family does asks its record here. A new family is a record, the functions that it names, and the kind
 of what it releases in `drawn.Released`; where the formulas of a family stand by its name (`gather.rounds`, `rounds.steps`) an
-unknown one is an error. All families are estimated by rounds where the rows
-can be read again; from moments alone (saved, pooled, from SQL, or of a stream), or with Laplace noise, `BOX` has the gaussian one.
+unknown one is an error. All families are estimated by rounds where the rows can be read again; from moments alone (saved, pooled,
+from SQL, or of a stream), or with Laplace noise, `BOX` has the gaussian one.
 """
 
 from __future__ import annotations

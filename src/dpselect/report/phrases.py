@@ -115,6 +115,32 @@ def is_yes(category: str) -> bool:
     return category.strip().lower() in _YES
 
 
+def count_words(count: int) -> str:
+    """A number of models; one that nobody could read as a power of ten."""
+    return f"{count:,}" if count < 10**15 else f"about 10^{math.floor((count.bit_length() - 1) * math.log10(2))}"
+
+
+def first_of(things: Sequence[T]) -> tuple[Sequence[T], str]:
+    """Things, or the first of very many; and how many more there are, in words."""
+    if len(things) <= MAX_NAMED:
+        return things, ""
+    return things[:FIRST_NAMED], f"and {len(things) - FIRST_NAMED:,} more"
+
+
+def names_with_more(names: Sequence[str]) -> str:
+    """Names, or the first of very many and how many more there are."""
+    first, more = first_of(names)
+    return f"{', '.join(first)}{f' {more}' if more else ''}"
+
+
+def share_text(share: float) -> str:
+    """A share of the variance that is enough to be found: rounded up, since less may not be."""
+    hundredths = 100 * share
+    power = math.floor(math.log10(hundredths))
+    step = 1.0 if power >= 1 else 10.0 ** (power - 1 if hundredths / 10.0**power < 3 else power)
+    return f"{number(math.ceil(hundredths / step - 1e-9) * step, 3)}%"
+
+
 def subject_of(study: Study, quantity: str) -> Words:
     """What is explained, as the subject of a sentence: the response, or the odds or the rate of it."""
     response = study.response
@@ -226,32 +252,6 @@ def no_interval_clear(selected: int) -> str:
     """What the headline is followed by where no effect has a known size."""
     which = "Its size" if selected == 1 else "The size of each effect"
     return f"{which} is hidden by noise."
-
-
-def count_words(count: int) -> str:
-    """A number of models; one that nobody could read as a power of ten."""
-    return f"{count:,}" if count < 10**15 else f"about 10^{math.floor((count.bit_length() - 1) * math.log10(2))}"
-
-
-def first_of(things: Sequence[T]) -> tuple[Sequence[T], str]:
-    """Things, or the first of very many; and how many more there are, in words."""
-    if len(things) <= MAX_NAMED:
-        return things, ""
-    return things[:FIRST_NAMED], f"and {len(things) - FIRST_NAMED:,} more"
-
-
-def names_with_more(names: Sequence[str]) -> str:
-    """Names, or the first of very many and how many more there are."""
-    first, more = first_of(names)
-    return f"{', '.join(first)}{f' {more}' if more else ''}"
-
-
-def share_text(share: float) -> str:
-    """A share of the variance that is enough to be found: rounded up, since less may not be."""
-    hundredths = 100 * share
-    power = math.floor(math.log10(hundredths))
-    step = 1.0 if power >= 1 else 10.0 ** (power - 1 if hundredths / 10.0**power < 3 else power)
-    return f"{number(math.ceil(hundredths / step - 1e-9) * step, 3)}%"
 
 
 def found_share(share: float | None, *, any_left: bool) -> str:

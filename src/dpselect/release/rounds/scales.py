@@ -222,7 +222,7 @@ def _scales(
     mean: float,
     looks: int,
 ) -> Scales:
-    """Mark the columns that are too rare to be seen, and keep the rows of rare levels short.
+    """Put together what the looks have found, and keep the rows of rare levels short.
 
     A model without an intercept goes through the zeros of its lines, and nothing is centered.
     """
@@ -232,28 +232,10 @@ def _scales(
             for place, each in found.items()
         }
     spreads, response = [found[place] for place in range(len(facts.columns))], found[RESPONSE_PLACE]
-    gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
-    least = max(math.sqrt(facts.width) / gram_mu, SURE * noise)
-    # Of a level, or of its opposite, there must be enough rows, and a look must resolve a number (not nearly all share a value).
-    fewer = {place: min(count, facts.rows - count) for place, count in counts.items()}
-    resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
-    seen = np.array([fewer.get(place, resolved[place]) for place in range(len(facts.columns))]) > least
-    # Nor is a number shown whose other values few rows have, or whose rows that no look has shown may carry its slope: one with a
-    # long tail. One that is narrow in its limits has rows far away as well, if the limits were stated for a reason.
-    apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
-    enough = min(least, MANY_APART * facts.rows)
-    clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
-    narrow = [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)]
-    longest = [NARROW_KURTOSIS if each else LONG_KURTOSIS for each in narrow]
-    clear &= np.array([spread.kurtosis <= most for spread, most in zip(spreads, longest, strict=True)], dtype=bool)
     pairs = zip(spreads, facts.columns, strict=True)
     extents = np.array([_extent(spread, opened=column.open) for spread, column in pairs])
-    # A closer look has shown what lies near: there the kurtosis tells.
-    clear &= np.array(narrow, dtype=bool) | (FAR_ROWS * noise * extents**2 <= MOST_HIDDEN * facts.rows)
-    again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
-    is_long = response.kurtosis > (LONG_RESPONSE_KURTOSIS if again == 1 else NARROW_KURTOSIS)
-    located = response.apart > enough and not (facts.gaussian and (again >= MANY_LOOKS or is_long))
     is_number = np.array([column.kind == "number" for column in facts.columns], dtype=bool)
+    shown, located = _shown(facts, spreads, response, extents, is_number, seen_in, counts, noise)
     units = np.array([abs(column.unit) for column in facts.columns])
     deviations = np.array([spread.deviation for spread in spreads])
     short = min(max(facts.row_length - 1, SHORTEST_DUMMY), LONGEST_DUMMY)
@@ -263,7 +245,7 @@ def _scales(
     sides = np.abs(centers - [column.zero for column in facts.columns])
     farther = np.maximum(sides, units - sides)
     return Scales(
-        shown=seen & (~is_number | clear),
+        shown=shown,
         located=located,
         centers=centers,
         deviations=deviations,
@@ -283,6 +265,41 @@ def _scales(
         looks=looks,
         drowned=facts.response == "yes or no" and not SURE * noise < counts[RESPONSE_PLACE] < facts.rows - SURE * noise,
     )
+
+
+def _shown(
+    facts: Facts,
+    spreads: list[Spread],
+    response: Spread,
+    extents: Floats,
+    is_number: NDArray[np.bool_],
+    seen_in: dict[int, int],
+    counts: dict[int, float],
+    noise: float,
+) -> tuple[NDArray[np.bool_], bool]:
+    """Which columns are located well enough for their slopes to be said, and whether the response is."""
+    gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
+    least = max(math.sqrt(facts.width) / gram_mu, SURE * noise)
+    # Of a level, or of its opposite, there must be enough rows, and a look must resolve a number (not nearly all share a value).
+    fewer = {place: min(count, facts.rows - count) for place, count in counts.items()}
+    resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
+    seen = np.array([fewer.get(place, resolved[place]) for place in range(len(spreads))]) > least
+    # Nor is a number shown whose other values few rows have, or whose rows that no look has shown may carry its slope: one with a
+    # long tail. One that is narrow in its limits has rows far away as well, if the limits were stated for a reason.
+    apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
+    enough = min(least, MANY_APART * facts.rows)
+    clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
+    narrow = np.array(
+        [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)], dtype=bool
+    )
+    kurtoses = np.array([spread.kurtosis for spread in spreads])
+    clear &= kurtoses <= np.where(narrow, NARROW_KURTOSIS, LONG_KURTOSIS)
+    # A closer look has shown what lies near: there the kurtosis tells.
+    clear &= narrow | (FAR_ROWS * noise * extents**2 <= MOST_HIDDEN * facts.rows)
+    again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
+    is_long = response.kurtosis > (LONG_RESPONSE_KURTOSIS if again == 1 else NARROW_KURTOSIS)
+    located = response.apart > enough and not (facts.gaussian and (again >= MANY_LOOKS or is_long))
+    return seen & (~is_number | clear), located
 
 
 def _dispersion(response: Spread, mean: float) -> float:
