@@ -236,6 +236,11 @@ def too_many(crowd: int, most: int | None = None) -> str:
     return f"If {crowd} or more variables go along with the response, none is selected either: so many cannot be told apart."
 
 
+def selection_note(spread: float) -> str:
+    """What to make of a selection that was drawn with this range."""
+    return ALL_RANDOM if math.isinf(spread) else PARTLY_RANDOM
+
+
 def nothing_selected(rows: str, epsilon: str, share: float | None) -> str:
     """The answer where nothing was selected."""
     if share is None or not rows:
@@ -316,10 +321,9 @@ def quotable_effect(
 ) -> Words:
     """Each further {unit} goes with about {x} more/fewer {response unit} (95% interval {a} to {b}), others held constant."""
     size, span = _sizes(value, ends)
-    held = ", with the other selected variables held constant" if others else ""
     begin = ((capitalized(one_more[0][0]), one_more[0][1]), *one_more[1:])
     amount = _amount(size, value, response_unit(study), study)
-    return (*begin, *text(" goes with "), *amount, *text(f" ({level} interval {span}){held}."))
+    return (*begin, *text(" goes with "), *amount, *_with_interval(level, span, others))
 
 
 def quotable_group(
@@ -327,12 +331,17 @@ def quotable_group(
 ) -> Words:
     """The same for a yes or no: {Response} is about {x} {unit} higher for {label}."""
     size, span = _sizes(value, ends)
-    held = ", with the other selected variables held constant" if others else ""
     subject = subject_of(study, "")
     verb = "are" if study.response.label and is_plural(study.response.label) else "is"
     amount = with_unit(size, response_unit(study))
     way = "higher" if value > 0 else "lower"
-    return (*subject, *text(f" {verb} about {amount} {way} for "), *group, *text(f" ({level} interval {span}){held}."))
+    return (*subject, *text(f" {verb} about {amount} {way} for "), *group, *_with_interval(level, span, others))
+
+
+def _with_interval(level: str, span: str, others: bool) -> Words:
+    """How a sentence about an effect ends; `others` says that other variables are in the model."""
+    held = ", with the other selected variables held constant" if others else ""
+    return text(f" ({level} interval {span}){held}.")
 
 
 def _sizes(value: float, ends: tuple[float | None, float | None]) -> tuple[str, str]:
@@ -367,16 +376,15 @@ def ratio_effect(
     level: str,
 ) -> Words:
     """The odds of {event} are {x} times as high for {whom}; the rate of {event} is {p}% higher or lower."""
-    held = ", with the other selected variables held constant" if others else ""
     if odds:
         span = interval_text(*ends, ratio, ratio=True)
         size = f" are about {estimate_text(ratio, *ends, sign=False, ratio=True)} times as high "
-        return (*subject, *text(size), *compared, *text(f" ({level} interval {span}){held}."))
+        return (*subject, *text(size), *compared, *_with_interval(level, span, others))
     change = [None if end is None else 100 * (end - 1) for end in (ratio, *ends)]
     percentage, span = _sizes(change[0] or 0.0, (change[1], change[2]))
     way = "higher" if ratio > 1 else "lower"
-    interval = f" ({level} interval {span.replace(' to ', '% to ')}%){held}."
-    return (*subject, *text(f" is about {percentage}% {way} "), *compared, *text(interval))
+    span = f"{span.replace(' to ', '% to ')}%"
+    return (*subject, *text(f" is about {percentage}% {way} "), *compared, *_with_interval(level, span, others))
 
 
 def hidden_note(hidden: int, count: int, *, directions: bool, ratios: bool) -> str:
@@ -573,8 +581,3 @@ def _times(middle: float) -> str:
 
 
 BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."
-
-
-def selection_note(spread: float) -> str:
-    """What to make of a selection that was drawn with this range."""
-    return ALL_RANDOM if math.isinf(spread) else PARTLY_RANDOM
