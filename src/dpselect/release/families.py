@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpselect.assume.budget import Guarantee, Price, exact_delta
 from dpselect.assume.lemmas.moments import NoiseKind
-from dpselect.assume.queries import FamilyName
+from dpselect.assume.queries import FamilyName, Floats
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
@@ -33,8 +32,6 @@ from dpselect.release.checks import Check
 from dpselect.release.drawn import Drawn, Solved
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.rounds import checking, drawing
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

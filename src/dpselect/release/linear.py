@@ -19,7 +19,7 @@ from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.randomize.noisy_moments import MomentNoise, NoisyMoments, moment_noise, noisy_moments
 from dpselect.release.account import charge_about
-from dpselect.release.checks import Check, compared
+from dpselect.release.checks import PRICE_TOLERANCE, Check, compared
 from dpselect.release.drawn import Drawn, Solved, Term, terms_of
 from dpselect.release.equations.findings import HIDDEN, Finding, Fit, findings, fit, unexplained
 from dpselect.release.equations.problem import problem
@@ -31,9 +31,6 @@ PREDICTION_SHRINKAGE = 2.0
 
 MIN_SCALE_PRECISION = 4.0
 """A noisy variance counts as known if it is so many times the deviation of its noise."""
-
-PRICE_TOLERANCE = 1e-6
-"""Prices are computed to more digits than that."""
 
 KNOWN = Finding(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """What does not move with the data: an intercept that follows from the bounds alone."""

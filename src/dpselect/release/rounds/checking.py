@@ -15,16 +15,13 @@ from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.errors import DpselectError
 from dpselect.randomize.rounds_noise import Answered, Rounds, least_spread
-from dpselect.release.checks import Check, compared
+from dpselect.release.checks import PRICE_TOLERANCE, Check, compared
 from dpselect.release.drawn import Drawn
 from dpselect.release.rounds.drawing import RoundsDraws, counts_are_public, plan_rounds, require_within, what_follows
 from dpselect.release.rounds.intervals import Found
 
 QUERY_TOLERANCE = 1e-4
 """Two machines come to the same queries up to the steps of their grids, and a few of their last digits."""
-
-PRICE_TOLERANCE = 1e-6
-"""Prices are computed to more digits than that."""
 
 
 def planned_rounds(drawn: Drawn) -> RoundsDraws:
