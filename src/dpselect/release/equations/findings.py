@@ -65,6 +65,31 @@ class Finding:
         return self.value is not None
 
 
+class Amount(Public, frozen=True, kw_only=False):
+    """A number that cannot be negative with its interval; nothing at all where this price cannot show it."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+    def __post_init__(self) -> None:
+        if len({part is None for part in (self.value, self.lower, self.upper)}) > 1:
+            raise DataError("An amount has a value and both ends of its interval, or none of them.")
+
+    @property
+    def determined(self) -> bool:
+        """Whether there is a number to print."""
+        return self.value is not None
+
+    def times(self, unit: float) -> Amount:
+        """The same in other units."""
+        return Amount(*(None if part is None else part * unit for part in (self.value, self.lower, self.upper)))
+
+
+HIDDEN = Amount(None, None, None)
+"""What this price cannot show."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """Public. A model's problem, with the residual variance put in, and the most likely unknowns."""
@@ -214,31 +239,6 @@ def _positive_gram(gram: Floats, rows: float) -> Floats:
     # Noise makes small eigenvalues negative: they are raised and not dropped.
     values, vectors = np.linalg.eigh(gram)
     return np.asarray((vectors * np.maximum(values, LEAST_EIGENVALUE_A_ROW * rows)) @ vectors.T)
-
-
-class Amount(Public, frozen=True, kw_only=False):
-    """A number that cannot be negative with its interval; nothing at all where this price cannot show it."""
-
-    value: float | None
-    lower: float | None
-    upper: float | None
-
-    def __post_init__(self) -> None:
-        if len({part is None for part in (self.value, self.lower, self.upper)}) > 1:
-            raise DataError("An amount has a value and both ends of its interval, or none of them.")
-
-    @property
-    def determined(self) -> bool:
-        """Whether there is a number to print."""
-        return self.value is not None
-
-    def times(self, unit: float) -> Amount:
-        """The same in other units."""
-        return Amount(*(None if part is None else part * unit for part in (self.value, self.lower, self.upper)))
-
-
-HIDDEN = Amount(None, None, None)
-"""What this price cannot show."""
 
 
 def unexplained(fit: Fit, level: float) -> tuple[Amount, Amount]:
