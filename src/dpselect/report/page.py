@@ -11,7 +11,7 @@ from importlib.resources import files
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from dpselect.assume.budget import about
+from dpselect.assume.budget import Guarantee, about
 from dpselect.assume.records import Public
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.release.analysis import AnalysisRecord
@@ -157,14 +157,17 @@ def closing_line(analysis: AnalysisRecord, facts: Facts) -> str:
         parts.append(
             f"Variance explained {value} ({note})." if note[-1] == "%" else "Variance explained (R²): hidden by noise."
         )
-    cost = analysis.guarantee
-    parts.append(
-        f"Privacy: {phrases.cost_text(cost.epsilon, cost.delta)} ({phrases.strength(cost.epsilon, cost.delta)})."
-    )
+    parts.append(f"Privacy: {_cost(analysis.guarantee)}.")
     if (receipt := analysis.releases[-1].receipt) is not None:
         left = receipt.remaining.epsilon
         parts.append(phrases.remaining_budget(f"epsilon {about(left)}" if left else ""))
     return " ".join(parts)
+
+
+def _cost(guarantee: Guarantee) -> str:
+    """A privacy cost and its strength: epsilon 1, delta 1e-6 (strong)."""
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    return f"{phrases.cost_text(epsilon, delta)} ({phrases.strength(epsilon, delta)})"
 
 
 def effect_lines(table: Table) -> list[str]:
@@ -185,7 +188,7 @@ def direction_lines(facts: Facts) -> list[str]:
 
 def estimate_lines(estimate: Estimate) -> list[str]:
     """An estimate by itself."""
-    table, cost = estimate_table(estimate), estimate.guarantee
+    table = estimate_table(estimate)
     lines = [estimate.formula, *(["", *effect_lines(table)] if table.effects else [])]
     constant = table.constant
     if constant is not None:
@@ -196,15 +199,12 @@ def estimate_lines(estimate: Estimate) -> list[str]:
     notes = [" ".join(hidden_words(hidden, table))] if hidden else []
     notes += [*fit_words(estimate), *(" ".join(point) for point in interval_limits(estimate))]
     lines += [line for note in notes for line in wrap(note, LINE_LENGTH)]
-    return [
-        *lines,
-        f"Privacy: {phrases.cost_text(cost.epsilon, cost.delta)} ({phrases.strength(cost.epsilon, cost.delta)}).",
-    ]
+    return [*lines, f"Privacy: {_cost(estimate.guarantee)}."]
 
 
 def selection_lines(selection: Selection) -> list[str]:
     """A selection by itself."""
-    cost, told = selection.guarantee, selection.directions
+    told = selection.directions
     ways = [f"{name} {way}" for name, way in told.items() if way is not None]
     levels = {
         column.name for column in selection.study.columns if any(each.level is not None for each in column.factors)
@@ -216,10 +216,7 @@ def selection_lines(selection: Selection) -> list[str]:
     if selection.study.only is not None:
         lines.append(f"describes: rows with {subgroup_words(selection.study.only)}")
     whom = " for persons" if selection.study.person is not None else ""
-    return [
-        *lines,
-        f"privacy: {phrases.cost_text(cost.epsilon, cost.delta)} ({phrases.strength(cost.epsilon, cost.delta)}){whom}",
-    ]
+    return [*lines, f"privacy: {_cost(selection.guarantee)}{whom}"]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
