@@ -21,7 +21,14 @@ import dpselect
 from benchmarks.timing import table
 from dpselect.gather import dealing
 from dpselect.gather.rows import gather
-from dpselect.release.rounds.drawing import draw_round, found_by, kept_between_rounds, no_rounds, plan_rounds
+from dpselect.release.rounds.drawing import (
+    begin_rounds,
+    draw_round,
+    found_by,
+    kept_between_rounds,
+    plan_rounds,
+    with_rounds,
+)
 
 POPULATIONS = (45_500, 218_000)
 PRICES = ("1", "0.35")
@@ -121,9 +128,9 @@ def cps_coefficients(path):
     held, lengths = [], []
     for _ in range(RELEASES):
         plan = plan_rounds("gaussian", study, columns, epsilon="0.65", delta="1e-6")
-        drawn = no_rounds(rows, plan)
+        drawn = begin_rounds(rows, plan)
         while not drawn.done:
-            drawn = draw_round(rows, study, plan, drawn)
+            drawn = with_rounds(drawn, plan, draw_round(rows, study, plan, drawn))
         found = found_by("gaussian", drawn, study, columns).findings
         low, high = (np.array([getattr(each, end) for each in found]) for end in ("lower", "upper"))
         held.append((low <= known) & (known <= high))

@@ -1,11 +1,13 @@
 """The exits alone, one release at a time: what `use.spend` does to all parts of an order, for tests of a part."""
 
-from dpselect.release.account import NO_ACCOUNT
-from dpselect.release.drawn import as_level
-from dpselect.release.estimate import draw_estimate, estimate_plan, finish_drawing, solved
+from dpselect.release.account import Account
+from dpselect.release.drawn import Request, as_level
+from dpselect.release.estimate import draw_estimate, draw_rounds, solved
 from dpselect.release.families import Family, family_for
 from dpselect.release.sealed import Stage
 from dpselect.release.selection import check_selection, draw_selection, selection_charge
+
+NO_ACCOUNT = Account()
 
 
 def release_selection(scores, recipe, account=NO_ACCOUNT):
@@ -22,15 +24,21 @@ def plan_estimate(
     """Check everything, and fix the noise and its price, from public values alone.
 
     `family` is the record of one, or its name where the rows can be read again. `selected` says that the model was selected from
-    the same rows, and `directions` what the selection says about each column.
+    the same rows, and `directions` what the selection says about each column. What `draw_estimate` takes beside a source.
     """
-    asked, columns = as_level(level), tuple(sorted(set(columns)))
+    columns = tuple(sorted(set(columns)))
     kind = family if isinstance(family, Family) else family_for(study, family, delta=delta, noise=noise)
-    plan = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
-    charge = kind.charge(study, plan.guarantee)
-    return estimate_plan(
-        study, columns, kind, plan, charge, level=asked, selected=selected, directions=dict(directions or {})
+    draws = kind.plan(study, columns, epsilon=epsilon, delta=delta, noise=noise)
+    request = Request(
+        family=kind.name,
+        columns=columns,
+        level=as_level(level),
+        selected=selected,
+        directions=dict(directions or {}),
+        study=study,
+        guarantee=draws.guarantee,
     )
+    return request, kind, draws
 
 
 def release_estimate(source, plan, account=NO_ACCOUNT):
@@ -38,12 +46,14 @@ def release_estimate(source, plan, account=NO_ACCOUNT):
 
     `source` is moments, or rows where the family reads them again.
     """
-    plan.kind.check_source(source, plan.request.study)
-    committed = account.commit((plan.charge,), lambda: draw_estimate(source, plan))
+    request, kind, draws = plan
+    kind.require_source(source, request.study)
+    charge = kind.charge(request.study, request.guarantee)
+    committed = account.commit((charge,), lambda: draw_estimate(source, *plan))
 
     def keep(answered):
         committed.keep(Stage(part=0, answered=answered))
 
-    estimate = solved(finish_drawing(source, committed.release, keep, plan.draws))
+    estimate = solved(draw_rounds(source, committed.release, keep, draws))
     committed.delivered()
     return estimate

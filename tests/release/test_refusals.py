@@ -44,7 +44,7 @@ def test_another_format_is_named():
 
 
 def test_what_was_drawn_survives_its_file_and_is_solved_to_the_same():
-    drawn = draw_estimate(gather((X[:, None], X), STUDY), plan_estimate(STUDY, (0, 1), epsilon=50, delta=0))
+    drawn = draw_estimate(gather((X[:, None], X), STUDY), *plan_estimate(STUDY, (0, 1), epsilon=50, delta=0))
     for again in (Drawn.from_dict(json.loads(json.dumps(drawn.to_dict()))), Drawn.from_json(drawn.to_json())):
         assert again == drawn
         assert solved(again) == solved(drawn)

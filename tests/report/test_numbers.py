@@ -14,7 +14,6 @@ from dpselect.report.numbers import (
     estimate_text,
     interval_place,
     interval_text,
-    listed,
     number,
     percent,
     power_of_ten,
@@ -146,10 +145,7 @@ def test_ticks_of_nothing_and_of_ratios():
     assert ratio_ticks(1e-9, 1e12, 5) == pytest.approx([1e-5, 1, 1e5, 1e10])  # each fifth of 22 powers
 
 
-def test_listed():
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c"]) == "a, b and c"
-    assert listed([]) == "none"
+def test_significant_digits():
     assert significant(66314, 2) == 66000
 
 

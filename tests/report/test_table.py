@@ -7,6 +7,7 @@ from msgspec.structs import replace
 import dpselect
 from dpselect import Binary, Categorical, Numeric, Study
 from dpselect.release.drawn import Term
+from dpselect.report.exports import to_latex, to_markdown
 from dpselect.report.facts import facts_of
 from dpselect.report.page import analysis_lines, report_page
 from dpselect.report.phrases import plain
@@ -55,6 +56,16 @@ TERMS = (
     term("bare", 0.4, 2.0),
 )
 DIRECTIONS = {"age": "up", "income": "down", "smoker": "down", "ward": None, "ward[b]": "down", "bare": "down"}
+
+
+def test_a_unit_keeps_its_letters_in_the_head_of_a_table(analysis):
+    """EUR was Eur in the exported tables, and eur on the terminal."""
+    estimate = analysis.coefficients
+    study = replace(estimate.study, response=replace(estimate.study.response, unit="kWh in EUR"))
+    changed = replace(analysis, coefficients=replace(estimate, study=study))
+    assert any(" kWh in EUR  " in line for line in analysis_lines(changed))
+    assert "| Variable | KWh in EUR | 95% interval |" in to_markdown(changed)
+    assert "Variable & KWh in EUR & 95" in to_latex(changed)
 
 
 def made(analysis, terms=TERMS, directions=DIRECTIONS, **facts):

@@ -28,7 +28,8 @@ from dpselect.rehearse.check.preview import Curve, Preview
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Amount
 from dpselect.report.board import board_facts
-from dpselect.report.confidential import advice, confidential_page, curve_chart
+from dpselect.report.confidential import advice, confidential_page
+from dpselect.report.curves import curve_chart
 from dpselect.report.exports import to_csv, to_docx, to_latex, to_markdown
 from dpselect.report.facts import facts_of
 from dpselect.report.figure import axis_cell, axis_of, effects_figure, row_cell

@@ -28,8 +28,8 @@ from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.store import Announce, is_address
 
 
-class Drawn(Protocol):
-    """Public. What was drawn: a release without receipts, which can take them and be written down."""
+class Unsealed(Protocol):
+    """Public. A release as it was drawn, before it is sealed: it can be written down, and take the receipts of its charges."""
 
     def with_receipts(self, receipts: Sequence[Receipt]) -> Self:
         """The same with the receipts of its charges."""
@@ -38,7 +38,7 @@ class Drawn(Protocol):
         """Plain values, which the ledger keeps as a line of JSON."""
 
 
-Release = TypeVar("Release", bound=Drawn)
+Release = TypeVar("Release", bound=Unsealed)
 
 
 @dataclass(slots=True)
@@ -239,10 +239,6 @@ def software_version() -> str:
         return version("dpselect")
     except PackageNotFoundError:
         return "unknown"
-
-
-NO_ACCOUNT = Account()
-"""Nobody pays, nothing is written."""
 
 
 # Which ledger some data is charged to: a file beside the data says it, and no study file, command or folder decides. Beside

@@ -11,12 +11,26 @@ from msgspec.structs import force_setattr
 from dpselect.assume.budget import EXACT, Guarantee, plain
 from dpselect.assume.candidates import variables_of
 from dpselect.assume.records import Public
+from dpselect.assume.variables import is_printable, shown
+from dpselect.errors import StudyError
 from dpselect.release.drawn import Drawn
 from dpselect.release.estimate import Estimate
 from dpselect.release.families import kind_of
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.selection import Selection, selection_charge
-from dpselect.release.tables import FrameKind, check_title, effects_of, framed, result_html, result_text, tidy_rows
+from dpselect.release.tables import FrameKind, effects_of, framed, result_html, result_text, tidy_rows
+
+LONGEST_TITLE = 10_000
+"""Letters of a headline, as the published form of a report has it."""
+
+
+def check_title(title: str) -> str:
+    """The title itself; refused is a headline that no report could have, before anything is paid for it."""
+    if not isinstance(title, str) or len(title) > LONGEST_TITLE or not is_printable(title):
+        raise StudyError(
+            f"The title is {shown(title)}; it must be one line of text that can be printed, of at most {LONGEST_TITLE:,} letters."
+        )
+    return title
 
 
 def today() -> str:

@@ -10,6 +10,9 @@ from dpselect.release.account import software_version
 
 Answer = Literal["ok", "failed", "not checked"]
 
+PRICE_TOLERANCE = 1e-6
+"""Prices are computed to more digits than that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypedDict
+from typing import Annotated, Literal, Self, TypedDict
 
 import numpy as np
 from msgspec import Meta, field
@@ -19,7 +18,7 @@ from dpselect.errors import StudyError
 from dpselect.randomize.noisy_moments import NoisyMoments
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.equations.findings import Amount, Finding
-from dpselect.release.ledger.entries import Charge, Receipt
+from dpselect.release.ledger.entries import Receipt
 
 Direction = Literal["up", "down"]
 Released = NoisyMoments | Rounds
@@ -69,14 +68,9 @@ class Drawn(Request, frozen=True, kw_only=True, tag_field="format", tag="dpselec
         return replace(self, receipt=receipts[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimatePlan:
-    """Public. A request, the record of its family, what it has planned (which sums, which noise), and what the ledger is told."""
-
-    request: Request
-    kind: Any
-    draws: Any
-    charge: Charge
+def is_done(drawn: Drawn) -> bool:
+    """Whether nothing is left to draw: moments are drawn at once, rounds one after another."""
+    return not isinstance(drawn.released, Rounds) or drawn.released.done
 
 
 def as_level(level: float) -> float:

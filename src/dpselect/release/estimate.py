@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from dpselect.assume.budget import plain
 from dpselect.assume.candidates import candidates_for, columns_of
-from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.errors import DataError, StudyError
 from dpselect.release.account import software_version
-from dpselect.release.drawn import Direction, Drawn, EstimatePlan, Request, Term, as_level
+from dpselect.release.drawn import Drawn, Request, Term, as_level, is_done
 from dpselect.release.equations.findings import Amount
 from dpselect.release.families import Family, kind_of
-from dpselect.release.ledger.entries import Charge
 from dpselect.release.tables import FrameKind, amount_columns, effects_of, framed, result_html, result_text, tidy_rows
 from dpselect.release.units import design_matrix
 
@@ -246,54 +244,27 @@ def solved(drawn: Drawn) -> Estimate:
     return Estimate(**facts, **solution)
 
 
-def estimate_plan(
-    study: Study,
-    columns: tuple[int, ...],
-    kind: Family,
-    draws: Any,
-    charge: Charge,
-    *,
-    level: float,
-    selected: bool,
-    directions: Mapping[str, Direction | None],
-) -> EstimatePlan:
-    """The plan of an estimate whose draws and charge are settled."""
-    request = Request(
-        family=kind.name,
-        columns=columns,
-        level=level,
-        selected=selected,
-        directions=dict(directions),
-        study=study,
-        guarantee=draws.guarantee,
-    )
-    return EstimatePlan(request=request, kind=kind, draws=draws, charge=charge)
+def draw_estimate(source: Any, request: Request, kind: Family, draws: Any) -> Drawn:
+    """Draw what is committed together with the charge, in memory: nothing of it may be shown before.
 
-
-def draw_estimate(source: Any, plan: EstimatePlan) -> Drawn:
-    """Draw what is committed together with the charge, in memory: nothing of it may be shown before."""
-    request, kind = plan.request, plan.kind
-    kind.check_source(source, request.study)
-    released = kind.draw(source, plan.draws)
+    `draws` is what the family has planned for this price, and settled for these columns.
+    """
+    kind.require_source(source, request.study)
+    released = kind.draw(source, draws)
     return Drawn(**asdict(request), released=released, receipt=None, version=software_version())
 
 
-def finish_drawing(source: Any, drawn: Drawn, keep: Callable[[Any], object], draws: Any = None) -> Drawn:
-    """Draw the rounds that are missing; `keep` has what each answers on the disk before it is used. It resumes, too.
+def draw_rounds(source: Any, drawn: Drawn, keep: Callable[[Any], object], draws: Any = None) -> Drawn:
+    """Draw the rounds that are left, if any are; `keep` has what each answers on the disk before it is used. It resumes, too.
 
-    `draws` is the family's plan, which is otherwise computed anew from what the release states.
+    `draws` is what the family planned, which is otherwise computed anew from what the release states.
     """
-    kind = kind_of(drawn)
-    if kind.complete(drawn.released):
+    if is_done(drawn):
         return drawn
+    kind = kind_of(drawn)
     plan = kind.planned(drawn) if draws is None else draws
-    while not kind.complete(drawn.released):
-        answered = kind.draw_more(source, drawn.study, plan, drawn.released)
+    while not is_done(drawn):
+        answered = kind.draw_round(source, drawn.study, plan, drawn.released)
         keep(answered)
-        drawn = replace(drawn, released=kind.extended(drawn.released, plan, answered))
+        drawn = replace(drawn, released=kind.with_rounds(drawn.released, plan, answered))
     return drawn
-
-
-def is_complete(drawn: Drawn) -> bool:
-    """Whether nothing is left to draw."""
-    return bool(kind_of(drawn).complete(drawn.released))

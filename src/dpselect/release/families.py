@@ -2,8 +2,8 @@
 
 Whoever needs to know what a family does asks its record here. A new family is a record, the functions that it names, and the kind
 of what it releases in `drawn.Released`; where the formulas of a family stand by its name (`gather.rounds`, `rounds.steps`) an
-unknown one is an error. All families are estimated by rounds where the rows
-can be read again; from moments alone (saved, pooled, from SQL, or of a stream), or with Laplace noise, `BOX` has the gaussian one.
+unknown one is an error. All families are estimated by rounds where the rows can be read again; from moments alone (saved, pooled,
+from SQL, or of a stream), or with Laplace noise, `BOX` has the gaussian one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpselect.assume.budget import Guarantee, Price, exact_delta
 from dpselect.assume.lemmas.moments import NoiseKind
-from dpselect.assume.queries import FamilyName
+from dpselect.assume.queries import FamilyName, Floats
 from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT
@@ -33,8 +32,6 @@ from dpselect.release.checks import Check
 from dpselect.release.drawn import Drawn, Solved
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.rounds import checking, drawing
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,23 +61,22 @@ class Family:
     submodels: bool
     """Smaller models follow from the same release."""
     plan: Callable[..., Any]
-    """(study, columns, epsilon=, delta=, noise=) -> which sums with which noise, and their `guarantee`; refuses what cannot be."""
-    plan_any: Callable[..., Any]
-    """(study, epsilon=, delta=) -> the same for a model that is not selected yet, at the price of any model."""
+    """(study, columns, epsilon=, delta=, noise=) -> which sums with which noise, and their `guarantee`; refuses what cannot be.
+
+    Without columns it is the plan of a model that is not selected yet: the price is that of any model.
+    """
     settle: Callable[..., Any]
-    """(that plan, study, columns, price) -> the plan of the model that was selected, at the same price."""
+    """(a plan without columns, study, columns, price) -> the plan of the model that was selected, at the same price."""
     charge: Callable[[Study, Guarantee], Charge]
     """What the ledger is told; it does not depend on the columns, which may be drawn together with the noise."""
-    check_source: Callable[..., None]
+    require_source: Callable[..., None]
     """(source, study): refuses moments of another study, or what cannot be read several times."""
     draw: Callable[..., Any]
     """(source, plan) -> the release, as far as it is drawn together with the charge."""
-    draw_more: Callable[..., Any]
-    """(source, study, plan, release so far) -> what one more round answers."""
-    extended: Callable[..., Any]
+    draw_round: Callable[..., Any]
+    """(source, study, plan, release so far) -> what one more round answers, if any is left (`drawn.is_done`)."""
+    with_rounds: Callable[..., Any]
     """(release so far, plan, *what rounds have answered) -> the release with these rounds."""
-    complete: Callable[..., bool]
-    """(release so far) -> whether nothing is left to draw."""
     solve: Callable[..., Solved]
     """(release, study, columns, level=, considered=) -> the fields of an estimate that follow from it."""
     predictive: Callable[..., dict[str, float]]
@@ -93,7 +89,7 @@ class Family:
     """(release) -> how it was drawn, in words."""
     planned: Callable[[Drawn], Any]
     """The plan that a release must have had."""
-    check: Callable[[Drawn, Recipe], Iterator[Check]]
+    checks: Callable[[Drawn, Recipe], Iterator[Check]]
     """All that can be verified about a release without the rows."""
 
     @property
@@ -102,12 +98,8 @@ class Family:
         return bool(self.words.quantity)
 
 
-def _nothing_more(*known: Any) -> Any:
+def _no_rounds(*known: Any) -> Any:
     raise DataError("A release from moments is drawn at once: it has no rounds.")
-
-
-def _at_once(released: Any) -> bool:
-    return True
 
 
 def _identity(linear: Floats) -> Floats:
@@ -118,58 +110,14 @@ def _chance(linear: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-linear)))
 
 
-BOX = Family(
-    name="gaussian",
-    words=Words(one="coefficient", many="coefficients"),
-    released=NoisyMoments,
-    reads_rows=False,
-    gathers=MomentSummary,
-    submodels=True,
-    plan=linear.plan_moments,
-    plan_any=linear.plan_any_moments,
-    settle=linear.settle_moments,
-    charge=linear.moments_charge,
-    check_source=linear.check_moments_of,
-    draw=linear.draw_moments,
-    draw_more=_nothing_more,
-    extended=_nothing_more,
-    complete=_at_once,
-    solve=linear.solve_moments,
-    predictive=linear.predictive_slopes,
-    mean=_identity,
-    sklearn=linear.linear_regression,
-    noise=linear.moment_noise_words,
-    planned=linear.planned_moments,
-    check=linear.check_moments,
-)
-"""Coefficients from noisy moments in the box of the stated bounds."""
+def linear_regression(values: dict[str, float], study: Study) -> Any:
+    """A fitted LinearRegression with these coefficients, an intercept among them or none."""
+    from sklearn.linear_model import LinearRegression
 
-
-def _by_rounds(name: FamilyName, words: Words, mean: Callable[[Floats], Floats], sklearn: Callable[..., Any]) -> Family:
-    return Family(
-        name=name,
-        words=words,
-        released=Rounds,
-        reads_rows=True,
-        gathers=drawing.kept_between_rounds,
-        submodels=False,
-        plan=partial(drawing.plan_rounds, name),
-        plan_any=partial(drawing.plan_any_rounds, name),
-        settle=drawing.settle_rounds,
-        charge=partial(drawing.rounds_charge, name),
-        check_source=drawing.check_rows,
-        draw=drawing.no_rounds,
-        draw_more=drawing.draw_round,
-        extended=drawing.with_rounds,
-        complete=drawing.all_rounds,
-        solve=partial(drawing.solve_rounds, name),
-        predictive=partial(drawing.predictive_terms, name),
-        mean=mean,
-        sklearn=sklearn,
-        noise=drawing.rounds_noise_words,
-        planned=checking.planned_rounds,
-        check=checking.check_rounds,
-    )
+    model = LinearRegression()
+    model.intercept_ = values.get(INTERCEPT, 0.0)
+    model.coef_ = np.array(_slopes(model, values))
+    return model
 
 
 def logistic_regression(values: dict[str, float], study: Study) -> Any:
@@ -202,8 +150,58 @@ def _slopes(model: Any, values: dict[str, float]) -> list[float]:
     return list(slopes.values())
 
 
+BOX = Family(
+    name="gaussian",
+    words=Words(one="coefficient", many="coefficients"),
+    released=NoisyMoments,
+    reads_rows=False,
+    gathers=MomentSummary,
+    submodels=True,
+    plan=linear.plan_moments,
+    settle=linear.settle_moments,
+    charge=linear.moments_charge,
+    require_source=linear.require_moments,
+    draw=linear.draw_moments,
+    draw_round=_no_rounds,
+    with_rounds=_no_rounds,
+    solve=linear.solve_moments,
+    predictive=linear.predictive_slopes,
+    mean=_identity,
+    sklearn=linear_regression,
+    noise=linear.moment_noise_words,
+    planned=linear.planned_moments,
+    checks=linear.moment_checks,
+)
+"""Coefficients from noisy moments in the box of the stated bounds."""
+
+
+def _by_rounds(name: FamilyName, words: Words, mean: Callable[[Floats], Floats], sklearn: Callable[..., Any]) -> Family:
+    return Family(
+        name=name,
+        words=words,
+        released=Rounds,
+        reads_rows=True,
+        gathers=drawing.kept_between_rounds,
+        submodels=False,
+        plan=partial(drawing.plan_rounds, name),
+        settle=drawing.settle_rounds,
+        charge=partial(drawing.rounds_charge, name),
+        require_source=drawing.require_rows,
+        draw=drawing.begin_rounds,
+        draw_round=drawing.draw_round,
+        with_rounds=drawing.with_rounds,
+        solve=partial(drawing.solve_rounds, name),
+        predictive=partial(drawing.predictive_terms, name),
+        mean=mean,
+        sklearn=sklearn,
+        noise=drawing.rounds_noise_words,
+        planned=checking.planned_rounds,
+        checks=checking.rounds_checks,
+    )
+
+
 FAMILIES: dict[FamilyName, Family] = {
-    "gaussian": _by_rounds("gaussian", BOX.words, _identity, linear.linear_regression),
+    "gaussian": _by_rounds("gaussian", BOX.words, _identity, linear_regression),
     "binomial": _by_rounds(
         "binomial",
         Words(one="odds ratio", many="odds ratios", quantity="odds"),

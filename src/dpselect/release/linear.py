@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from dpselect.errors import DataError, DpselectError, StudyError
 from dpselect.gather.moments import Moments
 from dpselect.randomize.noisy_moments import MomentNoise, NoisyMoments, moment_noise, noisy_moments
 from dpselect.release.account import charge_about
-from dpselect.release.checks import Check, compared
+from dpselect.release.checks import PRICE_TOLERANCE, Check, compared
 from dpselect.release.drawn import Drawn, Solved, Term, terms_of
 from dpselect.release.equations.findings import HIDDEN, Finding, Fit, findings, fit, unexplained
 from dpselect.release.equations.problem import problem
@@ -32,9 +31,6 @@ PREDICTION_SHRINKAGE = 2.0
 
 MIN_SCALE_PRECISION = 4.0
 """A noisy variance counts as known if it is so many times the deviation of its noise."""
-
-PRICE_TOLERANCE = 1e-6
-"""Prices are computed to more digits than that."""
 
 KNOWN = Finding(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """What does not move with the data: an intercept that follows from the bounds alone."""
@@ -52,7 +48,7 @@ class MomentPlan:
 def plan_moments(
     study: Study, columns: tuple[int, ...], *, epsilon: Price, delta: Price, noise: NoiseKind | None = None
 ) -> MomentPlan:
-    """Check everything, and fix the noise and its price."""
+    """Check everything, and fix the noise and its price; of a model that is not selected yet, without columns, the price alone."""
     study.require_bounds("An estimate")
     whole, slack = exact_epsilon(epsilon), exact_delta(delta)
     layout = moment_layout(study, columns)
@@ -65,11 +61,6 @@ def plan_moments(
     return MomentPlan(
         layout=layout, noise=chosen, guarantee=Guarantee(epsilon=whole, delta=paid, neighbors=study.neighbors)
     )
-
-
-def plan_any_moments(study: Study, *, epsilon: Price, delta: Price) -> MomentPlan:
-    """The plan of a model that is not selected yet: the price is that of any model."""
-    return plan_moments(study, (), epsilon=epsilon, delta=delta)
 
 
 def settle_moments(plan: MomentPlan, study: Study, columns: tuple[int, ...], price: Budget) -> MomentPlan:
@@ -85,7 +76,7 @@ def moments_charge(study: Study, guarantee: Guarantee) -> Charge:
     return Charge(what="estimate", mechanism="noisy-moments", **charge_about(study, guarantee))
 
 
-def check_moments_of(moments: Moments, study: Study) -> None:
+def require_moments(moments: Moments, study: Study) -> None:
     """Refuse moments of another study, before anything is drawn or charged."""
     if moments.study != study.hash:
         raise DataError("These moments were gathered under other assumptions: gather them again with these.")
@@ -181,19 +172,6 @@ def predictive_slopes(noisy: NoisyMoments, study: Study, columns: tuple[int, ...
     return dict(zip(scale.names, map(float, scale.offsets + scale.matrix @ scaled), strict=True))
 
 
-def linear_regression(values: dict[str, float], study: Study) -> Any:
-    """A fitted scikit-learn LinearRegression with these coefficients, an intercept among them or none."""
-    from sklearn.linear_model import LinearRegression
-
-    slopes = {name: value for name, value in values.items() if name != INTERCEPT}
-    model = LinearRegression()
-    model.intercept_ = values.get(INTERCEPT, 0.0)
-    model.coef_ = np.array(list(slopes.values()))
-    model.n_features_in_ = len(slopes)
-    model.feature_names_in_ = np.array(list(slopes), dtype=object)
-    return model
-
-
 def moment_noise_words(noisy: NoisyMoments) -> str:
     """How they were drawn."""
     return f"{noisy.noise.scale.noise} noise on the moments"
@@ -207,7 +185,7 @@ def planned_moments(drawn: Drawn) -> MomentPlan:
     return plan_moments(drawn.study, noisy.layout.columns, epsilon=price.epsilon, delta=price.delta, noise=kind)
 
 
-def check_moments(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
+def moment_checks(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     """All that can be checked about noisy moments without the rows."""
     noisy, guarantee = drawn.released, drawn.guarantee
     assert isinstance(noisy, NoisyMoments)

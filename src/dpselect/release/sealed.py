@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from dpselect.assume.records import Public
 from dpselect.errors import DataError, LedgerError
 from dpselect.randomize.rounds_noise import Answered
-from dpselect.release.drawn import Drawn
-from dpselect.release.estimate import is_complete
+from dpselect.release.drawn import Drawn, is_done
 from dpselect.release.families import kind_of
 from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
@@ -51,9 +50,9 @@ class Sealed(Public, frozen=True, kw_only=True, tag_field="format", tag="dpselec
         return "" if release is None else release.study.response.name
 
     @property
-    def is_complete(self) -> bool:
+    def is_done(self) -> bool:
         """Whether nothing is left to draw."""
-        return all(part.estimate is None or is_complete(part.estimate) for part in self.parts)
+        return all(part.estimate is None or is_done(part.estimate) for part in self.parts)
 
     def with_receipts(self, receipts: Sequence[Receipt]) -> Self:
         """The same with the receipts of its charges: of each response that of the choice first, then that of the estimate.
@@ -84,7 +83,7 @@ class Sealed(Public, frozen=True, kw_only=True, tag_field="format", tag="dpselec
         stages = [Stage.from_json(line) for line in later]
         for place, part in enumerate(parts):
             if answered := [stage.answered for stage in stages if stage.part == place]:
-                parts[place] = replace(part, estimate=_extended(part.estimate, answered))
+                parts[place] = replace(part, estimate=_with_rounds(part.estimate, answered))
         return joined(parts)
 
     @classmethod
@@ -98,12 +97,12 @@ class Sealed(Public, frozen=True, kw_only=True, tag_field="format", tag="dpselec
             ) from None
 
 
-def _extended(drawn: Drawn | None, answered: Sequence[tuple[Answered, ...]]) -> Drawn:
+def _with_rounds(drawn: Drawn | None, answered: Sequence[tuple[Answered, ...]]) -> Drawn:
     """An estimate with the rounds that were kept."""
     if drawn is None:
         raise DataError("A release in the ledger has rounds of an estimate that was never begun.")
     kind = kind_of(drawn)
-    return replace(drawn, released=kind.extended(drawn.released, kind.planned(drawn), *answered))
+    return replace(drawn, released=kind.with_rounds(drawn.released, kind.planned(drawn), *answered))
 
 
 def joined(parts: Sequence[Sealed]) -> Sealed:

@@ -26,6 +26,7 @@ from dpselect.randomize.choice import choose, noisy_least_loss
 from dpselect.randomize.draw import draw_candidate
 from dpselect.randomize.draw_classes import draw_edge_candidate, draw_looked_candidate
 from dpselect.release.account import charge_about, software_version
+from dpselect.release.drawn import Direction
 from dpselect.release.ledger.entries import Charge, Receipt
 from dpselect.release.tables import result_html, result_text
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 else:
     Range = float | Literal["infinity"]
 
-Direction = Literal["up", "down"]
 DIRECTIONS: dict[int, Direction] = {1: "up", -1: "down"}
 
 

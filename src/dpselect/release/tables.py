@@ -15,22 +15,10 @@ from typing import Any, Literal, get_args
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.terms import Column, Factor
-from dpselect.assume.variables import Binary, Categorical, Category, Numeric, Variable, is_printable, shown
+from dpselect.assume.variables import Binary, Categorical, Category, Numeric, Variable
 from dpselect.errors import StudyError
 from dpselect.release.drawn import MAX_LOGARITHM, Direction, Term
 from dpselect.release.equations.findings import Amount
-
-LONGEST_TITLE = 10_000
-"""Letters of a headline, as the published form of a report has it."""
-
-
-def check_title(title: str) -> str:
-    """The title itself; refused is a headline that no report could have, before anything is paid for it."""
-    if not isinstance(title, str) or len(title) > LONGEST_TITLE or not is_printable(title):
-        raise StudyError(
-            f"The title is {shown(title)}; it must be one line of text that can be printed, of at most {LONGEST_TITLE:,} letters."
-        )
-    return title
 
 
 def variable_title(variable: Variable, *, unit: bool = False) -> str:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpselect.assume.queries import Floats
 from dpselect.assume.study import Study
 from dpselect.assume.terms import INTERCEPT, Column, Factor
 from dpselect.assume.variables import Binary, Categorical, Variable
 from dpselect.errors import DataError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

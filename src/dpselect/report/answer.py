@@ -26,9 +26,18 @@ from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
 from dpselect.release.tables import column_titles, level_title, variable_title
 from dpselect.report import phrases
-from dpselect.report.numbers import MINUS, interval_place, interval_text, number, power_of_ten, rounded, written
+from dpselect.report.numbers import (
+    MINUS,
+    TIMES,
+    estimate_text,
+    interval_text,
+    is_plural,
+    number,
+    power_of_ten,
+    with_unit,
+)
 from dpselect.report.phrases import Words, named, text
-from dpselect.report.table import TIMES, Row, Table
+from dpselect.report.table import Row, Table, response_scale
 
 
 def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
@@ -75,7 +84,7 @@ def headline_of(analysis: AnalysisRecord, table: Table | None) -> Words:
         return ()
     quantity = "" if estimate is None else estimate.kind.words.quantity
     label = study.response.label
-    plural = quantity == "odds" or (not quantity and bool(label) and phrases.is_plural(label))
+    plural = quantity == "odds" or (not quantity and bool(label) and is_plural(label))
     if not quantity and isinstance(study.response, Binary):
         subject: Words = (*text("The probability of "), *phrases.event_of(study))
         plural = False
@@ -121,7 +130,7 @@ def quote_of(estimate: Estimate, table: Table, clear: list[Row]) -> Words:
     precise = {term.name: abs(term.value or 0.0) / (term.error or math.inf) for term in estimate.terms}
     row = max(fit, key=lambda each: each.size or 0.0 if table.compared else precise[each.term])
     variable, term = variables[row.term], estimate[row.term]
-    scale = 10.0**row.power * (100.0 if isinstance(estimate.study.response, Binary) and not table.ratios else 1.0)
+    scale = 10.0**row.power * response_scale(estimate)
     value, low, high = (None if end is None else end * scale for end in (term.value, term.lower, term.upper))
     assert value is not None
     others, level = len(table.effects) > 1, table.level
@@ -175,18 +184,17 @@ def fit_words(estimate: Estimate) -> tuple[str, ...]:
     said, rest = [], estimate.residual_deviation
     if rest.value is not None and not estimate.kind.ratios and not isinstance(estimate.study.response, Binary):
         ends = rest.lower, rest.upper
-        size = written(rounded(rest.value, interval_place(rest.value, *ends)))
-        amount = phrases.with_unit(size, estimate.study.response.unit)
+        amount = with_unit(estimate_text(rest.value, *ends, sign=False), estimate.study.response.unit)
         said.append(f"Residual standard deviation: {amount} ({interval_text(*ends, rest.value)}).")
-    scale = 100.0 if isinstance(estimate.study.response, Binary) and not estimate.kind.ratios else 1.0
+    scale = response_scale(estimate)
     alone = [term for term in estimate.unadjusted if term.determined and not term.hidden]
     if alone and not estimate.kind.ratios:
         parts, titles = [], column_titles(estimate.study)
         for term in alone:
             low, high = (None if end is None else end * scale for end in (term.lower, term.upper))
-            place = interval_place((term.value or 0.0) * scale, low, high)
-            size = written(rounded((term.value or 0.0) * scale, place), sign=True)
-            parts.append(f"{titles.get(term.name, term.name)} {size} ({interval_text(low, high, place=place)})")
+            value = (term.value or 0.0) * scale
+            size, span = estimate_text(value, low, high), interval_text(low, high, value)
+            parts.append(f"{titles.get(term.name, term.name)} {size} ({span})")
         said.append(f"Unadjusted effects, one variable at a time: {'; '.join(parts)}.")
     return tuple(said)
 
@@ -249,10 +257,15 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
     return tuple(said)
 
 
+def has_ranges(study: Study) -> bool:
+    """Whether values outside a stated range can have been moved to its limit."""
+    return any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors))
+
+
 def interval_limits(estimate: Estimate) -> list[tuple[str, str]]:
     """What the intervals do not allow for, each point with what comes first."""
     study, said = estimate.study, []
-    if any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors)):
+    if has_ranges(study):
         moved = "Values outside the stated ranges were moved to the nearest limit."
         said.append((moved, "The intervals do not allow for that."))
     if study.unbounded:
@@ -306,9 +319,7 @@ def remaining_words(receipt: Receipt | None) -> str:
     if receipt is None:
         return "Not charged to a ledger."
     left = receipt.remaining
-    if not left.epsilon:
-        return "Remaining budget: none."
-    return f"Remaining budget: {phrases.cost_symbols(left.epsilon, left.delta)}."
+    return phrases.remaining_budget(phrases.cost_symbols(left.epsilon, left.delta) if left.epsilon else "")
 
 
 def methodology(analysis: AnalysisRecord) -> tuple[tuple[str, str], ...]:

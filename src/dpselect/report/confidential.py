@@ -13,8 +13,8 @@ from dpselect.assume.variables import LEAVE_OUT, Categorical
 from dpselect.rehearse.check.effects import EffectPreview, Setting
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
-from dpselect.report.figure import element, label, line, picture
-from dpselect.report.numbers import interval_text, number, percent, significant
+from dpselect.report.curves import LETTERS, curve_chart
+from dpselect.report.numbers import interval_text, number, percent
 from dpselect.report.page import render
 from dpselect.report.phrases import (
     LITTLE_SHARE,
@@ -25,10 +25,6 @@ from dpselect.report.phrases import (
     hardly_anything,
     names_with_more,
 )
-
-LETTERS = "ABCDEFGH"
-"""What the lines of a chart are called."""
-
 
 WATERMARK = "Confidential: do not publish"
 OFTEN = 0.05
@@ -167,9 +163,9 @@ def too_short_sentence(seen: Preview) -> str:
 
 def chosen_rows(seen: Preview) -> list[list[str]]:
     """One row a term: its chance of being in the chosen model, the likeliest first; and its direction, where that is told."""
-    named = sorted(zip(seen.inclusion, seen.terms, strict=True), key=lambda pair: -pair[0])
     return [
-        [percent(chance), name, *([direction_text(name, seen)] if seen.directions else [])] for chance, name in named
+        [percent(seen.inclusion[place]), name, *([direction_text(name, seen)] if seen.directions else [])]
+        for place, name in _ranked(seen)
     ]
 
 
@@ -294,14 +290,10 @@ class CurveFact:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PrivateFacts:
-    """Private. All that the custodian's page shows. No template of the public report accepts it."""
+class PreviewFacts:
+    """Private. What the page shows of a selection to expect."""
 
-    response: str
     too_short: str
-    rows: str
-    fit: tuple[tuple[str, ...], ...]
-    advice: tuple[str, ...]
     price: str
     how: str
     share: str
@@ -310,10 +302,24 @@ class PrivateFacts:
     variables: tuple[tuple[str, str, int, str], ...]
     directions: bool
     direction_words: str
+    curves: tuple[CurveFact, ...]
+
+    def __repr__(self) -> str:
+        return "PreviewFacts(values=<private>)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivateFacts:
+    """Private. All that the custodian's page shows. No template of the public report accepts it."""
+
+    response: str
+    rows: str
+    fit: tuple[tuple[str, ...], ...]
+    advice: tuple[str, ...]
+    preview: PreviewFacts | None
     effects: tuple[tuple[str, ...], ...]
     hints: tuple[str, ...]
     settings: tuple[tuple[str, ...], ...]
-    curves: tuple[CurveFact, ...]
 
     def __repr__(self) -> str:
         return "PrivateFacts(values=<private>)"
@@ -329,25 +335,31 @@ def confidential_page(
     """The page as HTML."""
     facts = PrivateFacts(
         response=study.response.name,
-        too_short="" if seen is None else too_short_sentence(seen),
         rows=f"{fit.rows:,}",
         fit=tuple(tuple(row) for row in fit_rows(fit)),
         advice=tuple(advice(fit, study.missing)),
-        price="" if seen is None else price_sentence(seen),
-        how="" if seen is None else seen.how,
-        share="" if seen is None else share_sentence(seen),
-        models=() if seen is None else _models(seen),
-        asked=() if seen is None else tuple((percent(c), model_names([model])[0]) for model, c in seen.asked),
-        variables=() if seen is None else _variables(seen),
-        directions=seen is not None and bool(seen.directions),
-        direction_words="" if seen is None else direction_words(seen),
+        preview=None if seen is None else _preview(seen),
         effects=tuple(map(tuple, effect_rows(effects))),
         hints=tuple(hints(study, fit, effects)),
         settings=tuple(map(tuple, setting_rows(settings))),
-        curves=() if seen is None else tuple(_curve(curve, seen) for curve in seen.curves),
     )
     captions = {"effects_caption": EFFECTS, "settings_caption": SETTINGS}
     return render("confidential.html.j2", facts=facts, watermark=WATERMARK, fits=FITS, **captions)
+
+
+def _preview(seen: Preview) -> PreviewFacts:
+    return PreviewFacts(
+        too_short=too_short_sentence(seen),
+        price=price_sentence(seen),
+        how=seen.how,
+        share=share_sentence(seen),
+        models=_models(seen),
+        asked=tuple((percent(chance), model_names([model])[0]) for model, chance in seen.asked),
+        variables=_variables(seen),
+        directions=bool(seen.directions),
+        direction_words=direction_words(seen),
+        curves=tuple(_curve(curve, seen) for curve in seen.curves),
+    )
 
 
 def _models(seen: Preview) -> tuple[tuple[str, str, str], ...]:
@@ -364,6 +376,7 @@ def _variables(seen: Preview) -> tuple[tuple[str, str, int, str], ...]:
 
 
 def _ranked(seen: Preview) -> list[tuple[int, str]]:
+    """The terms and their places, the likeliest first."""
     return sorted(enumerate(seen.terms), key=lambda pair: -seen.inclusion[pair[0]])
 
 
@@ -384,73 +397,3 @@ def _curve(curve: Curve, seen: Preview) -> CurveFact:
 def _shaded(chances: Sequence[float]) -> tuple[tuple[str, int], ...]:
     """Chances in words, each with a shade from 0 to 30%, which leaves the words legible."""
     return tuple((percent(chance), round(30 * chance)) for chance in chances)
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Public. Where a chart's lines run: chances from 0 to 1 upwards, the setting's logarithm to the right."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-    low: float
-    high: float
-
-    def x(self, value: float) -> float:
-        """The place of a setting."""
-        share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
-        return self.left + share * (self.right - self.left)
-
-    def y(self, chance: float) -> float:
-        """The place of a chance."""
-        return self.bottom - chance * (self.bottom - self.top)
-
-
-def curve_chart(
-    title: str,
-    settings: Sequence[float],
-    chances: Sequence[Sequence[float]],
-    now: float,
-    *,
-    narrow: bool = False,
-    what: str = "Chance of each model",
-) -> str:
-    """An SVG with one line a model; `now` is the setting in use, marked by a vertical line."""
-    width, height = (360.0, 240.0) if narrow else (720.0, 280.0)
-    frame = Frame(44.0, width - 30.0, 14.0, height - 44.0, settings[0], settings[-1])
-    parts = [_grid(frame, settings, narrow), line(frame.x(now), frame.top, frame.x(now), frame.bottom, "zero")]
-    # Lines may end in one point; their letters stand apart, and a letter is the only name a line has without colours.
-    ends = _spread([frame.y(chance) for chance in chances[-1]], frame.bottom - 4)
-    for place, height_at_end in enumerate(ends):
-        points = [(frame.x(setting), frame.y(row[place])) for setting, row in zip(settings, chances, strict=True)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(element("polyline", points=path, class_=f"line s{place}"))
-        if len(ends) > 1:
-            parts.append(label(frame.right + 8, height_at_end + 4, LETTERS[place], f"letter t{place}"))
-    parts.append(label((frame.left + frame.right) / 2, height - 6, title, "axis-name", "middle"))
-    return picture(width, height, f"{what} against {title}; the table below has the numbers.", parts, _kind(narrow))
-
-
-def _kind(narrow: bool) -> str:
-    return "narrow" if narrow else "wide"
-
-
-def _grid(frame: Frame, settings: Sequence[float], narrow: bool) -> str:
-    parts = []
-    for tenth in (0, 25, 50, 75, 100):
-        parts.append(line(frame.left, frame.y(tenth / 100), frame.right, frame.y(tenth / 100), "grid"))
-        parts.append(label(frame.left - 6, frame.y(tenth / 100) + 4, f"{tenth}%", "tick", "end"))
-    for setting in settings[:: 2 if narrow else 1]:
-        parts.append(label(frame.x(setting), frame.bottom + 18, number(significant(setting, 2)), "tick", "middle"))
-    return "".join(parts)
-
-
-def _spread(heights: Sequence[float], bottom: float, gap: float = 14.0) -> list[float]:
-    """Heights moved apart upwards so that letters do not overlap, none below `bottom`."""
-    placed = list(heights)
-    room = bottom
-    for place in sorted(range(len(heights)), key=lambda place: -heights[place]):
-        placed[place] = min(heights[place], room)
-        room = placed[place] - gap
-    return placed

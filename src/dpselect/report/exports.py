@@ -14,9 +14,9 @@ from dpselect.errors import StudyError
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.figure import effects_figure
-from dpselect.report.numbers import MINUS
+from dpselect.report.numbers import MINUS, TIMES
 from dpselect.report.page import report_page, require_public
-from dpselect.report.phrases import HIDDEN_BY_NOISE
+from dpselect.report.phrases import HIDDEN_BY_NOISE, capitalized
 from dpselect.report.table import plain_cells
 
 PIXELS_A_UNIT = 2.0
@@ -51,7 +51,8 @@ def _public(analysis: AnalysisRecord) -> Facts:
 def _cells(facts: Facts) -> tuple[list[str], list[list[str]]]:
     """The head and the cells of the table: effects, or directions where nothing was estimated."""
     if facts.table is not None and facts.table.effects:
-        return plain_cells(facts.table)
+        head, cells = plain_cells(facts.table)
+        return [capitalized(each) for each in head], cells
     words = {"up": "up", "down": "down", None: "no clear direction"}
     return ["Variable", "Direction"], [[each.title, words[each.direction]] for each in facts.selected]
 
@@ -100,7 +101,7 @@ _TEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     MINUS: "$-$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    TIMES: r"$\times$",
     "\N{BLACK UP-POINTING TRIANGLE}": r"$\uparrow$",
     "\N{BLACK DOWN-POINTING TRIANGLE}": r"$\downarrow$",
     "²": "$^2$",

@@ -23,6 +23,7 @@ from dpselect.report.answer import (
     charge_fact,
     figure_words,
     fit_words,
+    has_ranges,
     headline_of,
     hidden_words,
     methodology,
@@ -36,6 +37,7 @@ from dpselect.report.answer import (
 from dpselect.report.numbers import (
     number,
     percent,
+    range_text,
     rounded,
     written,
 )
@@ -44,8 +46,6 @@ from dpselect.report.table import ARROWS, Table, table_of
 
 BELIEFS = (0.01, 0.1, 0.5)
 """What somebody may believe of a person beforehand."""
-
-
 OUTCOMES = {"binomial": "Yes or no", "poisson": "A count"}
 """What the response of a family of ratios is, for readers."""
 
@@ -181,7 +181,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         hidden_sentence=phrases.no_interval_clear(len(hidden)) if hidden and not clear else "",
         quote=quote,
         cards=(
-            *((("Rows", rows or "not public", rows_note),)),
+            ("Rows", rows or "not public", rows_note),
             *_fit_card(estimate),
             (
                 "Variables selected",
@@ -212,7 +212,7 @@ def facts_of(analysis: AnalysisRecord) -> Facts:
         neighbors=study.neighbors,
         beliefs=tuple((percent(each), percent(phrases.belief_after(each, cost.epsilon))) for each in BELIEFS),
         not_covered=not_covered(study),
-        limits=any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors)),
+        limits=has_ranges(study),
         charges=tuple(charge_fact(release) for release in analysis.releases),
         remaining=remaining_words(analysis.releases[-1].receipt),
         methodology=methodology(analysis),
@@ -263,7 +263,7 @@ def _variable(variable: Variable, *, selected: bool, direction: Direction | None
     if isinstance(variable, Numeric):
         limits = " to ".join(number(limit, 6) for limit in variable.bounds) if variable.bounded else "a number"
         statement = (
-            phrases.range_text(limits, variable.unit)
+            range_text(limits, variable.unit)
             if variable.bounded or not variable.unit
             else f"a number, in {variable.unit}"
         )
@@ -276,18 +276,13 @@ def _variable(variable: Variable, *, selected: bool, direction: Direction | None
             statement = f"{', '.join(shown)} (reference: {level_title(variable, variable.reference)})"
     return VariableFact(
         name=variable.name,
-        title=_shown_title(variable),
+        title=phrases.shown_title(variable),
         stated=bool(variable.label),
         statement=statement,
         selected=selected,
         reason=variable.reason,
         direction=direction,
     )
-
-
-def _shown_title(variable: Variable) -> str:
-    """A stated label begins a cell with a capital letter; a column's name stays as it is."""
-    return phrases.capitalized(variable.label) if variable.label else variable.name
 
 
 def _date(made: str) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import escape
 
 from dpselect.report.facts import Facts
-from dpselect.report.numbers import MINUS, number, ratio_ticks, ticks
-from dpselect.report.table import TIMES, Bar, Row, Table
+from dpselect.report.numbers import MINUS, TIMES, number, ratio_ticks, ticks
+from dpselect.report.table import Bar, Row, Table
 
 WILD = 12
 """How many times as far from zero as the middle one of all ends one must lie to be cut, so that the others stay readable."""
@@ -191,18 +191,18 @@ def effects_figure(facts: Facts) -> str:
     axis, left, plot, gap, height = axis_of(table), 250.0, 300.0, 24.0, 34.0
     columns = (left + plot + gap, left + plot + gap + 130)
     width, top = columns[1] + 190, 76.0
-    heads = [(8.0, "Selected variable"), (columns[0], _head(facts)), (columns[1], f"{table.level} interval")]
+    heads = [(8.0, "Selected variable"), (columns[0], table.head), (columns[1], f"{table.level} interval")]
     parts = [element("style", STYLE), element("rect", width=width, height="100%", fill="#ffffff")]
     parts.append(label(8, 24, _cut(facts.title, 88), "title"))
     parts += [label(x, 58, words, "soft") for x, words in heads]
-    parts.append(label(left, 44, _scale_words(facts), "soft"))
+    parts.append(label(left, 44, f"{table.head}, low to high value (2 SD)" if table.compared else table.head, "soft"))
     for value, name in axis.ticks:
         parts.append(label(left + plot * axis.at(value), 66, name, "soft", "middle"))
     for place, row in enumerate(table.shown):
         parts.append(_line(row, table, axis, top + height * place, (left, plot, *columns), height))
     bottom = top + height * len(table.shown)
     parts.append(label(8, bottom + 24, _key(table, runs_out(table, axis)), "soft"))
-    return picture(width, bottom + 38, figure_title(facts), parts, "effects")
+    return picture(width, bottom + 38, figure_title(table), parts, "effects")
 
 
 def _line(row: Row, table: Table, axis: Axis, top: float, places: tuple[float, ...], height: float) -> str:
@@ -238,18 +238,6 @@ def _directions_figure(facts: Facts) -> str:
     return picture(620, 70 + 26 * max(len(lines), 1), facts.summary, parts, "effects")
 
 
-def _head(facts: Facts) -> str:
-    assert facts.table is not None
-    measure = facts.table.measure
-    return measure[:1].upper() + measure[1:]
-
-
-def _scale_words(facts: Facts) -> str:
-    """The name of the axis."""
-    assert facts.table is not None
-    return f"{_head(facts)}, low to high value (2 SD)" if facts.table.compared else _head(facts)
-
-
 def _key(table: Table, arrows: bool) -> str:
     said = [f"Thick: {table.level} interval."]
     said += ["Thin: adjusted for selection."] if table.adjusted else []
@@ -262,13 +250,12 @@ def _cut(name: str, most: int = MAX_LABEL) -> str:
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
 
 
-def figure_title(facts: Facts) -> str:
+def figure_title(table: Table) -> str:
     """The figure in words, for those who cannot see it."""
-    assert facts.table is not None
     each = "; ".join(
-        f"{row.label} {row.effect}{f' {row.per}' if row.per else ''} ({row.interval})" for row in facts.table.effects
+        f"{row.label} {row.effect}{f' {row.per}' if row.per else ''} ({row.interval})" for row in table.effects
     )
-    return f"{_head(facts)} of each selected variable with its {facts.table.level} interval: {each}."
+    return f"{table.head} of each selected variable with its {table.level} interval: {each}."
 
 
 def _tick(value: float) -> str:

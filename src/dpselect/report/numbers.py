@@ -1,12 +1,15 @@
-"""Numbers as people read them: rounded to their error, never to zero, with a sign, a unit and a true minus."""
+"""Public. Numbers as people read them: rounded to their error, never to zero, with a sign, a true minus, and one unit or many."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
-MINUS = "\N{MINUS SIGN}"
+from dpselect.assume.study import Study
+from dpselect.assume.variables import Binary
+
+MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 MIN_EFFECT = 0.1
 """A unit is scaled by tens until the effect is at least this."""
 MIN_LOG_RATIO = 0.03
@@ -57,7 +60,7 @@ def written(number: Decimal, *, sign: bool = False) -> str:
     places = max(-int(number.as_tuple().exponent), 0)
     if places > MAX_DECIMALS or abs(number) >= Decimal("1e12"):
         digits, _, power = f"{number:.1e}".partition("e")
-        text = f"{digits} \N{MULTIPLICATION SIGN} 10{str(int(power)).translate(_SUPERSCRIPTS)}"
+        text = f"{digits} {TIMES} 10{str(int(power)).translate(_SUPERSCRIPTS)}"
     else:
         text = f"{number:,.{places}f}"
     plus = "+" if sign and number > 0 else ""
@@ -115,7 +118,7 @@ def power_of_ten(text: str) -> str:
     if not power:
         return text
     ten = f"10{str(int(power)).translate(_SUPERSCRIPTS)}"
-    return ten if digits == "1" else f"{digits} \N{MULTIPLICATION SIGN} {ten}"
+    return ten if digits == "1" else f"{digits} {TIMES} {ten}"
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -167,6 +170,79 @@ def ratio_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [10.0**power for power in range(first, last + 1) if power % step == 0 and low <= 10.0**power <= high]
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them: a, b and c."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+# A unit may itself be an amount, such as $1,000: then it is counted in what it is an amount of.
+
+_IRREGULAR = {"children": "child", "people": "person", "men": "man", "women": "woman", "feet": "foot"}
+_NEVER_PLURAL = ("ss", "us", "is", "ics", "news", "series", "species", "diabetes")
+
+
+def is_plural(label: str) -> bool:
+    """Whether a stated label takes a plural verb: Weeks worked, Doctor visits; not Length of stay."""
+    head = re.split(r" (?:of|per|in|at|for|from|on|by|with|to|a|an|the)\b|[(,:]", label)[0].lower().split()
+    if len(head) > 1 and head[-1].endswith("ed"):
+        head = head[:-1]
+    if head and head[-1] in _IRREGULAR:
+        return True
+    return bool(head) and len(head[-1]) > 3 and head[-1].endswith("s") and not head[-1].endswith(_NEVER_PLURAL)
+
+
+def response_unit(study: Study) -> str:
+    """The unit of differences in the response; of a yes or no they are differences of chances."""
+    return "percentage points" if isinstance(study.response, Binary) else study.response.unit
+
+
+def range_text(limits: str, unit: str) -> str:
+    """A stated range with its unit; of a unit that is itself an amount, in that."""
+    if not unit:
+        return limits
+    return f"{limits} {unit}" if _amount_in(unit) is None else f"{limits} (in {unit})"
+
+
+def with_unit(amount: str, unit: str) -> str:
+    """4.6 weeks, $1,930, 12%; of a unit that is itself an amount, so many times it, as in 0.52 times $1,000."""
+    if not unit:
+        return amount
+    if _amount_in(unit) is not None:
+        return f"{amount} {TIMES} {unit}"
+    if unit[0].isalpha() or unit[0] == "°":
+        return f"{amount} {unit}"
+    return f"{amount}{unit}" if unit == "%" else f"{unit}{amount}"
+
+
+def _amount_in(unit: str) -> tuple[str, int, str] | None:
+    """The parts of a unit that is itself an amount, such as $1,000."""
+    found = re.match(r"(\D*?)(\d[\d,]*)(.*)", unit)
+    return None if found is None else (found[1], int(found[2].replace(",", "")), found[3])
+
+
+def steps_text(amount: float, unit: str) -> str:
+    """An amount to two digits with its unit: 7.2 years, $37,000."""
+    parts = _amount_in(unit)
+    if parts is not None:
+        return f"{parts[0]}{two_digits(amount * parts[1])}{parts[2]}"
+    steps = two_digits(amount)
+    return with_unit(steps, unit_text(unit) if steps == "1" else unit or "units")
+
+
+def unit_text(unit: str, power: int = 0) -> str:
+    """One unit, or ten to the power of them: year, 10 years, $10,000."""
+    parts = _amount_in(unit)
+    if parts is not None:
+        return f"{parts[0]}{parts[1] * 10**power:,}{parts[2]}"
+    if power:
+        return with_unit(f"{10**power:,}", unit or "units")
+    if not unit:
+        return "unit"
+    first, _, rest = unit.partition(" ")
+    return f"{singular(first)}{f' {rest}' if rest else ''}" if unit[0].isalpha() else with_unit("1", unit)
+
+
+def singular(noun: str) -> str:
+    """One of what a unit names: year, for years."""
+    if noun in _IRREGULAR:
+        return _IRREGULAR[noun]
+    if not is_plural(noun):
+        return noun
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-2] if noun.endswith(("ches", "shes", "xes")) else noun[:-1]

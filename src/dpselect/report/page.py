@@ -11,19 +11,19 @@ from importlib.resources import files
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from dpselect.assume.budget import about
+from dpselect.assume.budget import Guarantee, about
 from dpselect.assume.records import Public
 from dpselect.assume.subgroup import subgroup_words
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.estimate import Estimate
-from dpselect.release.ledger.entries import Receipt
 from dpselect.release.selection import Selection
 from dpselect.release.tables import result_html, result_text
+from dpselect.report import phrases
 from dpselect.report.answer import fit_words, hidden_words, interval_limits
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.figure import axis_cell, axis_of, row_cell, runs_out
-from dpselect.report.numbers import listed, number
-from dpselect.report.phrases import Words, cost_text, direction_against, names_with_more, strength
+from dpselect.report.numbers import number
+from dpselect.report.phrases import Words
 from dpselect.report.table import Table, estimate_table, plain_cells
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def analysis_lines(analysis: AnalysisRecord) -> list[str]:
         lines += [*direction_lines(facts), ""]
     notes = [*facts.category_directions, *(sentence for _, sentence in facts.clashes)]
     if facts.considered and facts.selected:
-        notes.append(f"Considered, not selected: {names_with_more([each.title for each in facts.considered])}.")
+        notes.append(f"Considered, not selected: {phrases.names_with_more([each.title for each in facts.considered])}.")
     notes.append(facts.companions)
     notes += [facts.small or facts.missed.removeprefix("This does not show that they have no effect. "), facts.weights]
     lines += [line for note in notes if note for line in wrap(note, LINE_LENGTH)]
@@ -157,22 +157,23 @@ def closing_line(analysis: AnalysisRecord, facts: Facts) -> str:
         parts.append(
             f"Variance explained {value} ({note})." if note[-1] == "%" else "Variance explained (R²): hidden by noise."
         )
-    cost = analysis.guarantee
-    parts.append(f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon, cost.delta)}).")
-    parts += [remaining_text(release.receipt) for release in analysis.releases[-1:] if release.receipt is not None]
+    parts.append(f"Privacy: {_cost(analysis.guarantee)}.")
+    if (receipt := analysis.releases[-1].receipt) is not None:
+        left = receipt.remaining.epsilon
+        parts.append(phrases.remaining_budget(f"epsilon {about(left)}" if left else ""))
     return " ".join(parts)
 
 
-def remaining_text(receipt: Receipt) -> str:
-    """What a receipt says is left."""
-    left = receipt.remaining.epsilon
-    return f"Remaining budget: {f'epsilon {about(left)}' if left else 'none'}."
+def _cost(guarantee: Guarantee) -> str:
+    """A privacy cost and its strength: epsilon 1, delta 1e-6 (strong)."""
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    return f"{phrases.cost_text(epsilon, delta)} ({phrases.strength(epsilon, delta)})"
 
 
 def effect_lines(table: Table) -> list[str]:
     """The table of effects."""
     head, cells = plain_cells(table)
-    return aligned([[each.lower() for each in head], *cells])
+    return aligned([head, *cells])
 
 
 def direction_lines(facts: Facts) -> list[str]:
@@ -187,7 +188,7 @@ def direction_lines(facts: Facts) -> list[str]:
 
 def estimate_lines(estimate: Estimate) -> list[str]:
     """An estimate by itself."""
-    table, cost = estimate_table(estimate), estimate.guarantee
+    table = estimate_table(estimate)
     lines = [estimate.formula, *(["", *effect_lines(table)] if table.effects else [])]
     constant = table.constant
     if constant is not None:
@@ -198,23 +199,24 @@ def estimate_lines(estimate: Estimate) -> list[str]:
     notes = [" ".join(hidden_words(hidden, table))] if hidden else []
     notes += [*fit_words(estimate), *(" ".join(point) for point in interval_limits(estimate))]
     lines += [line for note in notes for line in wrap(note, LINE_LENGTH)]
-    return [*lines, f"Privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon, cost.delta)})."]
+    return [*lines, f"Privacy: {_cost(estimate.guarantee)}."]
 
 
 def selection_lines(selection: Selection) -> list[str]:
     """A selection by itself."""
-    cost, told = selection.guarantee, selection.directions
+    told = selection.directions
     ways = [f"{name} {way}" for name, way in told.items() if way is not None]
     levels = {
         column.name for column in selection.study.columns if any(each.level is not None for each in column.factors)
     }
     named = any(name in levels for name, way in told.items() if way is not None)
-    against = f" (a category: against {direction_against(selection.recipe.votes)})" if named else ""
-    lines = [selection.formula, *([f"directions: {listed(ways)}{against}"] if ways else [])]
+    against = f" (a category: against {phrases.direction_against(selection.recipe.votes)})" if named else ""
+    listed = phrases.plain(phrases.list_of([phrases.text(way) for way in ways]))
+    lines = [selection.formula, *([f"directions: {listed}{against}"] if ways else [])]
     if selection.study.only is not None:
         lines.append(f"describes: rows with {subgroup_words(selection.study.only)}")
     whom = " for persons" if selection.study.person is not None else ""
-    return [*lines, f"privacy: {cost_text(cost.epsilon, cost.delta)} ({strength(cost.epsilon, cost.delta)}){whom}"]
+    return [*lines, f"privacy: {_cost(selection.guarantee)}{whom}"]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -7,7 +7,6 @@ and "" all else. `plain` joins them. A translation is this file and the template
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import TypeVar
@@ -15,25 +14,36 @@ from typing import TypeVar
 from dpselect.assume.budget import Guarantee
 from dpselect.assume.budget import plain as plain_amount
 from dpselect.assume.study import Study
-from dpselect.assume.variables import Binary, Categorical, Category
+from dpselect.assume.variables import Binary, Categorical, Category, Variable
 from dpselect.assume.vote_rule import VoteRule
 from dpselect.assume.wide_rule import WideRule
 from dpselect.release.drawn import Direction
 from dpselect.release.tables import level_title, variable_title
-from dpselect.report.numbers import estimate_text, interval_text, number, percent, power_of_ten, two_digits
+from dpselect.report.numbers import (
+    TIMES,
+    estimate_text,
+    interval_text,
+    is_plural,
+    number,
+    percent,
+    power_of_ten,
+    response_unit,
+    two_digits,
+    unit_text,
+    with_unit,
+)
 
 T = TypeVar("T")
 Words = tuple[tuple[str, str], ...]
 """A sentence, or a part of one."""
 
 STRONG, MODERATE = Decimal(1), Decimal(3)
-LARGE_DELTA = Decimal("1e-5")
-"""Above it the promise may fail for some row of a table of usual length, and no epsilon makes it strong."""
 """The largest epsilon of a strong and of a moderate promise."""
+LARGE_DELTA = Decimal("1e-5")
+"""Above it the promise may fail for some row of a table of usual length, and no epsilon makes it strong. A new ledger allows so
+much in all; more for one release is remarked upon."""
 SUSPICION = 0.1
 """What somebody suspects of a person before the release, in the sentence about strength."""
-USUAL_DELTA = Decimal("1e-5")
-"""A larger delta is remarked upon: it is what a new ledger allows in all."""
 VISIBLE_SHARE, LITTLE_SHARE = 0.9, 0.2
 """Of the variance: a variable that would have to explain more is not found; and one that explains so much is rare."""
 SMALL_TABLE_SHARE = 0.05
@@ -62,10 +72,7 @@ ALL_RANDOM = (
     "The selection is random: the table is too small for this method, and every model was equally likely. "
     "It says nothing about the data."
 )
-CLASH = "The selection says {selected}, the estimate says {estimated}. Treat both as unclear."
 _YES = ("yes", "y", "true", "1")
-_IRREGULAR = {"children": "child", "people": "person", "men": "man", "women": "woman", "feet": "foot"}
-_NEVER_PLURAL = ("ss", "us", "is", "ics", "news", "series", "species", "diabetes")
 
 
 def plain(words: Words) -> str:
@@ -98,19 +105,40 @@ def capitalized(title: str) -> str:
     return title[:1].upper() + title[1:]
 
 
-def is_plural(label: str) -> bool:
-    """Whether a stated label takes a plural verb: Weeks worked, Doctor visits; not Length of stay."""
-    head = re.split(r" (?:of|per|in|at|for|from|on|by|with|to|a|an|the)\b|[(,:]", label)[0].lower().split()
-    if len(head) > 1 and head[-1].endswith("ed"):
-        head = head[:-1]
-    if head and head[-1] in _IRREGULAR:
-        return True
-    return bool(head) and len(head[-1]) > 3 and head[-1].endswith("s") and not head[-1].endswith(_NEVER_PLURAL)
+def shown_title(variable: Variable) -> str:
+    """A stated label begins a cell or a sentence with a capital letter; a column's name stays as it is."""
+    return capitalized(variable.label) if variable.label else variable.name
 
 
 def is_yes(category: str) -> bool:
     """Whether a category says nothing but yes."""
     return category.strip().lower() in _YES
+
+
+def count_words(count: int) -> str:
+    """A number of models; one that nobody could read as a power of ten."""
+    return f"{count:,}" if count < 10**15 else f"about 10^{math.floor((count.bit_length() - 1) * math.log10(2))}"
+
+
+def first_of(things: Sequence[T]) -> tuple[Sequence[T], str]:
+    """Things, or the first of very many; and how many more there are, in words."""
+    if len(things) <= MAX_NAMED:
+        return things, ""
+    return things[:FIRST_NAMED], f"and {len(things) - FIRST_NAMED:,} more"
+
+
+def names_with_more(names: Sequence[str]) -> str:
+    """Names, or the first of very many and how many more there are."""
+    first, more = first_of(names)
+    return f"{', '.join(first)}{f' {more}' if more else ''}"
+
+
+def share_text(share: float) -> str:
+    """A share of the variance that is enough to be found: rounded up, since less may not be."""
+    hundredths = 100 * share
+    power = math.floor(math.log10(hundredths))
+    step = 1.0 if power >= 1 else 10.0 ** (power - 1 if hundredths / 10.0**power < 3 else power)
+    return f"{number(math.ceil(hundredths / step - 1e-9) * step, 3)}%"
 
 
 def subject_of(study: Study, quantity: str) -> Words:
@@ -208,11 +236,16 @@ def too_many(crowd: int, most: int | None = None) -> str:
     return f"If {crowd} or more variables go along with the response, none is selected either: so many cannot be told apart."
 
 
+def selection_note(spread: float) -> str:
+    """What to make of a selection that was drawn with this range."""
+    return ALL_RANDOM if math.isinf(spread) else PARTLY_RANDOM
+
+
 def nothing_selected(rows: str, epsilon: str, share: float | None) -> str:
     """The answer where nothing was selected."""
     if share is None or not rows:
         return "No variable was selected."
-    if not share < 0.9:
+    if not share < VISIBLE_SHARE:
         return f"No variable was selected. With {rows} rows and ε = {epsilon}, none could have been found."
     return (
         f"No variable was selected. With {rows} rows and ε = {epsilon}, only a variable that explains "
@@ -226,37 +259,11 @@ def no_interval_clear(selected: int) -> str:
     return f"{which} is hidden by noise."
 
 
-def count_words(count: int) -> str:
-    """A number of models; one that nobody could read as a power of ten."""
-    return f"{count:,}" if count < 10**15 else f"about 10^{math.floor((count.bit_length() - 1) * math.log10(2))}"
-
-
-def first_of(things: Sequence[T]) -> tuple[Sequence[T], str]:
-    """Things, or the first of very many; and how many more there are, in words."""
-    if len(things) <= MAX_NAMED:
-        return things, ""
-    return things[:FIRST_NAMED], f"and {len(things) - FIRST_NAMED:,} more"
-
-
-def names_with_more(names: Sequence[str]) -> str:
-    """Names, or the first of very many and how many more there are."""
-    first, more = first_of(names)
-    return f"{', '.join(first)}{f' {more}' if more else ''}"
-
-
-def share_text(share: float) -> str:
-    """A share of the variance that is enough to be found: rounded up, since less may not be."""
-    hundredths = 100 * share
-    power = math.floor(math.log10(hundredths))
-    step = 1.0 if power >= 1 else 10.0 ** (power - 1 if hundredths / 10.0**power < 3 else power)
-    return f"{number(math.ceil(hundredths / step - 1e-9) * step, 3)}%"
-
-
 def found_share(share: float | None, *, any_left: bool) -> str:
     """What a variable that was not selected may still be worth."""
     if share is None:
         return "This does not show that they have no effect: a smaller effect can be missed." if any_left else ""
-    if not share < 0.9:
+    if not share < VISIBLE_SHARE:
         return "With so few rows at this privacy level, no variable could have been found."
     found = f"A variable that explains {share_text(share)} or more of the variance would have been found with probability 80%"
     return (
@@ -268,7 +275,7 @@ def found_share(share: float | None, *, any_left: bool) -> str:
 
 def small_table(rows: str, epsilon: str, share: float) -> str:
     """Few rows."""
-    if not share < 0.9:
+    if not share < VISIBLE_SHARE:
         return (
             f"With {rows} rows at ε = {epsilon}, this selection is close to a draw at random: no variable, however strong, "
             "could be expected to be found."
@@ -314,10 +321,9 @@ def quotable_effect(
 ) -> Words:
     """Each further {unit} goes with about {x} more/fewer {response unit} (95% interval {a} to {b}), others held constant."""
     size, span = _sizes(value, ends)
-    held = ", with the other selected variables held constant" if others else ""
     begin = ((capitalized(one_more[0][0]), one_more[0][1]), *one_more[1:])
     amount = _amount(size, value, response_unit(study), study)
-    return (*begin, *text(" goes with "), *amount, *text(f" ({level} interval {span}){held}."))
+    return (*begin, *text(" goes with "), *amount, *_with_interval(level, span, others))
 
 
 def quotable_group(
@@ -325,12 +331,17 @@ def quotable_group(
 ) -> Words:
     """The same for a yes or no: {Response} is about {x} {unit} higher for {label}."""
     size, span = _sizes(value, ends)
-    held = ", with the other selected variables held constant" if others else ""
     subject = subject_of(study, "")
     verb = "are" if study.response.label and is_plural(study.response.label) else "is"
     amount = with_unit(size, response_unit(study))
     way = "higher" if value > 0 else "lower"
-    return (*subject, *text(f" {verb} about {amount} {way} for "), *group, *text(f" ({level} interval {span}){held}."))
+    return (*subject, *text(f" {verb} about {amount} {way} for "), *group, *_with_interval(level, span, others))
+
+
+def _with_interval(level: str, span: str, others: bool) -> Words:
+    """How a sentence about an effect ends; `others` says that other variables are in the model."""
+    held = ", with the other selected variables held constant" if others else ""
+    return text(f" ({level} interval {span}){held}.")
 
 
 def _sizes(value: float, ends: tuple[float | None, float | None]) -> tuple[str, str]:
@@ -365,28 +376,20 @@ def ratio_effect(
     level: str,
 ) -> Words:
     """The odds of {event} are {x} times as high for {whom}; the rate of {event} is {p}% higher or lower."""
-    held = ", with the other selected variables held constant" if others else ""
     if odds:
         span = interval_text(*ends, ratio, ratio=True)
         size = f" are about {estimate_text(ratio, *ends, sign=False, ratio=True)} times as high "
-        return (*subject, *text(size), *compared, *text(f" ({level} interval {span}){held}."))
+        return (*subject, *text(size), *compared, *_with_interval(level, span, others))
     change = [None if end is None else 100 * (end - 1) for end in (ratio, *ends)]
     percentage, span = _sizes(change[0] or 0.0, (change[1], change[2]))
     way = "higher" if ratio > 1 else "lower"
-    interval = f" ({level} interval {span.replace(' to ', '% to ')}%){held}."
-    return (*subject, *text(f" is about {percentage}% {way} "), *compared, *text(interval))
-
-
-def hidden_effect(subject: Words, direction: Direction | None, name: Words, span: str, unit: str) -> Words:
-    """{Response} rises/falls with {x}; the size is hidden by noise (from {a} to {b})."""
-    way = {"up": " rises with ", "down": " falls with ", None: " goes with "}[direction]
-    where = "" if span == "unbounded" else f" ({span}{f' {unit}' if unit else ''})"
-    return (*subject, *text(way), *name, *text(f"; the size is hidden by noise{where}."))
+    span = f"{span.replace(' to ', '% to ')}%"
+    return (*subject, *text(f" is about {percentage}% {way} "), *compared, *_with_interval(level, span, others))
 
 
 def hidden_note(hidden: int, count: int, *, directions: bool, ratios: bool) -> str:
     """What it means that effects are hidden."""
-    nothing = "\N{MULTIPLICATION SIGN} 1" if ratios else "zero"
+    nothing = f"{TIMES} 1" if ratios else "zero"
     if hidden == 1:
         said = f"Its interval includes {nothing}, so its size is not known at this privacy level and number of rows."
         more = " The variable was still selected."
@@ -401,7 +404,7 @@ def hidden_note(hidden: int, count: int, *, directions: bool, ratios: bool) -> s
 
 def clash(selected: Direction, estimated: Direction) -> str:
     """Direction and estimate disagree."""
-    return CLASH.format(selected=selected, estimated=estimated)
+    return f"The selection says {selected}, the estimate says {estimated}. Treat both as unclear."
 
 
 def weights_note(limit: float | None) -> str:
@@ -414,68 +417,6 @@ def r_squared_text(value: float, lower: float | None, upper: float | None) -> tu
     """The variance explained, and its interval, in whole percentages with ends rounded outward."""
     low, high = math.floor(100 * (lower or 0.0)), math.ceil(100 * (1.0 if upper is None else upper))
     return "under 1%" if value < 0.005 else f"{100 * value:.0f}%", f"{low}% to {high}%"
-
-
-def response_unit(study: Study) -> str:
-    """The unit of differences in the response; of a yes or no they are differences of chances."""
-    return "percentage points" if isinstance(study.response, Binary) else study.response.unit
-
-
-def range_text(limits: str, unit: str) -> str:
-    """A stated range with its unit; of a unit that is itself an amount, in that."""
-    if not unit:
-        return limits
-    return f"{limits} {unit}" if _amount_in(unit) is None else f"{limits} (in {unit})"
-
-
-def with_unit(amount: str, unit: str) -> str:
-    """4.6 weeks, $1,930, 12%; of a unit that is itself an amount, so many times it, as in 0.52 times $1,000."""
-    if not unit:
-        return amount
-    if _amount_in(unit) is not None:
-        return f"{amount} \N{MULTIPLICATION SIGN} {unit}"
-    if unit[0].isalpha() or unit[0] == "°":
-        return f"{amount} {unit}"
-    return f"{amount}{unit}" if unit == "%" else f"{unit}{amount}"
-
-
-def _amount_in(unit: str) -> tuple[str, int, str] | None:
-    """The parts of a unit that is itself an amount, such as $1,000."""
-    found = re.match(r"(\D*?)(\d[\d,]*)(.*)", unit)
-    return None if found is None else (found[1], int(found[2].replace(",", "")), found[3])
-
-
-def steps_text(amount: float, unit: str) -> str:
-    """An amount to two digits with its unit: 7.2 years, $37,000."""
-    parts = _amount_in(unit)
-    if parts is not None:
-        return f"{parts[0]}{two_digits(amount * parts[1])}{parts[2]}"
-    steps = two_digits(amount)
-    return with_unit(steps, unit_text(unit) if steps == "1" else unit or "units")
-
-
-def unit_text(unit: str, power: int = 0) -> str:
-    """One unit, or ten to the power of them: year, 10 years, $10,000."""
-    parts = _amount_in(unit)
-    if parts is not None:
-        return f"{parts[0]}{parts[1] * 10**power:,}{parts[2]}"
-    if power:
-        return with_unit(f"{10**power:,}", unit or "units")
-    if not unit:
-        return "unit"
-    first, _, rest = unit.partition(" ")
-    return f"{singular(first)}{f' {rest}' if rest else ''}" if unit[0].isalpha() else with_unit("1", unit)
-
-
-def singular(noun: str) -> str:
-    """One of what a unit names: year, for years."""
-    if noun in _IRREGULAR:
-        return _IRREGULAR[noun]
-    if not is_plural(noun):
-        return noun
-    if noun.endswith("ies"):
-        return f"{noun[:-3]}y"
-    return noun[:-2] if noun.endswith(("ches", "shes", "xes")) else noun[:-1]
 
 
 def compared_with(kind: str, category: str | None, reference: str | None) -> str:
@@ -498,8 +439,7 @@ def category_direction(variable: Categorical, category: Category, direction: Dir
     assert variable.reference is not None
     against = level_title(variable, variable.reference) if one else OTHERS
     way = "higher" if direction == "up" else "lower"
-    title = capitalized(variable.label) if variable.label else variable.name
-    return f"{title}: {way} for {level_title(variable, category)} than for {against}."
+    return f"{shown_title(variable)}: {way} for {level_title(variable, category)} than for {against}."
 
 
 def strength(epsilon: Decimal, delta: Decimal) -> str:
@@ -559,6 +499,11 @@ def cost_text(epsilon: Decimal, delta: Decimal) -> str:
     return f"epsilon {plain_amount(epsilon)}" + (f", delta {plain_amount(delta)}" if delta else "")
 
 
+def remaining_budget(left: str) -> str:
+    """What a ledger has left, as a cost in symbols or in a command; empty where nothing is."""
+    return f"Remaining budget: {left or 'none'}."
+
+
 def cost_symbols(epsilon: Decimal, delta: Decimal) -> str:
     """A privacy cost in a report: ε = 1, δ = 10⁻⁶."""
     tail = f", δ = {power_of_ten(plain_amount(delta))}" if delta else ""
@@ -570,7 +515,7 @@ def warnings(epsilon: Decimal, delta: Decimal) -> list[str]:
     said = []
     if epsilon > MODERATE:
         said.append(f"Epsilon {plain_amount(epsilon)} is weak. {suspicion(epsilon)}")
-    if delta > USUAL_DELTA:
+    if delta > LARGE_DELTA:
         said.append(
             f"Delta {plain_amount(delta)} lets the promise fail with that probability. "
             "Use 1e-6, or less than one in the number of persons."
@@ -589,8 +534,6 @@ def false_findings(expected: float, response: str) -> str:
 
 MANY_TIMES = 8.0
 """Intervals that are longer than this many times those without privacy mostly hide effects."""
-
-
 FAR_LONGER = 20.0
 """A length that nobody would call an estimate any more."""
 
@@ -638,8 +581,3 @@ def _times(middle: float) -> str:
 
 
 BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."
-
-
-def selection_note(spread: float) -> str:
-    """What to make of a selection that was drawn with this range."""
-    return ALL_RANDOM if math.isinf(spread) else PARTLY_RANDOM

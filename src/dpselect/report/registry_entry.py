@@ -14,11 +14,10 @@ from typing import Any
 from dpselect.assume.records import Public
 from dpselect.assume.study import Study
 from dpselect.assume.subgroup import subgroup_words
-from dpselect.assume.variables import Numeric
 from dpselect.errors import StudyError
 from dpselect.randomize.rounds_noise import Rounds
 from dpselect.release.analysis import AnalysisRecord
-from dpselect.report.answer import charge_fact, methodology, not_covered, remaining_words
+from dpselect.report.answer import charge_fact, has_ranges, methodology, not_covered, remaining_words
 
 
 class Deployment(Public, frozen=True, kw_only=True):
@@ -47,7 +46,7 @@ def registry_entry(analysis: AnalysisRecord, stated: Deployment) -> dict[str, An
     charges = [charge_fact(release) for release in analysis.releases]
     parameters = {"epsilon": float(guarantee.epsilon)} | ({"delta": float(guarantee.delta)} if guarantee.delta else {})
     entry: dict[str, Any] = {
-        "url_slug": _slug(title, "-"),
+        "url_slug": _slug(title),
         "status": "Draft",
         "tier": 3 if stated.rationale else 2,
         "deployment": {
@@ -114,13 +113,8 @@ def registry_entry(analysis: AnalysisRecord, stated: Deployment) -> dict[str, An
     return entry
 
 
-def _slug(text: str, between: str) -> str:
-    return re.sub(r"[^a-z0-9]+", between, text.lower()).strip(between) or "deployment"
-
-
-def file_name(entry: Mapping[str, Any]) -> str:
-    """What the registry calls such a file: lower case, digits and underscores."""
-    return _slug(str(entry["url_slug"]), "_") + ".yaml"
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "deployment"
 
 
 def _composition(analysis: AnalysisRecord) -> str:
@@ -143,11 +137,10 @@ def _description(analysis: AnalysisRecord) -> str:
 
 
 def _domain(study: Study) -> str:
-    limited = any(isinstance(each, Numeric) and each.bounded for each in (study.response, *study.predictors))
     used = [variable.name for variable in (study.response, *study.predictors)]
     design = [name for name in (study.weights, study.cluster, study.person) if name is not None]
     names = ", ".join(dict.fromkeys([*used, *(each.name for each in study.only or ()), *design]))
-    moved = " Values outside the stated ranges are moved to the nearest limit." if limited else ""
+    moved = " Values outside the stated ranges are moved to the nearest limit." if has_ranges(study) else ""
     return f"All tables with the columns {names}, one row a record.{moved}"
 
 

@@ -20,31 +20,24 @@ from dpselect.release.tables import Effect, effects_of
 from dpselect.report.numbers import (
     MIN_EFFECT,
     MIN_LOG_RATIO,
+    TIMES,
     estimate_text,
     interval_place,
     interval_text,
+    response_unit,
     rounded,
+    steps_text,
     unit_power,
+    unit_text,
     written,
 )
-from dpselect.report.phrases import (
-    HIDDEN_BY_NOISE,
-    capitalized,
-    clash,
-    compared_with,
-    response_unit,
-    steps_text,
-    unit_text,
-)
+from dpselect.report.phrases import HIDDEN_BY_NOISE, capitalized, clash, compared_with
 
-TIMES = "\N{MULTIPLICATION SIGN}"
 ARROWS: dict[Direction | None, str] = {
     "up": "\N{BLACK UP-POINTING TRIANGLE}",
     "down": "\N{BLACK DOWN-POINTING TRIANGLE}",
     None: "",
 }
-
-
 MAX_HIDDEN = 5
 """Categories of one variable that are hidden by noise up to which each has a row; more share one."""
 MAX_SPREAD = 1e150
@@ -116,6 +109,11 @@ class Table(Public, frozen=True, kw_only=True):
     measure: str
 
     @property
+    def head(self) -> str:
+        """What its numbers are, at the head of their column."""
+        return capitalized(self.measure)
+
+    @property
     def effects(self) -> tuple[Row, ...]:
         """The rows that have a number, or none because noise hides it."""
         return tuple(row for row in self.rows if row.bar is not None)
@@ -141,7 +139,7 @@ def estimate_table(estimate: Estimate, directions: Mapping[str, Direction | None
     # A term that noise hides altogether has no spread and no bar: the others can still be compared with one another.
     drawn = [each for each in numeric if each.conf_low is not None or each.conf_high is not None]
     compared = bool(drawn) and all(each.term in spreads for each in drawn)
-    scale = 100.0 if isinstance(estimate.study.response, Binary) and not estimate.kind.ratios else 1.0
+    scale = response_scale(estimate)
     rows = [
         _row(each, estimate, scale, spreads.get(each.term) if each.kind == "number" else None, compared=compared)
         for each in effects
@@ -159,6 +157,11 @@ def estimate_table(estimate: Estimate, directions: Mapping[str, Direction | None
         one=estimate.kind.words.one,
         measure=_measure(estimate),
     )
+
+
+def response_scale(estimate: Estimate) -> float:
+    """100 where effects are differences of chances, which are told in percentage points (`response_unit`); else 1."""
+    return 100.0 if isinstance(estimate.study.response, Binary) and not estimate.kind.ratios else 1.0
 
 
 def _measure(estimate: Estimate) -> str:
@@ -319,10 +322,10 @@ def _line(name: str, label: str, note: str, *, stated: bool = True, names: tuple
 
 
 def plain_cells(table: Table) -> tuple[list[str], list[list[str]]]:
-    """The table as text: its head and its cells, for a terminal, Word, LaTeX, Markdown and CSV."""
-    head = ["Variable", table.measure.capitalize(), f"{table.level} interval"]
-    head += ["Adjusted for selection"] if table.adjusted else []
-    head += ["Per"]
+    """The table as text: its head and its cells, for a terminal, Word, LaTeX and Markdown. A unit in the head stays as stated."""
+    head = ["variable", table.measure, f"{table.level} interval"]
+    head += ["adjusted for selection"] if table.adjusted else []
+    head += ["per"]
     cells = []
     for row in table.shown:
         indent = "  " if row.level or row.names else ""

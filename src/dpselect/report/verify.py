@@ -43,7 +43,7 @@ def check_report(text: str, ledger: Ledger | None = None) -> list[Check]:
     if estimate is not None:
         steps += [
             lambda: _estimate_checks(estimate, selection),
-            lambda: estimate.kind.check(estimate, selection.recipe),
+            lambda: estimate.kind.checks(estimate, selection.recipe),
             lambda: _solution_checks(estimate),
         ]
     steps.append(lambda: [_receipt_check(release) for release in analysis.releases if release.receipt is not None])

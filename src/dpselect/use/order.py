@@ -18,11 +18,11 @@ from dpselect.errors import StudyError
 from dpselect.gather.rows import count_rows
 from dpselect.gather.sources.open import with_form_of
 from dpselect.release.account import charge_about
+from dpselect.release.analysis import check_title
 from dpselect.release.drawn import Direction, as_level
 from dpselect.release.families import Family, family_for
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.selection import charged_mechanism
-from dpselect.release.tables import check_title
 from dpselect.use.methods import METHODS, Method
 
 Competing = Subsets | Iterable[Model] | Candidates | None
@@ -157,7 +157,7 @@ def order_analysis(
     for_choice, for_estimate = divided(study, choice, budget, split)
     kind = family_for(study, family, delta=for_estimate.delta, rows_again=rows_again)
     asked = Estimating(price=for_estimate, level=as_level(level), family=kind)
-    draws = kind.plan_any(study, epsilon=for_estimate.epsilon, delta=for_estimate.delta)
+    draws = kind.plan(study, (), epsilon=for_estimate.epsilon, delta=for_estimate.delta)
     return Order(
         study=study,
         budget=budget,

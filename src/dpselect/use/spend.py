@@ -25,8 +25,8 @@ from dpselect.gather.sources.open import data_place, rows_address, with_form_of
 from dpselect.randomize.rounds_noise import Answered
 from dpselect.release.account import Account, Committed, software_version
 from dpselect.release.analysis import charge_of, today
-from dpselect.release.drawn import Drawn
-from dpselect.release.estimate import Estimate, draw_estimate, estimate_plan, finish_drawing, solved
+from dpselect.release.drawn import Drawn, Request
+from dpselect.release.estimate import Estimate, draw_estimate, draw_rounds, solved
 from dpselect.release.ledger.entries import Charge, Entry
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.sealed import Sealed, Stage, joined
@@ -95,7 +95,7 @@ def spend_together(
             except Exception as problem:  # it may tell what was chosen, so it is told after the choice is paid for
                 problems.append(problem)
             sealed = Sealed(title=order.title, made=today(), selection=selection, estimate=estimate)
-            return sealed if sealed.is_complete else replace(sealed, rows=sha256_of(where))
+            return sealed if sealed.is_done else replace(sealed, rows=sha256_of(where))
 
         if request is None:
             requests = [order.request(account.data) for order in orders]
@@ -138,7 +138,7 @@ def _finished(committed: Committed[Sealed], sources: Sequence[Any]) -> list[Rele
             committed.keep(Stage(part=place, answered=answered))
 
         if (estimate := parts[place].estimate) is not None:
-            parts[place] = replace(parts[place], estimate=finish_drawing(source, estimate, keep))
+            parts[place] = replace(parts[place], estimate=draw_rounds(source, estimate, keep))
     names = [part.response for part in parts]
     return [
         dataclasses.replace(_solved(part), beside=(*names[:place], *names[place + 1 :]))
@@ -165,7 +165,7 @@ def resume(ledger: Ledger, source: Any, deliver: Deliver, *, request: str | None
             try:
                 sealed = Sealed.from_text(each.text).with_receipts(ledger.receipts(each.id))
                 entry = _paying_entry(sealed, each.id, ledger)
-                if not sealed.is_complete:
+                if not sealed.is_done:
                     _require_resumable(source, sealed, entry)
                     Account(ledger, entry.data, place=data_place(source)).read_again()
                 committed = Committed(sealed, each.id, ledger, stages=each.text.count("\n") + 1)
@@ -200,7 +200,7 @@ def _require_resumable(source: Any, sealed: Sealed, entry: Entry) -> None:
 def _are_its_rows(source: Any, sealed: Sealed) -> bool:
     """Whether rows are where those were that a release was charged for, to be read in the same form."""
     where = None if source is None else rows_address(source)
-    if where is None or any(part.rows != sha256_of(where) for part in sealed.parts if not part.is_complete):
+    if where is None or any(part.rows != sha256_of(where) for part in sealed.parts if not part.is_done):
         return False
     return all(
         with_form_of(source, part.estimate.study) == part.estimate.study for part in sealed.parts if part.estimate
@@ -243,7 +243,7 @@ def _gathered(order: Order, recipe: Recipe | None, source: Any, progress: Tellin
     """Read the rows once for all that the order needs: what is wrong with them comes out before anything is charged."""
     asked, method, study = order.estimating, order.method, order.study
     if asked is not None and asked.family.reads_rows:
-        asked.family.check_source(source, study)
+        asked.family.require_source(source, study)
     beside = None if asked is None else asked.family.gathers(study)
     if method is None:
         # Moments that were gathered before are taken as they are.
@@ -273,13 +273,19 @@ def _drawn_estimate(order: Order, selection: Selection | None, gathered: _Gather
     if selection is not None:
         columns, directions = tuple(sorted(selection.columns)), selection.directions
         draws = asked.family.settle(draws, study, columns, asked.price)
-    facts: dict[str, Any] = {"level": asked.level, "selected": asked.selected, "directions": directions}
-    drawn = draw_estimate(
-        gathered.beside, estimate_plan(study, columns, asked.family, draws, order.charges[-1], **facts)
+    request = Request(
+        family=asked.family.name,
+        columns=columns,
+        level=asked.level,
+        selected=asked.selected,
+        directions=dict(directions),
+        study=study,
+        guarantee=draws.guarantee,
     )
+    drawn = draw_estimate(gathered.beside, request, asked.family, draws)
     if at_once or isinstance(gathered.again, KeptRows):
         # All rounds are one outcome: nothing of it is seen before the commit, and a kill between two costs nothing.
-        return finish_drawing(gathered.again, drawn, lambda answered: None, draws)
+        return draw_rounds(gathered.again, drawn, lambda answered: None, draws)
     return drawn
 
 

@@ -186,7 +186,7 @@ def test_a_private_number_of_rows_is_asked_for_or_stated(settings):
 def checks_of(estimate):
     study = a_study("gaussian")
     recipe = dpselect.select(table(300), study, epsilon=1).recipe
-    return list(checking.check_rounds(estimate, replace(recipe, rows=estimate.released.rows)))
+    return list(checking.rounds_checks(estimate, replace(recipe, rows=estimate.released.rows)))
 
 
 def test_a_short_table_is_asked_nothing():
@@ -271,7 +271,7 @@ def test_a_draw_that_is_no_answer_to_its_query_is_refused(wrong):
     bad = replace(first, draw=replace(first.draw, **wrong))
     rounds = replace(made.released, asks=((bad, *rest), *later))
     with pytest.raises(DataError, match="other numbers than were asked for"):
-        drawing.what_follows(rounds, "gaussian", made.study, made.columns)
+        drawing.what_follows("gaussian", rounds, made.study, made.columns)
 
 
 def test_a_model_without_columns_is_asked_nothing():
@@ -295,7 +295,7 @@ def test_more_columns_than_the_sensitivity_is_proved_for_are_refused():
     with pytest.raises(StudyError, match="at most 4000 columns"):
         drawing.plan_rounds("gaussian", study, beyond, **PRICE)
     with pytest.raises(StudyError, match="at most 4000 columns"):
-        drawing.settle_rounds(drawing.plan_any_rounds("gaussian", study, **PRICE), study, beyond, None)
+        drawing.settle_rounds(drawing.plan_rounds("gaussian", study, (), **PRICE), study, beyond, None)
 
 
 @pytest.mark.parametrize("columns", [(0, 3, 3), (3, 0), (-1, 0), (0, 6)])
@@ -304,7 +304,7 @@ def test_columns_that_are_not_places_each_once_and_in_order_are_refused(columns)
     study = Study(RESPONSES["gaussian"], PREDICTORS)
     for refused in (
         lambda: drawing.plan_rounds("gaussian", study, columns, **PRICE),
-        lambda: drawing.settle_rounds(drawing.plan_any_rounds("gaussian", study, **PRICE), study, columns, None),
+        lambda: drawing.settle_rounds(drawing.plan_rounds("gaussian", study, (), **PRICE), study, columns, None),
         lambda: query_sensitivity(
             Histograms(columns=columns, edges=((),) * len(columns), response_edges=(), family="gaussian"), study
         ),

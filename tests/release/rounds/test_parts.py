@@ -64,7 +64,7 @@ from dpselect.release.rounds.intervals import (
     shrunken,
 )
 from dpselect.release.rounds.path import _halves_of_answers, path, replay
-from dpselect.release.rounds.scales import _of_yes, look
+from dpselect.release.rounds.scales import Scales, _of_yes, look
 from dpselect.release.rounds.steps import (
     USUAL_CORRELATION,
     Standpoint,
@@ -737,7 +737,14 @@ def standing(plan, slopes, *, noise=1.0, correlation=0.3, left=0.25, tail=4.0):
     )
     none, ones = np.zeros(width), np.ones(width)
     scales = SimpleNamespace(
-        standard=lambda facts: own, tail=tail, shortness=none, relative=ones, count_noise=none, mean=0.3, dispersion=1.0
+        standard=lambda facts: own,
+        tail=tail,
+        long_tail=tail,
+        shortness=none,
+        relative=ones,
+        count_noise=none,
+        mean=0.3,
+        dispersion=1.0,
     )
     gram = rows * (correlation + (1 - correlation) * np.eye(width))
     gram[0, 1:] = gram[1:, 0] = 0.0  # a constant, and centered columns
@@ -799,6 +806,7 @@ def test_a_start_of_few_rows_goes_three_deviations_at_most():
 @pytest.mark.parametrize(("tail", "number", "answer"), [(2.0, 3.0, 3.0), (4.0, 4.0, 4.0), (9.0, 6.0, 9.0)])
 def test_a_response_is_clipped_at_its_tail_from_three_deviations_to_six_of_a_number(tail, number, answer):
     scales = SimpleNamespace(tail=tail, mean=2.0, response_deviation=1.5)
+    scales.long_tail = Scales.long_tail.fget(scales)
     for response, expected in (("number", number), ("open number", number), ("yes or no", answer)):
         assert _response_top(SimpleNamespace(family="gaussian", response=response), scales) == expected
     counts = SimpleNamespace(family="poisson", response="number")

@@ -258,8 +258,8 @@ def test_what_was_left_under_another_versions_theorem_is_not_checked(charged, mo
     assert overall(checks) == "not checked"
 
 
-def _ask_otherwise(rounds, *rest):
-    ask = what_follows(rounds, *rest)
+def _ask_otherwise(*about):
+    ask = what_follows(*about)
     return ask if isinstance(ask, Found) else [*ask, *ask]
 
 

@@ -23,6 +23,9 @@ LEAST_GAIN = 1e-6
 LONGEST_STEP = 2.0
 """No step moves an unknown by more, in units of what was known of it beforehand."""
 
+FIRST_DAMPING, DAMPING_FACTOR, LEAST_DAMPING, MAX_DAMPING = 1e-3, 8, 1e-9, 1e9
+"""Of a step, in sizes of the curvature: so many times less after one that helped, more after one that did not, until none helps."""
+
 MARGINAL_STEPS = (0.5, 1.0, 1.5, 2.0, 2.6, 3.4, 4.5)
 """How far from the top a density is followed, in deviations at the top."""
 
@@ -44,7 +47,7 @@ def descend(function: Function, start: Floats, directions: Floats | None = None,
     if directions is not None and start.shape[1] == 1:
         return Lowest(unknowns, shape)  # a single unknown that is held fixed cannot move
     basis = None if directions is None else orthogonal(directions)
-    damping, live = np.full(len(start), 1e-3), np.ones(len(start), dtype=bool)
+    damping, live = np.full(len(start), FIRST_DAMPING), np.ones(len(start), dtype=bool)
     for _ in range(steps):
         step, expected = _step(shape, basis, damping)
         # Problems that are done stand still, so that all of them stay one batch of matrices.
@@ -53,8 +56,9 @@ def descend(function: Function, start: Floats, directions: Floats | None = None,
         better = live & (expected > 0) & (there.values < shape.values)
         gained = shape.values - there.values
         unknowns, shape = np.where(better[:, None], tried, unknowns), _chosen(better, there, shape)
-        damping = np.where(better, np.maximum(damping / 8, 1e-9), np.where(live, damping * 8, damping))
-        done = (better & (gained < LEAST_GAIN)) | ((expected > 0) & (expected < LEAST_GAIN)) | (damping > 1e9)
+        less, more = np.maximum(damping / DAMPING_FACTOR, LEAST_DAMPING), damping * DAMPING_FACTOR
+        damping = np.where(better, less, np.where(live, more, damping))
+        done = (better & (gained < LEAST_GAIN)) | ((expected > 0) & (expected < LEAST_GAIN)) | (damping > MAX_DAMPING)
         live &= ~done
         if not live.any():
             break

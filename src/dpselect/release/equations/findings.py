@@ -32,6 +32,12 @@ MAX_DEVIATION_RATIO = 2.0
 MAX_SHARE_LENGTH = 0.5
 """R^2 is determined if its interval is no longer."""
 
+LEAST_UNEXPLAINED = 0.05
+"""Of the response's variance, while the coefficients are sought: noise can make what seems left of it less, or negative."""
+
+LEAST_EIGENVALUE_A_ROW = 1e-6
+"""Of a matrix of products: next to nothing, for sampling needs a covariance."""
+
 VARIANCE_ALLOWANCE = 1.25
 """Intervals of the residual variance are so many times as long: they are said only where short, which luck brings about too."""
 
@@ -57,6 +63,31 @@ class Finding:
     def determined(self) -> bool:
         """Whether there is a number to print."""
         return self.value is not None
+
+
+class Amount(Public, frozen=True, kw_only=False):
+    """A number that cannot be negative with its interval; nothing at all where this price cannot show it."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+    def __post_init__(self) -> None:
+        if len({part is None for part in (self.value, self.lower, self.upper)}) > 1:
+            raise DataError("An amount has a value and both ends of its interval, or none of them.")
+
+    @property
+    def determined(self) -> bool:
+        """Whether there is a number to print."""
+        return self.value is not None
+
+    def times(self, unit: float) -> Amount:
+        """The same in other units."""
+        return Amount(*(None if part is None else part * unit for part in (self.value, self.lower, self.upper)))
+
+
+HIDDEN = Amount(None, None, None)
+"""What this price cannot show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +125,7 @@ def fit(problem: Problem) -> Fit:
         top = descend(function, found.unknowns[best : best + 1])
         t = np.append(top.unknowns[0], -1.0)
         # Noise can make t'Mt negative or larger than the response's own squares: neither is a residual variance.
-        least, most = 0.05 * problem.total / rows, problem.total / rows
+        least, most = LEAST_UNEXPLAINED * problem.total / rows, problem.total / rows
         variance = float(np.clip(t @ problem.pivot.moments @ t / max(rows - width, 1.0), least, most))
         starts = found.unknowns
     quiet = rows >= LEAST_ROWS * np.sqrt(width) * problem.loudness
@@ -205,34 +236,9 @@ def _privacy_shares(fit: Fit, turned: Floats) -> Floats:
 
 
 def _positive_gram(gram: Floats, rows: float) -> Floats:
-    # Noise makes small eigenvalues negative. Sampling needs a covariance, so they are raised to next to nothing, not dropped.
+    # Noise makes small eigenvalues negative: they are raised and not dropped.
     values, vectors = np.linalg.eigh(gram)
-    return np.asarray((vectors * np.maximum(values, 1e-6 * rows)) @ vectors.T)
-
-
-class Amount(Public, frozen=True, kw_only=False):
-    """A number that cannot be negative with its interval; nothing at all where this price cannot show it."""
-
-    value: float | None
-    lower: float | None
-    upper: float | None
-
-    def __post_init__(self) -> None:
-        if len({part is None for part in (self.value, self.lower, self.upper)}) > 1:
-            raise DataError("An amount has a value and both ends of its interval, or none of them.")
-
-    @property
-    def determined(self) -> bool:
-        """Whether there is a number to print."""
-        return self.value is not None
-
-    def times(self, unit: float) -> Amount:
-        """The same in other units."""
-        return Amount(*(None if part is None else part * unit for part in (self.value, self.lower, self.upper)))
-
-
-HIDDEN = Amount(None, None, None)
-"""What this price cannot show."""
+    return np.asarray((vectors * np.maximum(values, LEAST_EIGENVALUE_A_ROW * rows)) @ vectors.T)
 
 
 def unexplained(fit: Fit, level: float) -> tuple[Amount, Amount]:

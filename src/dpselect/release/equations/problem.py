@@ -20,6 +20,12 @@ COEFFICIENT_BOUND = 2.0
 SQUARES_DOUBT = 1.0
 """A sum of squares may be so many deviations of its noise smaller than it looks."""
 
+CONSTANT_DEVIATION = 1.5
+"""Of an intercept beforehand: the response in the middle of all bounds may lie anywhere in its range, so less is known of it."""
+
+VARIED_PART, SURE_PART = 1000, 4000
+"""No column varies by less than one part in so many of what its bounds allow; nor is less than one in so many surely left of it."""
+
 WALL_STEEPNESS = 200.0
 """How steeply a test's misfit grows beyond the public bounds."""
 
@@ -106,8 +112,7 @@ def problem(noisy: NoisyMoments, columns: tuple[int, ...]) -> Problem:
     pivot = Pivot(moments * np.outer(whole, whole), noise.scaled(whole), np.zeros((len(scale),) * 2), rows)
     precision = np.ones(len(scale))
     if constant is not None:
-        # The response in the middle of all bounds may lie anywhere in its range, so less is known of it than of a slope.
-        precision[constant] = 1 / 1.5**2
+        precision[constant] = 1 / CONSTANT_DEVIATION**2
     return Problem(
         pivot,
         precision,
@@ -169,8 +174,8 @@ def _beforehand(
     around = np.zeros(width + 1) if constant is None else cell[constant]
     squares = np.diag(moments) - rows * mean**2 * (constant is not None)
     doubt = np.sqrt(np.diag(cell) ** 2 + 4 * mean**2 * around**2)
-    # What is drowned counts as its noise; no column of a table varies by less than a thousandth of what it could.
-    varied = np.clip(squares, np.maximum(doubt, rows / 1000), np.maximum(rows, doubt))
+    # What is drowned counts as its noise.
+    varied = np.clip(squares, np.maximum(doubt, rows / VARIED_PART), np.maximum(rows, doubt))
     total, most = (
         varied[width],
         float(np.clip(squares[width] + 2 * doubt[width], doubt[width], max(rows, doubt[width]))),
@@ -180,7 +185,7 @@ def _beforehand(
     # A number that clearly varies less than its bounds allow may have a slope as much steeper.
     clear = numbers & (squares > 2 * SQUARES_DOUBT * doubt)[:width]
     usual = np.where(clear, np.maximum(usual, ratio - levels), usual)
-    least = np.clip(squares - SQUARES_DOUBT * doubt, rows / 4000, rows)[:width]
+    least = np.clip(squares - SQUARES_DOUBT * doubt, rows / SURE_PART, rows)[:width]
     steep = np.where(numbers, np.maximum(levels, np.sqrt(most / least) - levels), levels)
     scale = np.where(steep > levels, steep, usual)
     varying = np.where(steep > levels, least, varied[:width])

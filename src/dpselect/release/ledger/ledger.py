@@ -42,8 +42,8 @@ from dpselect.release.ledger.store import (
     Contents,
     Patience,
     Row,
-    Sealed,
     Store,
+    Stored,
     Tally,
     entry_of,
     is_address,
@@ -261,16 +261,7 @@ class Ledger:
         contents, found = self._releases(id=id)
         naming = self._naming(contents, self._require_sealed(found, id))
         paid = [*naming[:1], *(each for each in naming[1:] if not each.sealed)]
-        return tuple(
-            Receipt(
-                index=each.index,
-                hash=each.hash,
-                epsilon=decimal_of(price_of(each).epsilon, EPSILON_DIGITS),
-                delta=decimal_of(price_of(each).delta, DELTA_DIGITS),
-                remaining=self.remaining_after(each.index),
-            )
-            for each in paid
-        )
+        return tuple(_receipt(each, price_of(each), self.remaining_after(each.index)) for each in paid)
 
     def keep(self, id: str, text: str, *, after: int) -> None:
         """Append a later stage to a release that waits, and an entry with its hash, in one durable transaction.
@@ -292,7 +283,7 @@ class Ledger:
         line, before = _line(text), self._tally
         done: Tally | None = None
 
-        def decide(contents: Contents, found: Sealed | None) -> Addition:
+        def decide(contents: Contents, found: Stored | None) -> Addition:
             nonlocal done
             tally = before.extended(contents, self._store.name)
             sealed = self._require_sealed([found] if found else [], id)
@@ -327,7 +318,7 @@ class Ledger:
             The name of the release, from its commitment or from `undelivered`.
         """
 
-        def decide(sealed: Sealed | None) -> Sealed:
+        def decide(sealed: Stored | None) -> Stored:
             found = self._require_sealed([sealed] if sealed else [], id)
             return found if found.delivered is not None else replace(found, delivered=now())
 
@@ -448,7 +439,7 @@ class Ledger:
         release, before = "" if text is None else secrets.token_hex(16), self._tally
         done: tuple[Commitment, Tally] | None = None
 
-        def decide(contents: Contents, found: Sealed | None) -> Addition:
+        def decide(contents: Contents, found: Stored | None) -> Addition:
             nonlocal done
             tally = before.extended(contents, self._store.name)
             self._require_about(tally, charges)
@@ -462,27 +453,18 @@ class Ledger:
                 rows.append(row_of(Entry(**facts, index=index, time=time, release=release, sealed=sealed), index, head))
                 head = rows[-1].hash
                 prices[price_of(charge)] += 1
-                receipts.append(self._receipt(rows[-1], price_of(charge), prices))
+                receipts.append(_receipt(rows[-1], price_of(charge), self._remaining(prices)))
             labels = tally.labels | {charge.data for charge in charges}
             about = charges[0].unit, charges[0].neighbors
             after = Tally(rows[-1].index + 1, head, self._opening, prices, labels, *about)
             done = Commitment(receipts=tuple(receipts), id=release), after
-            return rows, None if text is None else Sealed(release, rows[0].index, time, request, text)
+            return rows, None if text is None else Stored(release, rows[0].index, time, request, text)
 
         self._store.append(decide)
         assert done is not None
         commitment, after = done
         self._met(after)
         return commitment
-
-    def _receipt(self, row: Row, price: EntryPrice, prices: Prices) -> Receipt:
-        return Receipt(
-            index=row.index,
-            hash=row.hash,
-            epsilon=decimal_of(price.epsilon, EPSILON_DIGITS),
-            delta=decimal_of(price.delta, DELTA_DIGITS),
-            remaining=self._remaining(prices),
-        )
 
     def _require_as_opened(self, wanted: Opening | None, opened: Tally, about: dict[str, Any]) -> None:
         """What was stated must be what the ledger has."""
@@ -533,12 +515,12 @@ class Ledger:
             delta=decimal_of(opening.delta_units - total.delta, DELTA_DIGITS),
         )
 
-    def _require_sealed(self, found: Sequence[Sealed], id: str) -> Sealed:
+    def _require_sealed(self, found: Sequence[Stored], id: str) -> Stored:
         if not found:
             raise LedgerError(f"{self._store.name} holds no release {id!r}; see undelivered().")
         return found[0]
 
-    def _naming(self, contents: Contents, sealed: Sealed) -> list[Entry]:
+    def _naming(self, contents: Contents, sealed: Stored) -> list[Entry]:
         """The entries that name a release; none if another hand put its text there, for which nobody has paid."""
         mark, name = mark_of_release(sealed.id), self._store.name
         rows = contents.rows[sealed.entry :] if 0 < sealed.entry < len(contents.rows) else ()
@@ -546,7 +528,7 @@ class Ledger:
         found = [each for each in found if each.release == sealed.id]
         return found if found and found[0].index == sealed.entry else []
 
-    def _require_as_charged(self, contents: Contents, sealed: Sealed) -> int:
+    def _require_as_charged(self, contents: Contents, sealed: Stored) -> int:
         """How many stages a release has; LedgerError unless its lines are those whose hashes its entries hold, one for one.
 
         The first line is hashed after the request, by which the release is found.
@@ -579,7 +561,7 @@ class Ledger:
                     stacklevel=4,
                 )
 
-    def _releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+    def _releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Stored]]:
         """The releases as of one moment, or those that wait, or one; and the chain of the same moment, verified."""
         before = self._tally
         contents, found = self._store.releases(id=id, waiting=waiting)
@@ -616,6 +598,16 @@ def _store_at(path: str | os.PathLike[str] | None, patience: Patience) -> Store:
 def _opening(epsilon: Price, delta: Price, **more: Any) -> Opening:
     totals: dict[str, Any] = {"epsilon": epsilon, "delta": delta}  # made exact by the record
     return Opening(index=0, format=FORMAT, id=secrets.token_hex(16), time=now(), **totals, **more)
+
+
+def _receipt(entry: Row | Entry, price: EntryPrice, remaining: Remaining) -> Receipt:
+    return Receipt(
+        index=entry.index,
+        hash=entry.hash,
+        epsilon=decimal_of(price.epsilon, EPSILON_DIGITS),
+        delta=decimal_of(price.delta, DELTA_DIGITS),
+        remaining=remaining,
+    )
 
 
 def _reopen(path: str, wait: float) -> Ledger:

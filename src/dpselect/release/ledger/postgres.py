@@ -20,7 +20,7 @@ from dpselect.release.ledger.store import (
     Contents,
     Patience,
     Row,
-    Sealed,
+    Stored,
     mark_of_data,
     query_of,
     require_version,
@@ -202,14 +202,14 @@ class PostgresStore:
 
         self._patiently(work)
 
-    def append(self, decide: Callable[[Contents, Sealed | None], Addition], id: str = "") -> None:
+    def append(self, decide: Callable[[Contents, Stored | None], Addition], id: str = "") -> None:
         """Read the chain, let `decide` make what follows, and write it, in one exclusive and durable transaction."""
 
         def work(connection: psycopg.Connection) -> None:
             self._require_ledger(connection)
             connection.execute("SET LOCAL synchronous_commit = on")
             connection.execute("SELECT count FROM head FOR UPDATE")
-            found = _sealed(connection, *query_of(id, False, "%s")) if id else []
+            found = _stored(connection, *query_of(id, False, "%s")) if id else []
             rows, sealed = decide(_contents(connection), found[0] if found else None)
             _insert(connection, rows, None if found else sealed)
             if found and sealed is not None:
@@ -217,14 +217,14 @@ class PostgresStore:
 
         self._patiently(work)
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
+    def change(self, id: str, decide: Callable[[Stored | None], Stored]) -> None:
         """Let `decide` say when a release was handed over, and write it, in one exclusive transaction."""
 
         def work(connection: psycopg.Connection) -> None:
             self._require_ledger(connection)
             connection.execute("SET LOCAL synchronous_commit = off")
             query, values = query_of(id, False, "%s")
-            found = _sealed(connection, f"{query} FOR UPDATE", values)
+            found = _stored(connection, f"{query} FOR UPDATE", values)
             before = found[0] if found else None
             after = decide(before)
             if after != before:
@@ -236,9 +236,9 @@ class PostgresStore:
         """The chain as of one moment; never in the way of a writer."""
         return self._reading(_contents)
 
-    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Stored]]:
         """The chain, and the releases of the same moment, the oldest first: all, those that wait, or the one with an id."""
-        return self._reading(lambda each: (_contents(each), _sealed(each, *query_of(id, waiting, "%s"))))
+        return self._reading(lambda each: (_contents(each), _stored(each, *query_of(id, waiting, "%s"))))
 
     def hold(self) -> None:
         """Nothing is kept."""
@@ -349,11 +349,11 @@ def _contents(connection: psycopg.Connection) -> Contents:
     return Contents([Row(*row) for row in rows], *(head[0] if head else (0, "")))
 
 
-def _sealed(connection: psycopg.Connection, query: str, values: tuple[str, ...]) -> list[Sealed]:
-    return [Sealed(*row) for row in connection.execute(query, values).fetchall()]
+def _stored(connection: psycopg.Connection, query: str, values: tuple[str, ...]) -> list[Stored]:
+    return [Stored(*row) for row in connection.execute(query, values).fetchall()]
 
 
-def _insert(connection: psycopg.Connection, rows: Sequence[Row], sealed: Sealed | None) -> None:
+def _insert(connection: psycopg.Connection, rows: Sequence[Row], sealed: Stored | None) -> None:
     for row in rows:
         connection.execute("INSERT INTO entries VALUES (%s, %s, %s)", [row.index, row.body, row.hash])
     if sealed is not None:

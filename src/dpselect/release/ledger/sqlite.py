@@ -25,7 +25,7 @@ from dpselect.release.ledger.store import (
     Contents,
     Patience,
     Row,
-    Sealed,
+    Stored,
     mark_of_data,
     query_of,
     require_version,
@@ -138,13 +138,13 @@ class SqliteStore:
 
         self._patiently("rwc", "BEGIN IMMEDIATE", work)
 
-    def append(self, decide: Callable[[Contents, Sealed | None], Addition], id: str = "") -> None:
+    def append(self, decide: Callable[[Contents, Stored | None], Addition], id: str = "") -> None:
         """Read the chain, let `decide` make what follows, and write it, in one exclusive and durable transaction."""
 
         def work(connection: sqlite3.Connection) -> None:
             self._require_ledger(connection)
             self.require_chargeable()
-            found = _sealed(connection, *query_of(id, False, "?")) if id else []
+            found = _stored(connection, *query_of(id, False, "?")) if id else []
             rows, sealed = decide(_contents(connection), found[0] if found else None)
             _insert(connection, rows, None if found else sealed)
             if found and sealed is not None:
@@ -152,13 +152,13 @@ class SqliteStore:
 
         self._patiently("rw", "BEGIN IMMEDIATE", work)
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
+    def change(self, id: str, decide: Callable[[Stored | None], Stored]) -> None:
         """Let `decide` say when a release was handed over, and write it, in one exclusive transaction."""
 
         def work(connection: sqlite3.Connection) -> None:
             self._require_ledger(connection)
             self.require_chargeable()
-            found = _sealed(connection, *query_of(id, False, "?"))
+            found = _stored(connection, *query_of(id, False, "?"))
             before = found[0] if found else None
             after = decide(before)
             if after != before:
@@ -170,9 +170,9 @@ class SqliteStore:
         """The chain as of one moment; never in the way of a writer."""
         return self._reading(_contents)
 
-    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Stored]]:
         """The chain, and the releases of the same moment, the oldest first: all, those that wait, or the one with an id."""
-        return self._reading(lambda each: (_contents(each), _sealed(each, *query_of(id, waiting, "?"))))
+        return self._reading(lambda each: (_contents(each), _stored(each, *query_of(id, waiting, "?"))))
 
     def hold(self) -> None:
         """Keep the connection that the next operation opens."""
@@ -399,11 +399,11 @@ def _contents(connection: sqlite3.Connection) -> Contents:
     return Contents(rows, *head)
 
 
-def _sealed(connection: sqlite3.Connection, query: str, values: tuple[str, ...]) -> list[Sealed]:
-    return [Sealed(*row) for row in connection.execute(query, values)]
+def _stored(connection: sqlite3.Connection, query: str, values: tuple[str, ...]) -> list[Stored]:
+    return [Stored(*row) for row in connection.execute(query, values)]
 
 
-def _insert(connection: sqlite3.Connection, rows: Sequence[Row], sealed: Sealed | None) -> None:
+def _insert(connection: sqlite3.Connection, rows: Sequence[Row], sealed: Stored | None) -> None:
     connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", [(row.index, row.body, row.hash) for row in rows])
     if sealed is not None:
         connection.execute(

@@ -31,7 +31,7 @@ from dpselect.release.ledger.entries import FORMAT, Entry, Opening
 T = TypeVar("T")
 Values = dict[str, Any]
 Announce = Callable[[str], None]
-_SEALED = "SELECT id, entry, time, request, text, delivered FROM outbox"  # the fields of `Sealed`, in order
+_STORED = "SELECT id, entry, time, request, text, delivered FROM outbox"  # the fields of `Stored`, in order
 log = logging.getLogger("dpselect.ledger")
 
 
@@ -54,7 +54,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class Stored:
     """Public. One release as it is stored: which entry names it first, its text, and when it was handed over, if it was.
 
     The text has a line for what was committed, and one for each later stage; the entries that name it hold their hashes.
@@ -82,7 +82,7 @@ def link(previous: str, body: str) -> str:
 def query_of(id: str | None, waiting: bool, mark: str) -> tuple[str, tuple[str, ...]]:
     """The query for one release, those that wait, or all, and its values; `mark` is how the driver marks a value."""
     where = "" if id is None and not waiting else " WHERE delivered IS NULL" if id is None else f" WHERE id = {mark}"
-    return f"{_SEALED}{where} ORDER BY entry", () if id is None else (id,)
+    return f"{_STORED}{where} ORDER BY entry", () if id is None else (id,)
 
 
 def mark_of_data(label: str) -> str:
@@ -224,7 +224,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-Addition = tuple[Sequence[Row], Sealed | None]
+Addition = tuple[Sequence[Row], Stored | None]
 """What one transaction adds: rows that follow the last one, and the release that they are about, as it is then."""
 
 
@@ -243,7 +243,7 @@ class Store(Protocol):
     def create(self, opening: Row) -> None:
         """Make the ledger with its opening row, unless there is one already."""
 
-    def append(self, decide: Callable[[Contents, Sealed | None], Addition], id: str = "") -> None:
+    def append(self, decide: Callable[[Contents, Stored | None], Addition], id: str = "") -> None:
         """Let `decide` make the next rows from all, and write them and the release, in one exclusive and durable transaction.
 
         It is told the release with this `id` too, if there is one, and what it says of that one replaces its text.
@@ -252,10 +252,10 @@ class Store(Protocol):
     def read(self) -> Contents:
         """The whole chain as of one moment, without being in a writer's way."""
 
-    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Sealed]]:
+    def releases(self, *, id: str | None = None, waiting: bool = False) -> tuple[Contents, list[Stored]]:
         """The chain, and the releases of the same moment, the oldest first: all, those that wait, or the one with an id."""
 
-    def change(self, id: str, decide: Callable[[Sealed | None], Sealed]) -> None:
+    def change(self, id: str, decide: Callable[[Stored | None], Stored]) -> None:
         """Let `decide` say when a release was handed over, and write it, in one exclusive transaction.
 
         It comes after all that was written before it, and may be lost when the machine stops.

@@ -15,16 +15,13 @@ from dpselect.assume.recipe import Recipe
 from dpselect.assume.study import Study
 from dpselect.errors import DpselectError
 from dpselect.randomize.rounds_noise import Answered, Rounds, noise_worth
-from dpselect.release.checks import Check, compared
+from dpselect.release.checks import PRICE_TOLERANCE, Check, compared
 from dpselect.release.drawn import Drawn
 from dpselect.release.rounds.drawing import RoundsDraws, counts_are_public, plan_rounds, require_within, what_follows
 from dpselect.release.rounds.intervals import Found
 
 QUERY_TOLERANCE = 1e-4
 """Two machines come to the same queries up to the steps of their grids, and a few of their last digits."""
-
-PRICE_TOLERANCE = 1e-6
-"""Prices are computed to more digits than that."""
 
 
 def planned_rounds(drawn: Drawn) -> RoundsDraws:
@@ -33,7 +30,7 @@ def planned_rounds(drawn: Drawn) -> RoundsDraws:
     return plan_rounds(drawn.family, drawn.study, drawn.columns, epsilon=price.epsilon, delta=price.delta)
 
 
-def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
+def rounds_checks(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     """All that can be checked about the rounds without the rows."""
     rounds = drawn.released
     assert isinstance(rounds, Rounds)
@@ -63,12 +60,8 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
     draws = f"epsilon {plain(drawn.guarantee.epsilon)}, Gaussian noise on {len(rounds.draws)} draws"
     try:
         require_within(list(rounds.draws), plan.guarantee)
-    except (
-        DpselectError,
-        ArithmeticError,
-        ValueError,
-    ):  # by their own statements they cost more, or nothing that can be added up
-        yield Check(what, False, draws)
+    except (DpselectError, ArithmeticError, ValueError):
+        yield Check(what, False, draws)  # by their own statements they cost more, or nothing that can be added up
         return
     yield compared(what, worth, draws, drawn.version)
 
@@ -76,7 +69,7 @@ def check_rounds(drawn: Drawn, recipe: Recipe) -> Iterator[Check]:
 def _asks(rounds: Rounds, plan: RoundsDraws) -> Iterator[Ask]:
     """What had to be asked each time, until nothing more is."""
     for place in range(len(rounds.asks) + 1):
-        ask = what_follows(replace(rounds, asks=rounds.asks[:place]), plan.family, plan.study, plan.columns)
+        ask = what_follows(plan.family, replace(rounds, asks=rounds.asks[:place]), plan.study, plan.columns)
         if isinstance(ask, Found):
             return
         yield ask

@@ -33,7 +33,7 @@ SHORT_TAIL_RATIO, LONG_TAIL_RATIO = 0.25, 0.5
 UNSEEN_SHAPE = 1
 """Where no later bin than this is surely seen the tail may be long: nothing of how it falls was seen."""
 SURELY_SEEN, NEXT_SEEN = 4.0, 3.0
-"""Deviations of the noise from which a bin is surely not empty; and one of the two after such a bin."""
+"""Deviations of the noise from which a bin is surely not empty; and one of those after such a bin."""
 HALF_OCTAVE_RATIOS = (0.3, 0.5, 0.7)
 """How a tail may fall over half an octave: the steepest of these that the counts allow."""
 MISFIT = 2.0
@@ -57,14 +57,26 @@ LONG_ROW, LONG_COUNT_ROW = 1.5, 3.0
 or next to nothing."""
 FARTHEST_ANSWER = 0.7
 """Of the length of a row that lies as far as limits or a rare level allow, and has the answer that nobody expects."""
+MAX_SQUARES = 4.0
+"""Times the rows: squared lengths add up to less, for their mean is near one. What is more in a bin is noise."""
+NATURAL_SHARE = 0.5
+"""Of the rows of one answer: as many at least lie where its residuals do by nature, if no bin is surely seen."""
+NEXT_BINS = 2
+"""So many bins after one that is seen are looked at for the next: noise may hide one between."""
+TAIL_SHARE, MAX_LEAST_RADIUS = 0.5, 32.0
+"""Of the response's tail: no clip is shorter, up to so many units. A histogram hides the few rows of a tail."""
 USUAL_QUANTILE = 1.96
 """Of the interval whose length a radius is chosen by."""
+
+
+POINTS_A_BIN = 8
+"""At which the rows of a bin are taken to lie, spread over it evenly by the logarithm of their length."""
 
 
 def _points(edges: Floats) -> Floats:
     """Where rows in bins from these edges on lie; the last bin is as wide as an octave."""
     octaves = np.diff(np.log2(np.append(edges, 2 * edges[-1])))
-    return np.asarray(edges[:, None] * 2.0 ** (octaves[:, None] * (np.arange(8) + 0.5) / 8))
+    return np.asarray(edges[:, None] * 2.0 ** (octaves[:, None] * (np.arange(POINTS_A_BIN) + 0.5) / POINTS_A_BIN))
 
 
 ANSWER_POINTS, TAIL_POINTS = _points(ANSWER_EDGES), _points(TAIL_EDGES[1:])
@@ -117,7 +129,7 @@ def choose_radius(
     first = int(np.flatnonzero(TAIL_EDGES > TAIL_START * usual)[0])
     edges, lengths = TAIL_EDGES[first:] / usual, TAIL_POINTS[first - 1 :] / usual
     counted_until = farthest * min(max(FEW_COLUMNS / width, 1.0), MOST_FARTHER)
-    counts = np.minimum(noisy[first:], 4 * rows / edges**2)  # squares add up to about the rows
+    counts = np.minimum(noisy[first:], MAX_SQUARES * rows / edges**2)
     counts = np.where((edges < counted_until / usual) | (counts > SEEN_BEYOND * noise), counts, 0.0)
     octaves = np.log2(edges / edges[0])
     fits = [falling(counts, ratio ** (2 * octaves)) for ratio in HALF_OCTAVE_RATIOS]
@@ -183,7 +195,8 @@ def _half_lengths(excess: Floats, share: float, sampling: float, noise_a_radius:
 
 
 def _best(excess: Floats, risk: Floats, tail: float) -> Clip:
-    best = int(np.argmin(np.where(min(0.5 * tail, 32.0) <= CLIP_RADII, risk, np.inf)))
+    least = min(TAIL_SHARE * tail, MAX_LEAST_RADIUS)
+    best = int(np.argmin(np.where(least <= CLIP_RADII, risk, np.inf)))
     return Clip(float(CLIP_RADII[best]), float(excess[best]))
 
 
@@ -194,15 +207,15 @@ def answer_counts(half: Half, noise: float, rows: float) -> Floats:
     share their values lie at one length: a bin that is seen counts as it is, however few lie before it.
     """
     counts = half.noisy.copy()
-    possible = counts * ANSWER_EDGES**2 <= 4 * rows
+    possible = counts * ANSWER_EDGES**2 <= MAX_SQUARES * rows
     sure = np.flatnonzero((counts > SURELY_SEEN * noise) & possible)
     if sure.size:
         last = int(sure[-1])
     else:
         last = half.start
-        counts[last] = max(counts[last], half.rows / 2)
+        counts[last] = max(counts[last], NATURAL_SHARE * half.rows)
     seen = (half.noisy > NEXT_SEEN * noise) & possible
-    while (following := np.flatnonzero(seen[last + 1 : last + 3])).size:
+    while (following := np.flatnonzero(seen[last + 1 : last + 1 + NEXT_BINS])).size:
         last += 1 + int(following[0])
     ratio = SHORT_TAIL_RATIO if last > UNSEEN_SHAPE else LONG_TAIL_RATIO
     octaves = np.log2(ANSWER_EDGES[last:] / ANSWER_EDGES[last])
@@ -247,9 +260,9 @@ HIDDEN_NOISE = 0.5
 MIN_CLUSTERS = 20
 """Fewer do not tell how far clusters differ."""
 MIN_VARIANCE = 0.5
-"""Of the variance that rows would have by themselves: clusters do not make it much smaller."""
+"""Of the variance that rows would have by themselves, and alike in all directions: what is seen of none is taken to be less."""
 
-_POINTS_OF_A_BIN = 2.0 ** ((np.arange(8) + 0.5) / 8)
+_POINTS_OF_AN_OCTAVE = 2.0 ** ((np.arange(POINTS_A_BIN) + 0.5) / POINTS_A_BIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +287,7 @@ def choose_cluster_radius(facts: Facts, lengths: Noisy, clip_radius: float) -> C
     counts = np.append(
         np.maximum(counts[:last], 0.0), falling(counts[last:], _powers(CLUSTER_TAIL_RATIO, len(counts) - last))
     )
-    squares = (CLUSTER_EDGES[:, None] * _POINTS_OF_A_BIN) ** 2
+    squares = (CLUSTER_EDGES[:, None] * _POINTS_OF_AN_OCTAVE) ** 2
     excess = np.array([counts @ np.maximum(squares - radius**2, 0.0).mean(axis=1) for radius in CLUSTER_RADII])
     squared = CLUSTER_RADII**2
     moved = math.sqrt(facts.replaced) * squared

@@ -66,7 +66,7 @@ def plan_rounds(
     delta: Price,
     noise: NoiseKind | None = None,
 ) -> RoundsDraws:
-    """Check everything from public values alone."""
+    """Check everything from public values alone; the price does not depend on the columns, which may be selected later."""
     if family == "binomial" and not isinstance(study.response, Binary):
         raise StudyError(
             f"Odds need a response of no and yes: state Binary({study.response.name!r}, [no, yes]), or leave family out."
@@ -86,11 +86,6 @@ def plan_rounds(
     return RoundsDraws(study=study, columns=columns, family=family, mu=mu, guarantee=guarantee)
 
 
-def plan_any_rounds(family: FamilyName, study: Study, *, epsilon: Price, delta: Price) -> RoundsDraws:
-    """The plan of a model that is not selected yet: the price is that of any model."""
-    return plan_rounds(family, study, (), epsilon=epsilon, delta=delta)
-
-
 def settle_rounds(plan: RoundsDraws, study: Study, columns: tuple[int, ...], price: Budget) -> RoundsDraws:
     """The plan of a model that was selected: nothing of it depends on the columns but which are read."""
     return dataclasses.replace(plan, columns=columns)
@@ -107,7 +102,7 @@ def rounds_charge(family: FamilyName, study: Study, guarantee: Guarantee) -> Cha
     )
 
 
-def check_rows(source: Any, study: Study) -> None:
+def require_rows(source: Any, study: Study) -> None:
     """Refuse what cannot be read once for each round."""
     if not isinstance(source, KeptRows):
         require_repeatable(source, "Coefficients by rounds")
@@ -118,12 +113,12 @@ def kept_between_rounds(study: Study) -> KeptRows:
     return KeptRows(study, MAX_ROUND_BYTES)
 
 
-def no_rounds(source: Any, plan: RoundsDraws) -> Rounds:
-    """Nothing is drawn together with the charge: each round reads the rows, and is kept before the next one uses it."""
+def begin_rounds(source: Any, plan: RoundsDraws) -> Rounds:
+    """The release before any round: nothing of it is drawn together with the charge."""
     study = plan.study
     kept = source if isinstance(source, KeptRows) else gather(source, study, kept_between_rounds(study))
     rows = kept.count if counts_are_public(study) else study.expected_rows
-    return _ended(Rounds(rows=rows, mu=plan.mu, asks=()), plan)
+    return with_rounds(Rounds(rows=rows, mu=plan.mu, asks=()), plan)
 
 
 def counts_are_public(study: Study) -> bool:
@@ -136,7 +131,7 @@ def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> t
     """The answers to what the path asks after all that was drawn, of rows that are read again."""
     if drawn.mu != plan.mu:  # an account of a server's ledger may commit any text that it pays for
         raise LedgerError("What was drawn so far states other noise than its price buys; nothing more was drawn.")
-    ask = what_follows(drawn, plan.family, study, plan.columns)
+    ask = what_follows(plan.family, drawn, study, plan.columns)
     if isinstance(ask, Found):
         raise LedgerError("What was drawn so far states that rounds are left, and none are; nothing more was drawn.")
     answered = tuple(
@@ -147,8 +142,9 @@ def draw_round(source: Any, study: Study, plan: RoundsDraws, drawn: Rounds) -> t
 
 
 def with_rounds(drawn: Rounds, plan: RoundsDraws, *answered: tuple[Answered, ...]) -> Rounds:
-    """What was drawn, and what further rounds have answered."""
-    return _ended(replace(drawn, asks=(*drawn.asks, *answered)), plan)
+    """What was drawn, and what further rounds have answered; `done` if nothing follows."""
+    drawn = replace(drawn, asks=(*drawn.asks, *answered))
+    return replace(drawn, done=isinstance(what_follows(plan.family, drawn, plan.study, plan.columns), Found))
 
 
 def require_within(draws: list[Answered], guarantee: Guarantee) -> None:
@@ -160,18 +156,14 @@ def require_within(draws: list[Answered], guarantee: Guarantee) -> None:
         )
 
 
-def _ended(drawn: Rounds, plan: RoundsDraws) -> Rounds:
-    return replace(drawn, done=isinstance(what_follows(drawn, plan.family, plan.study, plan.columns), Found))
-
-
 def _read(source: Any, study: Study, ask: Ask) -> Sums:
     summary = RoundSummary(study, [query for query, _ in ask])
     return source.replay(summary) if isinstance(source, KeptRows) else gather(source, study, summary)
 
 
 def what_follows(
-    drawn: Rounds,
     family: FamilyName,
+    drawn: Rounds,
     study: Study,
     columns: tuple[int, ...],
     level: float = 0.95,
@@ -198,14 +190,9 @@ def what_follows(
     return replay(known, [tuple(each.noisy() for each in ask) for ask in drawn.asks[counted:]])
 
 
-def all_rounds(drawn: Rounds) -> bool:
-    """Whether nothing is left to draw."""
-    return drawn.done
-
-
 def found_by(family: FamilyName, drawn: Rounds, *about: Any) -> Found:
-    """What a whole release says; refused if rounds are missing. `about` are study, columns, level and considered."""
-    found = what_follows(drawn, family, *about)
+    """What a release says that is done; refused if rounds are missing. `about` are study, columns, level and considered."""
+    found = what_follows(family, drawn, *about)
     if not isinstance(found, Found):
         raise StudyError("Rounds of this release are missing, so nothing can be computed from it.")
     return found

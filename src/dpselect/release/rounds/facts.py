@@ -18,16 +18,37 @@ from dpselect.assume.variables import GRID, Binary, Categorical, Variable
 
 MIN_NU = 5.0
 """Below it nothing is asked: intervals would be a dozen times as long as without privacy."""
-CLUSTER_SANDWICH_SHARE, CLUSTER_LENGTHS_SHARE = 0.12, 0.05
-"""Of the price for the variance by clusters, and for how long their sums are."""
 MAX_LOOKS = 4
 """At numbers that are narrow in wide limits, or have none."""
-LEAST_LAST_SHARE = 0.05
-"""Of the price for the last gradient, whatever the looks before it have taken."""
 SANDWICH_NU = 60.0
 """Above it the sandwich is asked for: below it its noise would be larger than what it corrects."""
+GRAM_NU = 12.0
+"""At about this nu a Gram is only seen with all of the price."""
+LEAST_ROW_LENGTH, MAX_ROW_LENGTH = 1.5, 16.0
+ROW_LENGTH_A_NU, CURVED_ROW_LENGTH_A_NU = 0.03, 0.045
+"""The squared length, a column, of rows in a Gram, and how it grows with nu. Where the link is curved few rows have most of the
+weight, and shortening them would cost more than their noise."""
+
+# Shares of mu^2. The last gradient has what they leave. The smaller nu is, the more of a Gram is noise, and the larger they are.
+LEAST_GRAM_SHARE, LEAST_CURVED_GRAM_SHARE, MAX_GRAM_SHARE = 0.15, 0.24, 0.40
+"""For both Grams. Where the link is curved few rows have most of the weight, and a Hessian is harder to see."""
+START_GRAM_PART, GRAM_PART = 0.4, 0.6
+"""Of that: for the first Gram, which only whitens, and for those of coarse steps."""
+LEAST_FIRST_SHARE, FIRST_SHARE, MAX_FIRST_SHARE = 0.03, 0.05, 0.10
+"""For the first look: the middle one where nu is `SANDWICH_NU`, and less the larger nu is, by its root."""
+LOCATING_PART, CLOSER_PART = 0.5, 0.75
+"""Of that: for a first look that only locates numbers without limits, and for each closer one."""
+COARSE_SHARE, MAX_COARSE_SHARE, CURVED_COARSE = 0.12, 0.30, 1.2
+"""Of what these leave, for coarse gradients: the first where nu is `SANDWICH_NU` and above. Where the link is curved there are two
+steps, and they have so many times as much, for what is left for the last one must be short."""
 RADII_SHARE, CURVED_RADII_SHARE = 0.05, 0.06
-"""Of the price for the histogram of gradient lengths. Where the link is curved more rows can be long, and noise hides them."""
+"""For the histogram of gradient lengths. Where the link is curved more rows can be long, and noise hides them."""
+SANDWICH_SHARE, RESIDUAL_SHARE = 0.05, 0.02
+"""For the variance by rows, and for the sum of squared residuals."""
+CLUSTER_SANDWICH_SHARE, CLUSTER_LENGTHS_SHARE = 0.12, 0.05
+"""For the variance by clusters, and for how long their sums are: how alike their rows are is known from nothing else."""
+LEAST_LAST_SHARE = 0.05
+"""For the last gradient, whatever the looks before it have taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,16 +137,14 @@ class Facts:
         """
         if turn == 0:
             opened = self.response == "open number" or any(column.open for column in self.columns)
-            return self.shares.first * (0.5 if opened else 1.0)
-        return min(0.75 * self.shares.first, (self.shares.last - LEAST_LAST_SHARE) / (MAX_LOOKS - 1))
+            return self.shares.first * (LOCATING_PART if opened else 1.0)
+        return min(CLOSER_PART * self.shares.first, (self.shares.last - LEAST_LAST_SHARE) / (MAX_LOOKS - 1))
 
     @property
     def row_length(self) -> float:
-        """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen.
-
-        Where the link is curved few rows have most of the weight, and shortening them would cost more than their noise.
-        """
-        return _between(1.5, (0.03 if self.gaussian else 0.045) * self.nu, 16.0)
+        """The squared length that a standardized row may have in a Gram, a column: the longer, the better it is seen."""
+        a_nu = ROW_LENGTH_A_NU if self.gaussian else CURVED_ROW_LENGTH_A_NU
+        return _between(LEAST_ROW_LENGTH, a_nu * self.nu, MAX_ROW_LENGTH)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -152,21 +171,20 @@ class Shares:
 
 def _shares(nu: float, *, curved: bool, residuals: bool, clustered: bool) -> Shares:
     wide = math.sqrt(SANDWICH_NU / nu)
-    # Where the link is curved few rows have most of the weight, and a Hessian is harder to see.
-    grams = _between(0.24 if curved else 0.15, (12 / nu) ** 2, 0.40)
-    first = _between(0.03, 0.05 * wide, 0.10)
+    grams = _between(LEAST_CURVED_GRAM_SHARE if curved else LEAST_GRAM_SHARE, (GRAM_NU / nu) ** 2, MAX_GRAM_SHARE)
+    first = _between(LEAST_FIRST_SHARE, FIRST_SHARE * wide, MAX_FIRST_SHARE)
     radii = CURVED_RADII_SHARE if curved else RADII_SHARE
-    squares = 0.02 if residuals else 0.0
-    sandwich = 0.05 if nu > SANDWICH_NU else 0.0
+    squares = RESIDUAL_SHARE if residuals else 0.0
+    sandwich = SANDWICH_SHARE if nu > SANDWICH_NU else 0.0
     clusters = 0.0
-    if clustered:  # how alike their rows are is known from nothing else
+    if clustered:
         sandwich, clusters = CLUSTER_SANDWICH_SHARE, CLUSTER_LENGTHS_SHARE
-    # Two coarse steps where the link is curved, and what is left for the last one must be short.
-    coarse = _between(0.12, 0.12 * wide, 0.30) * (1.2 if curved else 1.0) * (1 - first - grams - radii - sandwich)
+    coarse = _between(COARSE_SHARE, COARSE_SHARE * wide, MAX_COARSE_SHARE) * (CURVED_COARSE if curved else 1.0)
+    coarse *= 1 - first - grams - radii - sandwich
     return Shares(
         first=first,
-        start_gram=0.4 * grams,
-        gram=0.6 * grams,
+        start_gram=START_GRAM_PART * grams,
+        gram=GRAM_PART * grams,
         coarse=coarse,
         radii=radii,
         sandwich=sandwich,

@@ -20,6 +20,10 @@ SEEN_TOGETHER = 2.5
 """The same for all bins on one side of a window together."""
 SEEN_FAR, SURE_OCTAVE = 4.5, 5.0
 """The same for an octave far from the rest, and for one of a number without limits: one too far out would mislead."""
+ROWS_A_BIN = 4.0
+"""Deviations of a bin's noise: as many rows lie in each, if all bins have as many."""
+LEAST_BINS, MAX_BINS = 8, 128
+"""Of a number with limits, and near the center of one that is looked at closer."""
 RESOLVED = 0.25
 """A number is resolved if bins' own widths make up at most this share of its variance."""
 CLOSE_REACH = 2.0
@@ -37,8 +41,14 @@ SEEN_BLOCK = 4.2
 """Deviations of the noise from which they are surely found."""
 SURE_REST, LIKELY_BLOCK = 4.0, 3.0
 """The same for rows beside a single octave, which surely lie somewhere, and for where they lie: a closer look tells whether."""
+LEAST_FINE = 0.3
+"""Of the rows: what the fine bins of a closer look have at least, however many the octaves beyond them seem to hold."""
+BLOCKS = (1, 3, OCTAVES_IN_A_ROW)
+"""The same in octaves, where only a single one is seen: rows that are surely left may lie close together too."""
 MISSED = 2.0
 """Deviations of the noise that may hide rows outside the bins that a reading counts."""
+LEAST_TAIL = 3.0
+"""Deviations from the center to which the rows of any number are taken to reach: octaves do not tell, and noise hides a tail."""
 
 _FINE = 2.0 ** np.arange(-14.0, 44.5, 1.0)
 OPEN_EDGES: Floats = np.concatenate([-_FINE[::-1], _FINE])
@@ -79,7 +89,9 @@ def closer_edges(spread: Spread, rows_a_noise: float) -> Floats:
 
 
 def _bins(rows_a_noise: float) -> int:
-    return int(2 ** min(max(math.floor(math.log2(max(rows_a_noise / 4, 1))), 3), 7))
+    """A power of two."""
+    bins = 1 << math.floor(math.log2(max(rows_a_noise / ROWS_A_BIN, 1)))
+    return min(max(bins, LEAST_BINS), MAX_BINS)
 
 
 def read_limited(noisy: Floats, edges: Floats, rows: float, noise: float, far_rows: float) -> Spread:
@@ -93,7 +105,7 @@ def read_limited(noisy: Floats, edges: Floats, rows: float, noise: float, far_ro
     narrow = _spread(counts, edges, far_rows)
     fullest = int(np.argmax(noisy))
     near = np.abs(np.arange(bins) - fullest) <= 1
-    beyond = rows - float(noisy[near].sum()) + 2 * noise * math.sqrt(near.sum())
+    beyond = rows - float(noisy[near].sum()) + MISSED * noise * math.sqrt(near.sum())
     crowded = fullest in (0, bins - 1) and beyond > FEW_ROWS * rows
     whole = replace(_spread(on_simplex(noisy, rows), edges, far_rows), resolved=True)
     near_limits = narrow.resolved and whole.deviation <= MAX_WIDENING * narrow.deviation
@@ -105,7 +117,7 @@ def read_closer(noisy: Floats, edges: Floats, rows: float, noise: float, far_row
     counts = np.where(noisy > SEEN_FAR * noise, noisy, 0.0)
     fine = slice(FAR_OCTAVES, len(noisy) - FAR_OCTAVES)
     counts[fine] = 0.0
-    counts[fine] = likely_counts(noisy[fine], max(rows - float(counts.sum()), 0.3 * rows), noise)
+    counts[fine] = likely_counts(noisy[fine], max(rows - float(counts.sum()), LEAST_FINE * rows), noise)
     spread = _spread(counts, edges, far_rows)
     # Rows in an outer bin lie anywhere beyond its edge: that they are seen there says to look again, from farther.
     resolved = spread.resolved and not (counts[0] or counts[-1])
@@ -163,7 +175,7 @@ def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:
         alone = seen.sum() == 1 and left > SURE_REST * noise
         deviations, first, length = max(
             (float(sums.max()) / (noise * math.sqrt(length)), int(np.argmax(sums)), length)
-            for length in ((1, 3, OCTAVES_IN_A_ROW) if alone else (OCTAVES_IN_A_ROW,))
+            for length in (BLOCKS if alone else (OCTAVES_IN_A_ROW,))
             for sums in (np.convolve(others, np.ones(length), mode="valid"),)
         )
         block = np.zeros(len(noisy), dtype=bool)
@@ -176,7 +188,7 @@ def locate(noisy: Floats, edges: Floats, rows: float, noise: float) -> Spread:
     variance = float(chances @ (((lows + highs) / 2 - center) ** 2 + (highs - lows) ** 2 / 12))
     missed = max(left + MISSED * noise * math.sqrt(seen.sum()), 0.0)
     apart = float(noisy[seen].sum() - noisy[seen].max()) - missed
-    return Spread(center, math.sqrt(variance), 3.0, False, apart)
+    return Spread(center, math.sqrt(variance), LEAST_TAIL, False, apart)
 
 
 def likely_counts(noisy: Floats, rows: float, noise: float) -> Floats:

@@ -15,6 +15,7 @@ from dpselect.assume.queries import Floats, Noisy
 from dpselect.release.equations.findings import HIDDEN, MAX_DEVIATION_RATIO, MAX_SHARE_LENGTH, Amount, Finding, scheffe
 from dpselect.release.rounds.clips import (
     MIN_CLUSTERS,
+    MIN_VARIANCE,
     USUAL_QUANTILE,
     Clip,
     ClusterClip,
@@ -39,6 +40,12 @@ MAX_STRETCH = 1e6
 """Of an interval by a step: a file may state any."""
 STEP_DOUBT = 0.10
 """Of the last step, or of what is explained, that may be wrong because the Hessian is that of shortened rows."""
+MOVING_WEIGHTS, MAX_MOVING_WEIGHTS = 0.25, 1.0
+"""The same where the link is curved: more for each unit that linear predictors move, for the weights of rows move with them."""
+WIDENING = 2.0
+"""Over nu: by so much privacy noise is longer, because the matrix that it is turned by has noise itself."""
+LEAST_SANDWICH, MAX_SANDWICH = 0.3, 1.5
+"""Of the homoscedastic variance: what the sandwich's own size, seen with noise, is taken to be at least and at most."""
 VARIANCE_DOUBT = 0.3
 """How far the sandwich is from the homoscedastic variance beforehand: what its noise is weighed against."""
 WEIGHTED_DOUBT = 1.0
@@ -173,7 +180,7 @@ def found(facts: Facts, scales: Scales, here: Standpoint, last: Last) -> Found:
     end = here.center + here.matrix @ last.step
     values = offsets + transform @ end
     reach = transform @ here.matrix @ here.inverse
-    privacy = _root(reach, _privacy(facts, here, last)) * (1 + 2 / facts.nu)
+    privacy = _root(reach, _privacy(facts, here, last)) * (1 + WIDENING / facts.nu)
     privacy = np.hypot(privacy, _edge_noise(here, last, reach))
     sampling = _root(reach, _sampling(facts, here, last))
     share = (yes_clip_share if facts.response == "yes or no" else clip_share)(len(last.step))
@@ -282,8 +289,8 @@ def nothing_found(facts: Facts) -> Found:
 def _privacy(facts: Facts, here: Standpoint, last: Last) -> Floats:
     """The covariance of what privacy makes of the last gradient: its noise, the Hessian's times the step, what was raised."""
     doubt = STEP_DOUBT
-    if not facts.gaussian:  # the weights of rows change along a step by about as much as their linear predictors do
-        doubt += min(0.25 * float(np.linalg.norm(last.step)) / math.sqrt(here.weight), 1.0)
+    if not facts.gaussian:
+        doubt += min(MOVING_WEIGHTS * float(np.linalg.norm(last.step)) / math.sqrt(here.weight), MAX_MOVING_WEIGHTS)
     raised = (here.hessian - here.exact) @ last.step + doubt * here.hessian @ last.step
     noise = last.noise**2 * np.eye(len(last.step))
     return np.asarray(noise + here.hessian_noise(last.step) + np.outer(raised, raised))
@@ -302,8 +309,8 @@ def _sampling(facts: Facts, here: Standpoint, last: Last) -> Floats:
         return clustered_covariance(hessian, variance, last.sandwich, last.clusters.excess * last.unit**2)
     width = len(hessian)
     seen = last.sandwich.sums
-    least = MIN_WEIGHTED_VARIANCE if facts.weighted else 0.3
-    usual = min(max(float(np.trace(seen) / np.trace(hessian)), least * variance), 1.5 * variance)
+    least = MIN_WEIGHTED_VARIANCE if facts.weighted else LEAST_SANDWICH
+    usual = min(max(float(np.trace(seen) / np.trace(hessian)), least * variance), MAX_SANDWICH * variance)
     noise = last.sandwich.deviation / (facts.rows * usual)
     doubt = WEIGHTED_DOUBT if facts.weighted else VARIANCE_DOUBT
     share = doubt**2 / (doubt**2 + noise**2)
@@ -312,7 +319,7 @@ def _sampling(facts: Facts, here: Standpoint, last: Last) -> Floats:
     mixed = (1 - share) * usual * np.eye(width) + share * inverse @ seen @ inverse.T
     values, vectors = np.linalg.eigh((mixed + mixed.T) / 2)
     turned = root @ vectors
-    return np.asarray((turned * np.maximum(values, 0.5 * usual)) @ turned.T)
+    return np.asarray((turned * np.maximum(values, MIN_VARIANCE * usual)) @ turned.T)
 
 
 def _root(reach: Floats, covariance: Floats) -> Floats:
@@ -373,8 +380,8 @@ def _known(facts: Facts, scales: Scales, here: Standpoint, reach: Floats) -> lis
 
     Not those of levels that were too rare to be seen, of numbers that nearly all rows share a value of or whose tail is long, of
     any number where the response is such, or of what goes along with those. Nor any whose information, 1/(a'H^-1 a), does not
-    stand 3.5 deviations above the noise of the Hessian, or is mostly what was raised: a collinear column is not sharp because
-    others are. Odds are not shown where yes are too rare for anything.
+    stand `SEEN_INFORMATION` deviations above the noise of the Hessian, or is mostly what was raised: a collinear column is not
+    sharp because others are. Odds are not shown where yes are too rare for anything.
     """
     constants = len(facts.names) - len(facts.columns)
     # A constant is as wrong as any slope: it goes through the means of all columns.

@@ -2,6 +2,9 @@
 
 First look, first Gram, a coarse step (two to five where the link is curved), the lengths of gradients, the last gradient. Whoever
 drives it answers from the rows with noise; `replay` finds the next question, or what was found, from saved answers.
+
+The numbers of this folder that decide something have names. Where no reason stands with one, it was chosen among a few by how long
+intervals are and how often they hold, on the tables that decided (docs/RESULTS_ROUNDS.md); no guarantee rests on any of them.
 """
 
 from __future__ import annotations
@@ -45,14 +48,16 @@ from dpselect.release.rounds.scales import Scales, look
 from dpselect.release.rounds.steps import Standpoint, coarse_step, gram_around, look_around, start
 
 COARSE_PARTS = (0.35, 0.65)
-"""Of the price of a coarse step, where there are two."""
+"""Of the price of a coarse step, where there are two: the second is near the end, where more of it shows."""
 FAR_MOVE, MORE_STEPS, MOST_FOR_STEPS = 0.35, 3, 0.6
 """A coarse step that moves linear predictors farther for sure has another one after it: so many at most, and for all of them this
 share of the price of the last gradient."""
 NEAR_MOVE, AROUND_SHARE = 0.25, 0.5
 """Where the last coarse step was longer than that the Hessian is looked at again, for this share of what Grams have cost."""
-MAX_SUM = 1e15
-"""Of anything: more than any sum of rows."""
+MAX_CLUSTER_ROW = 8.0
+"""Usual lengths at which a row's gradient is cut before its cluster is summed, however long the response's tail."""
+MAX_SUM, LEAST_DEVIATION = 1e15, 1e-9
+"""More than any sum of rows, and less than any noise: a file may state any."""
 
 
 def path(plan: RoundsPlan) -> Generator[Ask, Answer, Found]:
@@ -90,7 +95,7 @@ def _walk(facts: Facts) -> Generator[Ask, Answer, Found]:
 def _finite(noisy: Noisy) -> Noisy:
     """Noise can be anything; nobody's file may make a number that is none."""
     sums = np.clip(np.nan_to_num(np.asarray(noisy.sums, dtype=np.float64)), -MAX_SUM, MAX_SUM)
-    deviation = min(max(float(np.nan_to_num(noisy.deviation)), 1e-9), MAX_SUM)
+    deviation = min(max(float(np.nan_to_num(noisy.deviation)), LEAST_DEVIATION), MAX_SUM)
     return Noisy(noisy.query, sums, deviation)
 
 
@@ -162,7 +167,7 @@ def _look_at_lengths(
     )
     ask: Ask = ((query, facts.mu * math.sqrt(facts.shares.radii)),)
     if facts.clustered:
-        row_radius = min(max(scales.tail, 3.0), 8.0)
+        row_radius = min(scales.long_tail, MAX_CLUSTER_ROW)
         lengths = ClusterNorms(
             family=facts.family,
             standard=here.standard,
@@ -241,7 +246,7 @@ def _last_step(
     if shares.residuals > 0:
         # Of the constant alone a gradient is the residual, and the sandwich the sum of their squares.
         constant = rows_of(np.eye(len(here.center))[:, :1])
-        alone = place | {"matrix": constant, "radius": max(scales.tail, 3.0)}
+        alone = place | {"matrix": constant, "radius": scales.long_tail}
         ask = (*ask, (Sandwich(**alone), facts.mu * math.sqrt(shares.residuals)))
     if around:
         ask = (*ask, (gram_around(facts, here), facts.mu * math.sqrt(around)))

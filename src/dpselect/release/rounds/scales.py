@@ -14,6 +14,7 @@ from dpselect.assume.variables import GRID
 from dpselect.release.rounds.facts import MAX_LOOKS, Facts
 from dpselect.release.rounds.histograms import (
     COUNT_EDGES,
+    LEAST_TAIL,
     OPEN_EDGES,
     Spread,
     closer_edges,
@@ -45,6 +46,17 @@ MANY_APART = 1 / 3
 """A share of the rows that is enough whatever the noise."""
 SAME_SCALE = 0.5
 """A closer look that finds at least this part of an earlier one's scale has the same rows in view."""
+TAIL_ROWS = 3.0
+"""Over the part of mu that buys a coarse gradient: beyond the tail lie so few rows, which its noise would hide."""
+LEAST_MEAN = 0.05
+"""Of a response of counts: what is less is noise, and a logarithm is taken of it."""
+HIDDEN_YES, LEAST_CHANCE = 2.0, 1e-4
+"""Deviations of the noise of a count: of as many rows noise may hide the yes, or the no. And a chance is never less than that."""
+SHORTEST_DUMMY, LONGEST_DUMMY = 1.0, 3.0
+"""Squared lengths, a column: the few rows of a rare dummy are as long as a row of the Gram may be beside its other columns
+(`row_length`), but at least and at most so long."""
+UNEXPLAINED_SHARE = 0.7
+"""Of the variance of counts: what a model is supposed to leave of it, before residuals are seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +96,11 @@ class Scales:
     looks: int
     drowned: bool
     """Whether the yes, or the no, of a response are fewer than noise hides."""
+
+    @property
+    def long_tail(self) -> float:
+        """The response's tail, where a short one is not believed."""
+        return max(self.tail, LEAST_TAIL)
 
     @property
     def relative(self) -> Floats:
@@ -152,7 +169,7 @@ def look(facts: Facts) -> Generator[Ask, Answer, Scales]:
     if yes_or_no:
         spreads[RESPONSE_PLACE], mean = _of_yes(counts[RESPONSE_PLACE], facts.rows, noise)
     else:
-        mean = max(spreads[RESPONSE_PLACE].center, 0.05)
+        mean = max(spreads[RESPONSE_PLACE].center, LEAST_MEAN)
     return _scales(facts, spreads, seen_in, counts, noise, mean, turn + 1)
 
 
@@ -175,7 +192,7 @@ def _read(facts: Facts, noisy: Floats, edges: Floats, noise: float, turn: int) -
     if edges is OPEN_EDGES:
         return locate(noisy, edges, facts.rows, noise)
     read = read_counts if edges is COUNT_EDGES else read_limited if turn == 0 else read_closer
-    far_rows = 3 / (facts.row_mu * math.sqrt(facts.shares.coarse))
+    far_rows = TAIL_ROWS / (facts.row_mu * math.sqrt(facts.shares.coarse))
     return read(noisy, edges, facts.rows, noise, far_rows)
 
 
@@ -190,7 +207,7 @@ def _histograms(facts: Facts, listed: list[int], edges: dict[int, Floats]) -> Hi
 
 def _of_yes(count: float, rows: float, noise: float) -> tuple[Spread, float]:
     """The spread of a response of no and yes, and its mean."""
-    least = max(min(2 * noise / rows, 0.5), 1e-4)
+    least = max(min(HIDDEN_YES * noise / rows, 0.5), LEAST_CHANCE)
     chance = min(max(count / rows, least), 1 - least)
     root = math.sqrt(yes_variance(chance))
     return Spread((2 * chance - 1) * GRID, 2 * root * GRID, max(chance, 1 - chance) / root, True), chance
@@ -205,7 +222,7 @@ def _scales(
     mean: float,
     looks: int,
 ) -> Scales:
-    """Mark the columns that are too rare to be seen, and keep the rows of rare levels short.
+    """Put together what the looks have found, and keep the rows of rare levels short.
 
     A model without an intercept goes through the zeros of its lines, and nothing is centered.
     """
@@ -215,37 +232,20 @@ def _scales(
             for place, each in found.items()
         }
     spreads, response = [found[place] for place in range(len(facts.columns))], found[RESPONSE_PLACE]
-    gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
-    least = max(math.sqrt(facts.width) / gram_mu, SURE * noise)
-    # Of a level, or of its opposite, there must be enough rows, and a look must resolve a number (not nearly all share a value).
-    fewer = {place: min(count, facts.rows - count) for place, count in counts.items()}
-    resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
-    seen = np.array([fewer.get(place, resolved[place]) for place in range(len(facts.columns))]) > least
-    # Nor is a number shown whose other values few rows have, or whose rows that no look has shown may carry its slope: one with a
-    # long tail. One that is narrow in its limits has rows far away as well, if the limits were stated for a reason.
-    apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
-    enough = min(least, MANY_APART * facts.rows)
-    clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
-    narrow = [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)]
-    longest = [NARROW_KURTOSIS if each else LONG_KURTOSIS for each in narrow]
-    clear &= np.array([spread.kurtosis <= most for spread, most in zip(spreads, longest, strict=True)], dtype=bool)
     pairs = zip(spreads, facts.columns, strict=True)
     extents = np.array([_extent(spread, opened=column.open) for spread, column in pairs])
-    # A closer look has shown what lies near: there the kurtosis tells.
-    clear &= np.array(narrow, dtype=bool) | (FAR_ROWS * noise * extents**2 <= MOST_HIDDEN * facts.rows)
-    again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
-    is_long = response.kurtosis > (LONG_RESPONSE_KURTOSIS if again == 1 else NARROW_KURTOSIS)
-    located = response.apart > enough and not (facts.gaussian and (again >= MANY_LOOKS or is_long))
     is_number = np.array([column.kind == "number" for column in facts.columns], dtype=bool)
+    shown, located = _shown(facts, spreads, response, extents, is_number, seen_in, counts, noise)
     units = np.array([abs(column.unit) for column in facts.columns])
     deviations = np.array([spread.deviation for spread in spreads])
-    shortest = units / math.sqrt(min(max(facts.row_length - 1, 1.0), 3.0) * max(facts.width, 1))
+    short = min(max(facts.row_length - 1, SHORTEST_DUMMY), LONGEST_DUMMY)
+    shortest = units / math.sqrt(short * max(facts.width, 1))
     scales = np.where(is_number, deviations, np.maximum(deviations, shortest))
     centers = np.array([spread.center for spread in spreads])
     sides = np.abs(centers - [column.zero for column in facts.columns])
     farther = np.maximum(sides, units - sides)
     return Scales(
-        shown=seen & (~is_number | clear),
+        shown=shown,
         located=located,
         centers=centers,
         deviations=deviations,
@@ -260,11 +260,51 @@ def _scales(
         reach=float(np.where(is_number, extents, farther / scales).max(initial=0.0)),
         tail=response.tail,
         mean=mean,
-        dispersion=max(1.0, 0.7 * response.deviation**2 / mean) if facts.family == "poisson" else 1.0,
+        dispersion=_dispersion(response, mean) if facts.family == "poisson" else 1.0,
         intercept=facts.intercept,
         looks=looks,
         drowned=facts.response == "yes or no" and not SURE * noise < counts[RESPONSE_PLACE] < facts.rows - SURE * noise,
     )
+
+
+def _shown(
+    facts: Facts,
+    spreads: list[Spread],
+    response: Spread,
+    extents: Floats,
+    is_number: NDArray[np.bool_],
+    seen_in: dict[int, int],
+    counts: dict[int, float],
+    noise: float,
+) -> tuple[NDArray[np.bool_], bool]:
+    """Which columns are located well enough for their slopes to be said, and whether the response is."""
+    gram_mu = facts.row_mu * math.sqrt(facts.shares.start_gram)
+    least = max(math.sqrt(facts.width) / gram_mu, SURE * noise)
+    # Of a level, or of its opposite, there must be enough rows, and a look must resolve a number (not nearly all share a value).
+    fewer = {place: min(count, facts.rows - count) for place, count in counts.items()}
+    resolved = [math.inf if spread.resolved else 0.0 for spread in spreads]
+    seen = np.array([fewer.get(place, resolved[place]) for place in range(len(spreads))]) > least
+    # Nor is a number shown whose other values few rows have, or whose rows that no look has shown may carry its slope: one with a
+    # long tail. One that is narrow in its limits has rows far away as well, if the limits were stated for a reason.
+    apart, tails = np.array([spread.apart for spread in spreads]), np.array([spread.tail for spread in spreads])
+    enough = min(least, MANY_APART * facts.rows)
+    clear = (apart > enough) & ((apart > FEW_APART * facts.rows) | (tails < FAR_APART))
+    narrow = np.array(
+        [seen_in.get(place, 1) > 1 and not column.open for place, column in enumerate(facts.columns)], dtype=bool
+    )
+    kurtoses = np.array([spread.kurtosis for spread in spreads])
+    clear &= kurtoses <= np.where(narrow, NARROW_KURTOSIS, LONG_KURTOSIS)
+    # A closer look has shown what lies near: there the kurtosis tells.
+    clear &= narrow | (FAR_ROWS * noise * extents**2 <= MOST_HIDDEN * facts.rows)
+    again = seen_in.get(RESPONSE_PLACE, 1) if facts.response == "number" else 1
+    is_long = response.kurtosis > (LONG_RESPONSE_KURTOSIS if again == 1 else NARROW_KURTOSIS)
+    located = response.apart > enough and not (facts.gaussian and (again >= MANY_LOOKS or is_long))
+    return seen & (~is_number | clear), located
+
+
+def _dispersion(response: Spread, mean: float) -> float:
+    """By how much counts vary more than Poisson's would, which is what is supposed of their residuals."""
+    return max(1.0, UNEXPLAINED_SHARE * response.deviation**2 / mean)
 
 
 def _extent(spread: Spread, *, opened: bool) -> float:

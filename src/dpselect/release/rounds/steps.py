@@ -26,18 +26,48 @@ from dpselect.release.rounds.scales import Scales
 
 SEEN_NOISE = 0.5
 """An eigenvalue below so many deviations of the noise times the root of the width is raised to it."""
+LEAST_START_EIGENVALUE = 0.02
+"""Of n: eigenvalues of the first Gram are raised to it."""
+LEAST_EIGENVALUE, LEAST_CURVED_EIGENVALUE = 0.03, 0.1
+"""The same of the Hessian at a step's start; of a curved link few rows have most of the weight, so less of it is sure."""
+SHORT_PARTS = (1.0, 0.5, 0.25, 0.125, 0.0)
+"""How much of rare dummies' shortness is kept: the first of these that leaves enough in every direction."""
+ENOUGH_LEFT = 0.5
+"""Of what the shortest dummy has left by itself: enough to be left in every direction."""
 LEAST_LEFT = 0.05
 """Of n: what is left of a sum of squares in a direction of rare dummies, at least."""
 RESPONSE_LENGTH = 0.7
 """Of the response in a row of the first Gram, as a share of the row's own."""
+MAX_RESPONSE_TOP = 6.0
+"""Deviations at which a response of numbers is cut in the first Gram, however long its tail: the last gradient is cut later."""
 USUAL_CORRELATION = 0.15
 """Of two columns: what the first Gram's noise is weighed against."""
+LEAST_DIAGONAL = 0.3
+"""Of n: a sum of squares in the first Gram; what is less is noise, for columns are standardized."""
+LEAST_LENGTHENING, MAX_LENGTHENING = 0.1, 3.0
+"""How far a diagonal of the first Gram may differ from the first look's, to be moved half of the way there (of its logarithm)."""
+SURE_DIAGONAL_NU = 100.0
+"""Above it a diagonal is only made longer: noise explains little of it, shortened rows the rest."""
+START_SHRINKAGE = 3.0
+"""The first slopes are divided by one plus so many times the variance of their noise, which makes no long first step then."""
+DROWNED_NU, MAX_DROWNED_START = 12.0, 3.0
+"""Below this nu first slopes are mostly noise, and together they are made no longer than that."""
 MAX_START = 1.5
 """Of the length of the first slopes of a curved link, in standardized columns."""
+START_DOUBT, CURVED_START_DOUBT = 0.05, 0.3
+"""Of n: how far the first Gram may be from the Hessian beside its noise; of a curved link, whose weights it has all at one mean."""
+LEAST_RESIDUAL_VARIANCE, MAX_RESIDUAL_VARIANCE = 0.15, 1.2
+"""Of the response's: the least and the most that the first slopes may seem to leave of it; beyond them noise speaks."""
+USUAL_RESIDUAL_VARIANCE, RESIDUAL_DOUBT = 0.9, 0.3
+"""What is supposed of it beforehand, and the deviation of its logarithm around that."""
+COARSE_RADIUS, COARSE_TAIL_SHARE = 2.0, 0.6
+"""Where a coarse gradient is cut: so many usual lengths, or this share of the response's tail where that is more."""
 MAX_STEP = 1.5
 """Of a step of a curved link: how far linear predictors may move, in the root of their mean square."""
 STAYING_DOUBT, MOVING_DOUBT = 0.15, 0.3
 """Of n: how far the Hessian at the end of a step may be from the one at its start; more for each unit that a curved link moves."""
+SMALL_NOISE, DIAGONAL_DOUBT = 0.05, 0.3
+"""Of n: below this noise of a new look, diagonals that come from the first look's scales may be wrong by so much."""
 ROOT2 = math.sqrt(2.0)
 
 
@@ -92,11 +122,11 @@ def tamed(gram: Floats, short: Floats, rows: float, noise: float, least: float) 
     A rare dummy that a whitening made as long as any other column would have rows that are cut first, and its sum of squares would
     be wrong by factors. Where levels are collinear less must be added, or a direction would be left with next to nothing.
     """
-    for part in (1.0, 0.5, 0.25, 0.125, 0.0):  # pragma: no branch
+    for part in SHORT_PARTS:  # pragma: no branch
         matrix = whitening(gram + part * short, rows, noise, least)
         left = rows * np.eye(len(gram)) - part * matrix.T @ short @ matrix
         values, vectors = np.linalg.eigh((left + left.T) / 2)
-        if values[0] >= 0.5 * (rows - part * short.max()):  # surely where nothing is added
+        if values[0] >= ENOUGH_LEFT * (rows - part * short.max()):  # surely where nothing is added
             break
     values = np.maximum(values, LEAST_LEFT * rows)
     return Tamed(matrix, part * short, (vectors * values) @ vectors.T, (vectors / values) @ vectors.T)
@@ -183,15 +213,15 @@ def start(facts: Facts, scales: Scales) -> Generator[Ask, Answer, Standpoint]:
             products -= scales.mean * sums[:width, 0]
             center[0] = link_of(facts.family, scales.mean)
         gram, short = gram * weight, short * weight
-    found = tamed(gram, short, rows, noise * math.sqrt(shrink) * weight, 0.02 * weight)
-    slopes = found.matrix @ (found.matrix.T @ products) / rows / (1 + 3 * (noise / scale / rows) ** 2)
+    found = tamed(gram, short, rows, noise * math.sqrt(shrink) * weight, LEAST_START_EIGENVALUE * weight)
+    slopes = found.matrix @ (found.matrix.T @ products) / rows / (1 + START_SHRINKAGE * (noise / scale / rows) ** 2)
     if not gaussian:
         slopes *= min(1.0, MAX_START / max(float(np.linalg.norm(slopes[int(facts.intercept) :])), 1e-9))
-    else:
-        slopes *= min(1.0, 3.0 / max(float(np.linalg.norm(slopes)), 1e-9)) if facts.nu < 12 else 1.0
+    elif facts.nu < DROWNED_NU:
+        slopes *= min(1.0, MAX_DROWNED_START / max(float(np.linalg.norm(slopes)), 1e-9))
     residual = _residual_deviation(facts, scales, sums, slopes, reply.deviation / scale**2 / rows)
     entry = noise**2 * shrink * np.outer(*2 * [np.diag(found.matrix.T @ found.matrix) * weight])
-    doubt = (0.05 if gaussian else 0.3) * rows
+    doubt = (START_DOUBT if gaussian else CURVED_START_DOUBT) * rows
     counted = (scales.count_noise * (scales.shortness > 0)) ** 2
     variance = entry + doubt**2 + (found.matrix**2).T @ np.diag(counted) @ found.matrix**2
     short = found.matrix.T @ found.short @ found.matrix
@@ -220,8 +250,8 @@ def _response_top(facts: Facts, scales: Scales) -> float:
     if facts.family == "binomial":
         return 1.0
     if facts.family == "poisson":
-        return scales.mean + max(scales.tail, 3.0) * scales.response_deviation
-    return max(3.0, scales.tail) if facts.response == "yes or no" else min(max(scales.tail, 3.0), 6.0)
+        return scales.mean + scales.long_tail * scales.response_deviation
+    return scales.long_tail if facts.response == "yes or no" else min(scales.long_tail, MAX_RESPONSE_TOP)
 
 
 def _plausible_gram(facts: Facts, scales: Scales, sums: Floats, shrink: float) -> Floats:
@@ -230,23 +260,25 @@ def _plausible_gram(facts: Facts, scales: Scales, sums: Floats, shrink: float) -
     Shortened rows take from heavy tails, so diagonals go half the way back to n; a rare dummy's is known from its count.
     """
     rows = facts.rows
-    diagonal = np.maximum(np.diag(sums), 0.3 * rows)
+    diagonal = np.maximum(np.diag(sums), LEAST_DIAGONAL * rows)
     gram = shrink * (sums - np.diag(np.diag(sums))) + np.diag(diagonal)
-    least = 1.0 if facts.nu > 100 else 0.1
-    gram = gram * np.outer(*2 * [np.clip(rows * scales.relative / diagonal, least, 3.0) ** 0.25])
+    least = 1.0 if facts.nu > SURE_DIAGONAL_NU else LEAST_LENGTHENING
+    longer = np.clip(rows * scales.relative / diagonal, least, MAX_LENGTHENING)
+    gram = gram * np.outer(*2 * [longer**0.25])  # half of the way: a diagonal has the factor twice
     short = scales.shortness
     factor = np.where(short > 0, np.sqrt(rows * (1 - short) / np.diag(gram)), 1.0)
     return np.asarray(gram * np.outer(factor, factor))
 
 
 def _residual_deviation(facts: Facts, scales: Scales, sums: Floats, slopes: Floats, noise: float) -> float:
-    """Of residuals where the response has deviation one; its logarithm is shrunk to that of .9 as far as noise hides it."""
+    """Of residuals where the response has deviation one; its logarithm is shrunk to the usual one's as far as noise hides it."""
     if not facts.gaussian:
         return math.sqrt(scales.dispersion)
     vector = np.append(slopes, -1.0)
-    variance = min(max(float(vector @ sums @ vector) / facts.rows, 0.15), 1.2)
-    known, error = 0.3**2, 2 * noise**2
-    return math.exp((math.log(variance) * known + math.log(0.9) * error) / (known + error) / 2)
+    seen = float(vector @ sums @ vector) / facts.rows
+    variance = min(max(seen, LEAST_RESIDUAL_VARIANCE), MAX_RESIDUAL_VARIANCE)
+    known, error = RESIDUAL_DOUBT**2, 2 * noise**2
+    return math.exp((math.log(variance) * known + math.log(USUAL_RESIDUAL_VARIANCE) * error) / (known + error) / 2)
 
 
 def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> Generator[Ask, Answer, Standpoint]:
@@ -257,7 +289,7 @@ def coarse_step(facts: Facts, scales: Scales, here: Standpoint, part: float) -> 
         standard=here.standard,
         matrix=rows_of(here.matrix),
         center=center_of(here.center),
-        radius=max(2.0, 0.6 * scales.tail) * math.sqrt(width) * here.deviation,
+        radius=max(COARSE_RADIUS, COARSE_TAIL_SHARE * scales.tail) * math.sqrt(width) * here.deviation,
         balanced=facts.family == "binomial",
     )
     replies = yield (
@@ -312,15 +344,18 @@ def _weighed(facts: Facts, here: Standpoint, reply: Noisy) -> tuple[Tamed, Float
     rows, width = facts.rows, len(here.hessian)
     noise = reply.deviation / ROOT2
     known = here.doubt
-    if noise < 0.05 * rows:  # scales may be wrong: where the noise is small, diagonals from them are little trusted
-        known = known + (0.3 * rows) ** 2 * np.eye(width)
+    if (
+        noise < SMALL_NOISE * rows
+    ):  # scales may be wrong: where the noise is small, diagonals from them are little trusted
+        known = known + (DIAGONAL_DOUBT * rows) ** 2 * np.eye(width)
     # Where two looks differ by more than both allow for, as they do where columns go along, the first counts for less.
     # (The noise of a diagonal has twice the variance.)
     apart = float(((reply.sums - here.hessian) ** 2).mean()) / (1 + 1 / width) - noise**2
     known = known * max(1.0, apart / float(known.mean()))
     seen = (known * reply.sums + noise**2 * here.hessian) / (known + noise**2)
     variance = known * noise**2 / (known + noise**2)
-    found = tamed(seen, here.short, rows, math.sqrt(float(variance.mean())), 0.03 if facts.gaussian else 0.1)
+    least = LEAST_EIGENVALUE if facts.gaussian else LEAST_CURVED_EIGENVALUE
+    found = tamed(seen, here.short, rows, math.sqrt(float(variance.mean())), least)
     return found, seen, variance
 
 

@@ -28,7 +28,7 @@ from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.checks import Check
 from dpselect.release.ledger.entries import Entry, Undelivered
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.report.confidential import curve_chart
+from dpselect.report.curves import curve_chart
 from dpselect.report.facts import Facts, facts_of
 from dpselect.report.figure import element, picture
 from dpselect.report.phrases import promise
