@@ -1,4 +1,4 @@
-"""Public. The ways to run a selection, rehearsed on the same supposed tables."""
+"""Public. A plan of the paper's methods: every way to run them, on the same supposed tables, and the chance of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public. What to expect and which settings to state, from public facts alone, before a row is read."""
+"""Public. A plan of the paper's methods: the chance of the right model, and the settings to state, from public facts alone."""
 
 from __future__ import annotations
 

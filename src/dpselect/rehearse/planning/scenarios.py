@@ -1,4 +1,4 @@
-"""Public. The scenarios of a plan: how much is explained, by how many terms, what columns are like, and rows of each."""
+"""Public. A plan of block votes: its scenarios, each with an R^2, some effects, a kind of columns, and rows drawn from it."""
 
 from __future__ import annotations
 
@@ -248,11 +248,6 @@ def scenarios_of(layout: Layout, r2: float | None = None) -> tuple[Scenario, ...
     """The scenarios of a plan, six for every R^2 that is usual or for the one given."""
     given = USUAL_R2[layout.response] if r2 is None else (r2,)
     return tuple(Scenario(layout, each, effects, columns) for each in given for effects, columns in SCENARIO_KINDS)
-
-
-def usual_scenarios(layout: Layout, r2: float | None = None) -> tuple[Scenario, ...]:
-    """Those of which one is what a plan expects: all kinds with the usual R^2."""
-    return scenarios_of(layout, USUAL_R2[layout.response][1] if r2 is None else r2)
 
 
 def typical(layout: Layout, r2: float | None = None) -> Scenario:

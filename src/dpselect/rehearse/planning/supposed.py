@@ -1,4 +1,4 @@
-"""Public. Supposed tables for plans of the paper's scores: their rows, losses, and the chance of the right model."""
+"""Public. A plan of the paper's methods: supposed tables, their losses, and the chance of the right model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
 from dpselect.minimize.lattice import batch_losses, lattice_losses
 from dpselect.rehearse.chances.scores import chance_of
-from dpselect.rehearse.simulate import Setting, clipped_products, draw, sizes_of
+from dpselect.rehearse.simulate import SUMMED_ERROR, Setting, clipped_products, draw, sizes_of
 
 Floats = NDArray[np.float64]
 
@@ -126,10 +126,6 @@ def suppose_sample(X: Floats, y: Floats, truth: Sequence[int] | None = None) -> 
         right, how = sum(1 << j for j in set(truth)), "the model given"
     words = f"rows like the {len(vector):,} of a sample; right is {how}"
     return Supposed(words, right, matrix.shape[1], sample=(matrix, vector))
-
-
-SUMMED_ERROR = 2.0**-40
-"""A relative error that sums of products of doubles stay within."""
 
 
 def bic_choice(products: Floats, rows: int) -> int:
