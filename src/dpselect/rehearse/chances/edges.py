@@ -1,4 +1,4 @@
-"""Private. Custodian's eyes only: the exact chance of every model, term and direction of a choice by edge votes.
+"""Private. Confidential: the exact chance of every model, term and direction in a selection by edge votes.
 
 Candidates of one model with the same score are one class (`penalize.edges`), and all of a class have the same chance: that of
 `chances.scores` for listed candidates, in which a class of N counts N times.

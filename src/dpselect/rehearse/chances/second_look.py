@@ -1,4 +1,4 @@
-"""Private. Custodian's eyes only: the exact chance of every model, term and direction where a wide table has a second look.
+"""Private. Confidential: the exact chance of every model, term and direction where a wide table has a second look.
 
 Candidates of a class (`penalize.second_look`) all have the same chance: that of `chances.scores` for listed candidates, in which a
 class of N counts N times.

@@ -1,4 +1,4 @@
-"""Private. Custodian's eyes only: the exact chance of every model, term and direction of a choice by votes, no model listed.
+"""Private. Confidential: the exact chance of every model, term and direction in a selection by votes, without listing models.
 
 The exponential mechanism gives a candidate of weight p the chance p/Z, Z being the sum of all weights: by levels in closed form
 (`randomize.levels`). Permute-and-flip gives it G(p) = p * integral over 0 < t < 1 of E(t)/(1 - p t), E(t) the product over all

@@ -1,7 +1,7 @@
-"""Private. Custodian's eyes only: a choice by votes, rehearsed at any price.
+"""Private. Confidential: what a selection by block votes would give on these rows, at any price.
 
-Given the blocks that the rows were dealt into, the chances are exact. The dealing is drawn afresh for every release, so chances are
-averaged over a few dealings; none of them is that of a release.
+Given the blocks of one random split, the chances are exact. Every release draws its own split, so chances are averaged over a few;
+none of them is that of a release.
 """
 
 from __future__ import annotations
