@@ -39,11 +39,11 @@ from dpselect.rehearse.planning.forecast import (
 from dpselect.rehearse.planning.scenarios import (
     Layout,
     Scenario,
-    in_own_units,
     layout_of,
     scenarios_of,
     typical,
 )
+from dpselect.rehearse.planning.study_scale import in_own_units
 from dpselect.rehearse.planning.wide_forecast import (
     WideHeld,
     WideScenario,
