@@ -22,8 +22,10 @@ from dpselect.assume.queries import (
 )
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Count, Numeric
-from dpselect.gather import rounds
-from dpselect.gather.rounds import Bins, RoundSummary, Views, mean_table
+from dpselect.gather import round_loops
+from dpselect.gather.round_loops import Bins, CompiledSums
+from dpselect.gather.round_views import Views, mean_table
+from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import gather
 
 try:
@@ -149,8 +151,8 @@ def in_numpy(monkeypatch):
 
     def run(call):
         with monkeypatch.context() as patch:
-            patch.setattr(rounds, "_add_sums", None)
-            patch.setattr(rounds, "_add_bins", None)
+            patch.setattr(round_loops, "_add_sums", None)
+            patch.setattr(round_loops, "_add_bins", None)
             return call()
 
     return run
@@ -159,7 +161,7 @@ def in_numpy(monkeypatch):
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("name", STUDIES)
 def test_twins_agree_to_the_last_integer(name, lanes, in_numpy, monkeypatch):
-    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
+    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
     study = STUDIES[name]
     for rows, seed in ((1, 0), (2, 1), (127, 2), (128, 3), (129, 4), (1500, 5), (9001, 6)):
         frame, asked = table(rows, seed), queries(study, seed)
@@ -194,7 +196,7 @@ def views_of(study, lines, asked, shares=None):
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8, 9, 12, 13, 16, 17, 40, 260])
 def test_twins_agree_at_every_width(width, lanes, in_numpy, monkeypatch):
     """Tiles of columns and what is left beside them; beyond MAX_COMPILED_COLUMNS NumPy serves both."""
-    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
+    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
     study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(width)])
     rng = np.random.default_rng(width)
     about = {
@@ -291,7 +293,7 @@ def test_a_response_is_scaled_before_it_is_shortened(in_numpy):
 @pytest.mark.parametrize("family", ["binomial", "poisson"])
 def test_means_and_weights_are_those_of_the_table_of_the_summary(family, lanes, monkeypatch):
     """At every step, beside it by one unit, beyond both ends; and of a table that another machine made."""
-    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
+    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
     response = Binary("y", [0, 1]) if family == "binomial" else Count("y")
     study = Study(response, [Numeric("x")])
     own = Standard(columns=(1,), centers=(0.0,), factors=(2.0**12,), response_center=0.0, response_factor=1.0)
@@ -302,12 +304,11 @@ def test_means_and_weights_are_those_of_the_table_of_the_summary(family, lanes, 
     eta = np.concatenate([np.arange(-17 * 256, 17 * 256 + 1) / 256, np.arange(-40, 41) / 4096 + 3.0, [1e9, -1e9]])
     for tables in (mean_table(family), tuple(np.nextafter(part, 2 * part) for part in mean_table(family))):
         for x in (eta, eta + 2.0**-12, eta - 2.0**-12):
-            views = Views(study, asked)
-            views.tables = {family: tables}
+            views = Views(study, asked, {family: tables})
             for start in range(0, len(x), 4096):
                 some = x[start : start + 4096]
                 views.look(np.vstack([some, np.zeros(len(some))]))
-                made = [views.sums(query).tolist() for query in asked]
+                made = [own.tolist() for own in CompiledSums(asked, views.tables).of(views).values()]
                 vectors = [views.gradient(asked[0])[0], views.clipped(asked[1])[0]]
                 assert made == [[int(vectors[0].sum())], [int(vectors[1] @ vectors[1])]]
 
@@ -329,7 +330,7 @@ def test_means_and_weights_are_those_of_the_table_of_the_summary(family, lanes, 
 )
 def test_bins_are_those_of_a_search(edges, lanes, monkeypatch, in_numpy):
     """At edges, beside them by one unit in the last place, and far out."""
-    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
+    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
     edges = np.asarray(edges, dtype=np.float64)
     rng, ends = np.random.default_rng(4), edges[[0, -1]] if edges.size else np.zeros(2)
     line = np.concatenate(
@@ -364,8 +365,8 @@ def test_cells_that_no_design_makes_do_no_harm():
     width = len(study.columns) - (study.intercept == "none")
     lines = np.array(HOSTILE * 20)[np.random.default_rng(0).integers(0, len(HOSTILE) * 20, (width + 1, 300))]
     views = views_of(study, lines, asked)
-    made = [views.sums(query) for query in asked if not isinstance(query, Rows | Histograms)]
-    assert all(each is not None for each in made)
+    made = CompiledSums(asked, views.tables).of(views)
+    assert [asked[place] for place in sorted(made)] == [one for one in asked if not isinstance(one, Rows | Histograms)]
 
 
 def test_a_summary_travels_without_what_the_loops_made():
@@ -375,7 +376,7 @@ def test_a_summary_travels_without_what_the_loops_made():
     expected = gather(frame, study, summary)
     there = pickle.loads(pickle.dumps(summary))
     assert gather(frame, study, there) == expected
-    assert "private" in repr(rounds.CompiledSums(asked, summary._views.tables))
+    assert "private" in repr(CompiledSums(asked, summary._views.tables))
 
 
 RIGHT = {
