@@ -185,18 +185,6 @@ def parse_address(text: str) -> Database | None:
     return Database(base + ("?" + urlencode(asked) if asked else ""), table=table, query=query)
 
 
-@dataclass(frozen=True, slots=True)
-class DataPlace:
-    """Public. Where data is at home, for its ledger to stand beside it: a folder, and what the data is called there.
-
-    Data of several files is at home wherever one of them is: `parts` are their places, and empty for a file by itself.
-    """
-
-    folder: Path
-    name: str
-    parts: tuple[DataPlace, ...] = ()
-
-
 def is_path(source: object) -> bool:
     """Whether a source is the name of something on disk, or several."""
     if isinstance(source, list):
