@@ -27,8 +27,8 @@ from dpselect.gather.grid import compiled_function
 
 _sort_rows = compiled_function("_blocks", "sort_rows")
 _take_rows = compiled_function("_blocks", "take_rows")
-_add_whole = compiled_function("_blocks", "add_whole")
-_add_binned = compiled_function("_blocks", "add_binned")
+_add_whole = compiled_function("_blocks", "add_whole") or block_numpy.add_whole
+_add_binned = compiled_function("_blocks", "add_binned") or block_numpy.add_binned
 
 BYTES_ON_THE_GRID = 8
 BYTES_IN_BINS = 8 * SLICES + 1
@@ -50,7 +50,7 @@ class WholeSums:
         self, partition: int, rows: NDArray[np.int32], order: Places, starts: Places, first: int, last: int
     ) -> None:
         """Add the rows of some blocks of a partition, sorted by block."""
-        add_whole(rows, order, starts, self.table[partition], first, last)
+        _add_whole(rows, order, starts, self.table[partition], first, last)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -71,7 +71,7 @@ class BinnedSums:
     ) -> None:
         """Add the rows of some blocks of a partition, sorted by block."""
         tops, slices = self.tops[partition], self.slices[partition]
-        add_binned(rows, order, starts, tops, slices, first, last)
+        _add_binned(rows, order, starts, tops, slices, first, last)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -162,26 +162,6 @@ def take_rows(work: NDArray[np.float64], lines: NDArray[np.int64], out: NDArray[
         out[:] = work[lines].T
     else:
         _take_rows(work, lines, out)
-
-
-def add_whole(
-    rows: NDArray[np.int32], order: Places, starts: Places, table: NDArray[np.int64], first: int, last: int
-) -> None:
-    """See `block_numpy.add_whole`."""
-    (_add_whole or block_numpy.add_whole)(rows, order, starts, table, first, last)
-
-
-def add_binned(
-    rows: NDArray[np.float64],
-    order: Places,
-    starts: Places,
-    tops: NDArray[np.int8],
-    slices: NDArray[np.float64],
-    first: int,
-    last: int,
-) -> None:
-    """See `block_numpy.add_binned`."""
-    (_add_binned or block_numpy.add_binned)(rows, order, starts, tops, slices, first, last)
 
 
 def lanes_of(flat: NDArray[Any], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -80,11 +80,10 @@ class BlockTable:
 class BlockSummary(Summary[BlockSums]):
     """Private. Adds rows to the sums of their blocks.
 
-    Each row goes to a block by a chance of its own in every partition, drawn afresh for every gathering, or all rows of a person or
-    a cluster do together, and weights decide how often a row does at all; blocks are equal where `equal_rows`, the number of rows,
-    is public and stated; `assigner` is for tests. A row
-    with a missing cell counts in no block, unless it is refused or the middle of stated bounds is put there (`missing`); a number
-    without bounds counts up to 1e75.
+    In every partition each row goes to a block by a chance of its own, drawn afresh for every gathering; all rows of a person or a
+    cluster go together, and weights decide how often a row takes part. Blocks are equal where `equal_rows`, the number of rows, is
+    public and counted. `assigner` is for tests. A row with a missing cell counts in no block, unless it is refused or the middle of
+    stated bounds is put there (`missing`); a number without bounds counts up to 1e75.
     """
 
     def __init__(
@@ -232,8 +231,9 @@ def vote_summary(study: Study, rule: VoteRule | EdgeRule | WideRule, rows: int |
 def edge_families(study: Study, rule: EdgeRule, rows: int | None) -> Several[BlockSums]:
     """The block sums of every family of edge votes in one pass; `rows` is their number, where it is public.
 
-    The families deal by themselves, each into blocks of its own size: equal ones where rows were counted, their number is public
-    and nobody's go together. A number that was stated may be wrong, and then rows would be dealt by their place (`EqualAssigner`).
+    Each family has random splits of its own, into blocks of its own size: equal ones where rows were counted, their number is
+    public and nobody's go together. A number that was stated may be wrong, and then a row's place would decide its block
+    (`EqualAssigner`).
     """
     equal = rows is not None and deals_equally(study, rows) and equal_blocks(rule, rows)
     buffer = BUFFER_BYTES // len(rule.blocks)

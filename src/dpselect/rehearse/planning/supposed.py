@@ -195,7 +195,7 @@ def draw_supposed(supposed: Supposed, rows: int, count: int, seed: int) -> Drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Public:
+class Facts:
     """Public. The facts a plan starts from; the response has the middle of its bounds at 0 and r as half its range."""
 
     rows: int
@@ -218,7 +218,7 @@ class Bench:
     sizes: Floats
     truth: int
     rho: float
-    facts: Public
+    facts: Facts
 
     @property
     def width(self) -> float:
@@ -256,7 +256,7 @@ class Bench:
         return float(np.mean(chances))
 
 
-def bench(drawn: Drawn, facts: Public, lower: float, upper: float, rhos: tuple[float, ...]) -> Iterator[Bench]:
+def bench(drawn: Drawn, facts: Facts, lower: float, upper: float, rhos: tuple[float, ...]) -> Iterator[Bench]:
     """A bench for each radius, in units of the half range of the bounds."""
     first = 0 if facts.empty else 1
     losses = batch_losses(drawn.products(lower, upper), rhos)
