@@ -330,10 +330,8 @@ def forecast_losses(scenario: Scenario, rows: int, epsilon: float) -> Forecast:
 class _WideTable(_Table):
     """Public. A table of more columns than a block has rows: a few effects among idle columns."""
 
-    steps = STEPS
-
     def __init__(self, study: Study, layout: Layout, rows: int, r2: float | None) -> None:
-        self._columns, self._terms = layout.columns, len(layout.widths)
+        self._columns, self._terms, self.steps = layout.columns, len(layout.widths), STEPS
         self._equal, self._again = deals_equally(study, rows), looks_again(study, candidates_for(study, None))
         self.typical, self.scenarios = typical_wide(self._terms, r2), wide_scenarios(self._terms, r2)
 
