@@ -22,10 +22,9 @@ from dpselect.assume.queries import (
 )
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Count, Numeric
-from dpselect.gather import round_loops
-from dpselect.gather.round_loops import Bins, CompiledSums
+from dpselect.gather import rounds
 from dpselect.gather.round_views import Views, mean_table
-from dpselect.gather.rounds import RoundSummary
+from dpselect.gather.rounds import Bins, CompiledSums, RoundSummary
 from dpselect.gather.rows import gather
 
 try:
@@ -151,8 +150,8 @@ def in_numpy(monkeypatch):
 
     def run(call):
         with monkeypatch.context() as patch:
-            patch.setattr(round_loops, "_add_sums", None)
-            patch.setattr(round_loops, "_add_bins", None)
+            patch.setattr(rounds, "_add_sums", None)
+            patch.setattr(rounds, "_add_bins", None)
             return call()
 
     return run
@@ -161,7 +160,7 @@ def in_numpy(monkeypatch):
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("name", STUDIES)
 def test_twins_agree_to_the_last_integer(name, lanes, in_numpy, monkeypatch):
-    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
+    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
     study = STUDIES[name]
     for rows, seed in ((1, 0), (2, 1), (127, 2), (128, 3), (129, 4), (1500, 5), (9001, 6)):
         frame, asked = table(rows, seed), queries(study, seed)
@@ -196,7 +195,7 @@ def views_of(study, lines, asked, shares=None):
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8, 9, 12, 13, 16, 17, 40, 260])
 def test_twins_agree_at_every_width(width, lanes, in_numpy, monkeypatch):
     """Tiles of columns and what is left beside them; beyond MAX_COMPILED_COLUMNS NumPy serves both."""
-    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
+    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
     study = Study(Numeric("y"), [Numeric(f"x{j}") for j in range(width)])
     rng = np.random.default_rng(width)
     about = {
@@ -293,7 +292,7 @@ def test_a_response_is_scaled_before_it_is_shortened(in_numpy):
 @pytest.mark.parametrize("family", ["binomial", "poisson"])
 def test_means_and_weights_are_those_of_the_table_of_the_summary(family, lanes, monkeypatch):
     """At every step, beside it by one unit, beyond both ends; and of a table that another machine made."""
-    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
+    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
     response = Binary("y", [0, 1]) if family == "binomial" else Count("y")
     study = Study(response, [Numeric("x")])
     own = Standard(columns=(1,), centers=(0.0,), factors=(2.0**12,), response_center=0.0, response_factor=1.0)
@@ -330,7 +329,7 @@ def test_means_and_weights_are_those_of_the_table_of_the_summary(family, lanes, 
 )
 def test_bins_are_those_of_a_search(edges, lanes, monkeypatch, in_numpy):
     """At edges, beside them by one unit in the last place, and far out."""
-    monkeypatch.setattr(round_loops, "MAX_LANES", lanes)
+    monkeypatch.setattr(rounds, "MAX_LANES", lanes)
     edges = np.asarray(edges, dtype=np.float64)
     rng, ends = np.random.default_rng(4), edges[[0, -1]] if edges.size else np.zeros(2)
     line = np.concatenate(

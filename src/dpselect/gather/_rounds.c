@@ -307,7 +307,7 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "_rounds",
-    .m_doc = "Rows to the answers of a round; used by dpselect.gather.round_loops only.",
+    .m_doc = "Rows to the answers of a round; used by dpselect.gather.rounds only.",
     .m_methods = methods,
 };
 

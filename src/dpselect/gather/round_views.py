@@ -5,7 +5,7 @@ machine rounds alike. From there to the clipped vector numbers are exact or go t
 entries of a matrix are whole numbers of 2^-16, those of u of 2^-12, and `check_exact` has their sums below 2^53 units, so that
 BLAS may add in any order; lengths are added up cell by cell; mean and weight come from a table that travels with the summary,
 because another machine's exp may end in another digit. Clipped vectors are cut to whole numbers of at most 2^20. Where there was a
-compiler, `round_loops` does the same in one pass, to the last integer.
+compiler, the loops of `rounds` do the same in one pass, to the last integer.
 
 Survey weights: a row with the share s = min(w/W, 1) adds s to counts, s g to a gradient and s zz' to a Gram, so that sums are those
 of the population over W; the sandwich is that of s g. Shares are whole numbers of 2^-20, of 2^-10 in counts (`lemmas.sampling`).

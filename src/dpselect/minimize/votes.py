@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.gather.block_sums import BlockSums, WholeSums, lanes_of
+from dpselect.gather.blocks import BlockSums, WholeSums, lanes_of
 from dpselect.gather.rows import MAX_THREADS, cores
 from dpselect.minimize.votes_numpy import Fitting, lane_votes
 

@@ -22,7 +22,7 @@ from dpselect.assume.records import Public, canonical_json
 from dpselect.assume.study import Study
 from dpselect.errors import DataError, LedgerError, NoLedgerWarning, NoLedgerYet, TwoLedgersWarning
 from dpselect.gather.listed import REGISTRY_NAME
-from dpselect.gather.sources.places import DataPlace
+from dpselect.gather.sources.source import DataPlace
 from dpselect.release.ledger.entries import PERSON, ROW, Charge, Receipt, Remaining
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.store import Announce, is_address

@@ -21,7 +21,7 @@ from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
 from dpselect.gather.sources.open import with_form_of
-from dpselect.gather.sources.places import data_place, rows_address
+from dpselect.gather.sources.source import data_place, rows_address
 from dpselect.randomize.rounds_noise import Answered
 from dpselect.release.account import Account, Committed, software_version
 from dpselect.release.analysis import charge_of, today

@@ -16,8 +16,7 @@ from dpselect.errors import DataError
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.schema import read_schema
 from dpselect.gather.sources.source import Csv
-from dpselect.gather.sources.text import csv_stream
-from dpselect.gather.sources.text_bytes import Quotes
+from dpselect.gather.sources.text import Quotes, csv_stream
 from dpselect.gather.sources.text_form import guess_form, options_of, stated_form
 
 STUDY = Study(

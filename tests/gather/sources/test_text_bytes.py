@@ -12,9 +12,9 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import count_rows, gather
-from dpselect.gather.sources import text_bytes
+from dpselect.gather.sources import text
 from dpselect.gather.sources.source import Csv
-from dpselect.gather.sources.text_bytes import (
+from dpselect.gather.sources.text import (
     Quotes,
     _follow_compiled,
     _Lines,
@@ -75,7 +75,7 @@ def test_the_compiled_quotes_and_their_twin_go_through_the_same_states(pieces, m
 
 
 def test_the_twin_serves_without_a_compiler(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_bytes, "_follow_compiled", None)
+    monkeypatch.setattr(text, "_follow_compiled", None)
     (tmp_path / "q.csv").write_text(table('"u""v"'))
     assert count_rows(tmp_path / "q.csv", STUDY) == 50
     (tmp_path / "q.csv").write_text(table('"u""'))

@@ -27,8 +27,7 @@ from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.open import moments_files, open_stream, plain_form
-from dpselect.gather.sources.places import DataPlace, data_place, rows_address
-from dpselect.gather.sources.source import Csv, parse_address, split_sheet
+from dpselect.gather.sources.source import Csv, DataPlace, data_place, parse_address, rows_address, split_sheet
 from dpselect.gather.sources.stream import Progress, one_sentence
 from dpselect.gather.sources.text_form import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
