@@ -139,13 +139,14 @@ print("clean")
 DRIVE_BLOCKS = """
 import importlib.util, sys
 import numpy as np
-from dpselect.gather import block_numpy, blocks
+from dpselect.gather import block_numpy
+from dpselect.gather.blocks import count_numbers
 spec = importlib.util.spec_from_file_location("_blocks", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 rng = np.random.default_rng(0)
 for width in (1, 2, 3, 4, 5, 9, 17):
-    whole_numbers, numbers = (blocks.count_numbers(width + 1, cubes) for cubes in (2, 1))
+    whole_numbers, numbers = (count_numbers(width + 1, cubes) for cubes in (2, 1))
     for blocks, rows in ((1, 0), (1, 1), (1, 5000), (7, 40), (90, 33), (3, 200)):
         ids = rng.integers(0, blocks, rows).astype(np.uint32)
         starts, order = np.empty(blocks + 1, np.uint32), np.empty(rows, np.uint32)
