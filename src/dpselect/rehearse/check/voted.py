@@ -32,7 +32,7 @@ from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.check.listed import Recipes, score_probabilities
 from dpselect.rehearse.check.preview import Explained, Rehearsal, explained, rehearsal_of, terms_of
 
-MAX_LISTED = 2**14
+MAX_LISTED_CANDIDATES = 2**14
 """Candidates up to which all are listed, for the share of R^2 to be expected."""
 MODELS_COMPARED = 64
 """Models of each random split among which the likeliest are found, where they cannot all be listed."""
@@ -81,7 +81,7 @@ class Voted:
             # Each random split takes a second, and so do the chances of thousands of terms.
             self._least, self.factors = 1, ()
         self.how = ""
-        self._listed = recipe.candidates.count <= MAX_LISTED and recipe.candidates.width <= 64
+        self._listed = recipe.candidates.count <= MAX_LISTED_CANDIDATES and recipe.candidates.width <= 64
         self.r2: Explained | None = None
         if moments is not None and self._listed:
             self.r2 = explained(moments, recipe.candidates, recipe.study)
