@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from dpselect.errors import DataError
 from dpselect.minimize.losses.lattice import lattice_losses
 from dpselect.rehearse.chances.scores import chance_of
-from dpselect.rehearse.planning.supposed import SUMMED_ERROR, bic_choice
-from dpselect.rehearse.simulate import sizes_of
+from dpselect.rehearse.planning.supposed import bic_choice
+from dpselect.rehearse.simulate import SUMMED_ERROR, sizes_of
 from paper.simulations import AS_PRINTED, EPSILONS, NO_PRIVACY, NOISES, OURS, Row
 
 Floats = NDArray[np.float64]

@@ -139,13 +139,14 @@ print("clean")
 DRIVE_BLOCKS = """
 import importlib.util, sys
 import numpy as np
-from dpselect.gather import block_numpy, block_sums
+from dpselect.gather import block_numpy
+from dpselect.gather.blocks import count_numbers
 spec = importlib.util.spec_from_file_location("_blocks", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 rng = np.random.default_rng(0)
 for width in (1, 2, 3, 4, 5, 9, 17):
-    whole_numbers, numbers = (block_sums.count_numbers(width + 1, cubes) for cubes in (2, 1))
+    whole_numbers, numbers = (count_numbers(width + 1, cubes) for cubes in (2, 1))
     for blocks, rows in ((1, 0), (1, 1), (1, 5000), (7, 40), (90, 33), (3, 200)):
         ids = rng.integers(0, blocks, rows).astype(np.uint32)
         starts, order = np.empty(blocks + 1, np.uint32), np.empty(rows, np.uint32)
@@ -226,7 +227,7 @@ print("clean")
 DRIVE_VOTES = """
 import importlib.util, sys
 import numpy as np
-from dpselect.gather.block_sums import lanes_of
+from dpselect.gather.blocks import lanes_of
 from dpselect.minimize.votes.votes_numpy import Fitting, lane_votes
 spec = importlib.util.spec_from_file_location("_votes", sys.argv[1])
 module = importlib.util.module_from_spec(spec)

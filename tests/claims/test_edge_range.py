@@ -12,8 +12,7 @@ from dpselect.assume.edge_rule import EdgeRule
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE, edge_range
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
-from dpselect.gather.block_sums import lanes_of
-from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.blocks import BlockSummary, lanes_of
 from dpselect.gather.rows import gather
 from dpselect.gather.summary import Several
 from dpselect.minimize.votes.edges import count_edges, prepare, set_votes

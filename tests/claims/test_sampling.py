@@ -262,7 +262,7 @@ def test_a_row_or_a_person_within_a_cluster_changes_one_block_of_each_dealing(un
         coins = rng.integers(0, 2**32, (3, rows), dtype=np.uint32)
         tables = []
         for each, part in ((frame, coins), (without, coins[:, ~mine])):
-            ids = own.dealt.draw({name: each[name].to_numpy() for name in ("psu", "who")}, len(each))
+            ids = own.unthinned.draw({name: each[name].to_numpy() for name in ("psu", "who")}, len(each))
             shares = weight_shares(each.w.to_numpy(), LIMIT, "error", "w")
             stated_ids = thinned(ids, shares, part)
             tables.append(gather(each, study, BlockSummary(study, 30, 3, _Stated(stated_ids))).sums.table)

@@ -20,7 +20,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.gather.rows import gather
 from dpselect.gather.saved import load_moments, save_moments
-from dpselect.gather.sources.open import ColumnType, read_schema
+from dpselect.gather.sources.schema import ColumnType, read_schema
 from dpselect.gather.sql import answer_names, moments_from_answer, product_places
 from dpselect.use.init import new_study
 

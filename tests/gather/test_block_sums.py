@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpselect.gather import block_numpy, block_sums
+from dpselect.gather import block_numpy, blocks
 from dpselect.gather.block_numpy import BINNED_CUBES, CUBE_UNIT, LOWEST, SLICES, WHOLE_CUBES
-from dpselect.gather.block_sums import BinnedSums, WholeSums, count_numbers
+from dpselect.gather.blocks import BinnedSums, WholeSums, count_numbers
 
 try:
     from dpselect.gather import _blocks
@@ -62,7 +62,7 @@ def assert_same(left, right):
 @compiled
 def test_rows_are_sorted_alike():
     ids = np.random.default_rng(0).integers(0, 30, 500).astype(np.uint32)
-    for twin, mine in zip(block_sums.sort_rows(ids, 30), block_numpy.sort_rows(ids, 30), strict=True):
+    for twin, mine in zip(blocks.sort_rows(ids, 30), block_numpy.sort_rows(ids, 30), strict=True):
         np.testing.assert_array_equal(twin, mine)
 
 

@@ -8,8 +8,7 @@ import pytest
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError, StudyError
-from dpselect.gather.block_sums import sums_bytes
-from dpselect.gather.blocks import BUFFER_BYTES, BlockSummary
+from dpselect.gather.blocks import BUFFER_BYTES, BlockSummary, sums_bytes
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.saved import save_moments

@@ -27,9 +27,10 @@ from dpselect.assume.queries import (
 from dpselect.assume.study import Study
 from dpselect.assume.variables import MAX_COUNT, Binary, Categorical, Count, Numeric
 from dpselect.errors import DataError, StudyError
-from dpselect.gather import rounds
+from dpselect.gather import round_views, rounds
 from dpselect.gather.grid import Chunks
-from dpselect.gather.rounds import ETA_STEPS, RoundSummary, mean_table
+from dpselect.gather.round_views import ETA_STEPS, mean_table
+from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrays import array_cells
 
@@ -180,6 +181,7 @@ def test_threads_chunks_and_pieces_are_nothing(name, tmp_path, monkeypatch):
     monkeypatch.setattr("dpselect.gather.sources.stream.MIN_PART_ROWS", 256)
     monkeypatch.setattr("dpselect.gather.grid.MAX_CHUNK_ROWS", 100)
     monkeypatch.setattr(rounds, "MAX_CHUNK_ROWS", 100)
+    monkeypatch.setattr(round_views, "MAX_CHUNK_ROWS", 100)
     monkeypatch.setattr(rounds, "MAX_WAITING_CHUNKS", 3)
     assert answers(str(tmp_path / "t.parquet"), study) == expected
     # As workers would: a pickled summary of no rows, its pieces, and the whole of them.
@@ -376,9 +378,9 @@ def test_a_table_of_means_is_close_between_its_steps():
         ("binomial", lambda e: 1 / (1 + np.exp(-e)), lambda e: np.sqrt(np.exp(e)) / (1 + np.exp(e))),
         ("poisson", np.exp, lambda e: np.exp(e / 2)),
     ):
-        made = [rounds._looked_up(part, eta) for part in mean_table(family)]
+        made = [round_views._looked_up(part, eta) for part in mean_table(family)]
         assert np.abs(made[0] / mean(eta) - 1).max() < 2e-6 and np.abs(made[1] / root(eta) - 1).max() < 2e-6
-        ends = rounds._looked_up(mean_table(family)[0], np.array([-1e5, 1e5]))
+        ends = round_views._looked_up(mean_table(family)[0], np.array([-1e5, 1e5]))
         assert ends.tolist() == mean_table(family)[0][[0, -1]].tolist()
 
 
@@ -407,7 +409,7 @@ def test_counts_are_read_as_they_are(limit):
     study = Study(Count("visits", upper=limit), [Numeric("x", -1, 1)])
     visits = np.array([0, 1, 2, 3, 6, 7, 8, 999, 1000, 1001, 2**20 - 1, 2**20, 2**20 + 1, 1e9, -3])
     own = Standard(columns=(1,), centers=(0.0,), factors=(1.0,), response_center=0.0, response_factor=1.0)
-    rows = rounds.Views(study, ())
+    rows = round_views.Views(study, ())
     for chunk in Chunks(study).of(array_cells(np.zeros((len(visits), 1)), visits, study)):
         rows.look(chunk.lines[chunk.order])
         found = rows.response("poisson", own)

@@ -23,7 +23,8 @@ from dpselect.assume.queries import (
 from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Categorical, Count, Numeric
 from dpselect.gather import rounds
-from dpselect.gather.rounds import Bins, RoundSummary, Views, mean_table
+from dpselect.gather.round_views import Views, mean_table
+from dpselect.gather.rounds import Bins, CompiledSums, RoundSummary
 from dpselect.gather.rows import gather
 
 try:
@@ -302,12 +303,11 @@ def test_means_and_weights_are_those_of_the_table_of_the_summary(family, lanes, 
     eta = np.concatenate([np.arange(-17 * 256, 17 * 256 + 1) / 256, np.arange(-40, 41) / 4096 + 3.0, [1e9, -1e9]])
     for tables in (mean_table(family), tuple(np.nextafter(part, 2 * part) for part in mean_table(family))):
         for x in (eta, eta + 2.0**-12, eta - 2.0**-12):
-            views = Views(study, asked)
-            views.tables = {family: tables}
+            views = Views(study, asked, {family: tables})
             for start in range(0, len(x), 4096):
                 some = x[start : start + 4096]
                 views.look(np.vstack([some, np.zeros(len(some))]))
-                made = [views.sums(query).tolist() for query in asked]
+                made = [own.tolist() for own in CompiledSums(asked, views.tables).of(views).values()]
                 vectors = [views.gradient(asked[0])[0], views.clipped(asked[1])[0]]
                 assert made == [[int(vectors[0].sum())], [int(vectors[1] @ vectors[1])]]
 
@@ -364,8 +364,8 @@ def test_cells_that_no_design_makes_do_no_harm():
     width = len(study.columns) - (study.intercept == "none")
     lines = np.array(HOSTILE * 20)[np.random.default_rng(0).integers(0, len(HOSTILE) * 20, (width + 1, 300))]
     views = views_of(study, lines, asked)
-    made = [views.sums(query) for query in asked if not isinstance(query, Rows | Histograms)]
-    assert all(each is not None for each in made)
+    made = CompiledSums(asked, views.tables).of(views)
+    assert [asked[place] for place in sorted(made)] == [one for one in asked if not isinstance(one, Rows | Histograms)]
 
 
 def test_a_summary_travels_without_what_the_loops_made():
@@ -375,7 +375,7 @@ def test_a_summary_travels_without_what_the_loops_made():
     expected = gather(frame, study, summary)
     there = pickle.loads(pickle.dumps(summary))
     assert gather(frame, study, there) == expected
-    assert "private" in repr(rounds.CompiledSums(asked, summary._views.tables))
+    assert "private" in repr(CompiledSums(asked, summary._views.tables))
 
 
 RIGHT = {

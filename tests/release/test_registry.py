@@ -10,8 +10,7 @@ import pytest
 
 import dpselect
 from dpselect.errors import LedgerError, TwoLedgersWarning
-from dpselect.gather.sources.open import data_place
-from dpselect.gather.sources.source import Csv, Database, DataPlace
+from dpselect.gather.sources.source import Csv, Database, DataPlace, data_place
 from dpselect.release import account
 from dpselect.release.account import REGISTRY_NAME, ledger_of, others_of, register, registered
 from dpselect.use import command_line

@@ -22,7 +22,7 @@ from dpselect.assume.recipe import KNOWN_METHODS, MECHANISMS
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
 from dpselect.errors import DataError, DpselectError, LeftOutWarning, StudyError
-from dpselect.gather.sources.open import ColumnType, read_schema
+from dpselect.gather.sources.schema import ColumnType, read_schema
 from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
 from dpselect.use import command_line

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dpselect
-from dpselect.rehearse.planning.scenarios import layout_of, likely_models, supposed_moments, supposed_products, typical
+from dpselect.rehearse.planning.scenarios import layout_of, typical
+from dpselect.rehearse.planning.study_scale import likely_models, supposed_moments, supposed_products
 from dpselect.use.plan import expected_intervals, two_digits
 
 STUDY = dpselect.Study(

@@ -14,7 +14,7 @@ import pytest
 
 from dpselect.assume.records import sha256_of
 from dpselect.errors import LedgerError, WaitingWarning
-from dpselect.gather.sources.open import rows_address
+from dpselect.gather.sources.source import rows_address
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger

@@ -1,4 +1,4 @@
-"""Rows to exact sums. Private from here to randomize.
+"""Private. Rows to exact sums, by one door; private from here to randomize.
 
 `dpselect.gather` is this folder and, because the sentence wants a verb, a function too: `dpselect.gather(table, study)`
 is `gather` in `rows.py`. A module can be called when its class says so; nothing else can keep both names.
@@ -14,9 +14,8 @@ from dpselect.assume.study import Study
 class _Gather(ModuleType):
     def __call__(self, source: Any, study: Study, summary: Any = None, progress: Any = None) -> Any:
         """Read a table once, into exact private moments or another summary; see `dpselect.gather.rows.gather`."""
-        from dpselect.gather.rows import (
-            gather,  # here, for whoever needs one room of the folder would import all of them
-        )
+        # Here, for whoever needs one room of the folder would import all of them.
+        from dpselect.gather.rows import gather
 
         return gather(source, study, summary, progress)
 

@@ -194,7 +194,7 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "_blocks",
-    .m_doc = "Rows to the sums of their blocks; used by dpselect.gather.block_sums only.",
+    .m_doc = "Rows to the sums of their blocks; used by dpselect.gather.blocks only.",
     .m_methods = methods,
 };
 

@@ -1,5 +1,5 @@
-/* The answers of a round to some rows in one pass: the compiled twin of the arithmetic in rounds.py, which says what is
- * computed and why.
+/* The answers of a round to some rows in one pass: the compiled twin of the arithmetic in round_views.py, which says
+ * what is computed and why.
  *
  * Each row goes through the same double operations in the same order as there, by itself; all sums are of whole numbers
  * below 2^53. So the answers are the same integers, on whatever processor. _rounds_ask.h says what is asked,

@@ -2,7 +2,7 @@
  *
  * Rows lie side by side in the lanes of vectors and none sees another. Cells, products with a matrix, and sums of whole
  * numbers are exact, so their order is nothing; whatever is rounded is rounded once, by one operation after the other
- * as in rounds.py. */
+ * as in round_views.py. */
 
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)

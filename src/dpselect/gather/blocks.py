@@ -1,9 +1,12 @@
-"""Private. Rows to the exact sums of their blocks: all that the votes need."""
+"""Private. Rows to the exact sums of their blocks, products and cubes: all that the votes need.
+
+They are added up by compiled loops, or by their NumPy twin where there was no compiler: the same numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -12,26 +15,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.edge_rule import EdgeRule, equal_blocks
-from dpselect.assume.study import Study
+from dpselect.assume.study import Intercept, Study
 from dpselect.assume.vote_rule import VoteRule, deals_equally
 from dpselect.assume.wide_rule import WideRule
-from dpselect.errors import StudyError
-from dpselect.gather.block_numpy import SLICES, merge_bins
-from dpselect.gather.block_sums import (
-    BlockSums,
-    WholeSums,
-    empty_sums,
-    is_on_grid,
-    row_width,
-    sort_rows,
-    sums_bytes,
-    take_rows,
+from dpselect.errors import DataError, StudyError
+from dpselect.gather import block_numpy
+from dpselect.gather.block_numpy import (
+    BINNED_CUBES,
+    CUBE_UNIT,
+    LOWEST,
+    SLICES,
+    WHOLE_CUBES,
+    Places,
+    merge_bins,
 )
 from dpselect.gather.dealing import NOWHERE, Assigner, fresh_assigner
-from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk
+from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, compiled_function
 from dpselect.gather.summary import MAX_PIECE_BYTES, Several, Summary, require_some
 from dpselect.gather.wide_rows import WideSummary
 
+_sort_rows = compiled_function("_blocks", "sort_rows")
+_take_rows = compiled_function("_blocks", "take_rows")
+_add_whole = compiled_function("_blocks", "add_whole") or block_numpy.add_whole
+_add_binned = compiled_function("_blocks", "add_binned") or block_numpy.add_binned
+
+BYTES_ON_THE_GRID = 8
+BYTES_IN_BINS = 8 * SLICES + 1
 MAX_BLOCK_BYTES = 512 * 2**20
 """Memory for the sums of all blocks; a rule that asks for more is refused before a row is read."""
 MAX_BLOCKS = 2**31 - 1
@@ -39,6 +48,136 @@ BUFFER_BYTES = 2**26
 """Bytes of rows that all threads hold before they add them to their blocks: the more, the more rows a block gets at a time."""
 MAX_STRIPES = 16
 """Ranges of blocks that threads may write to at the same time."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class WholeSums:
+    """Private. Sums of products and cubes of grid integers, (partitions, blocks, numbers)."""
+
+    table: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "WholeSums(values=<private>)"
+
+    def __add__(self, other: WholeSums) -> WholeSums:
+        return WholeSums(self.table + other.table)
+
+    def add(
+        self, partition: int, rows: NDArray[np.int32], order: Places, starts: Places, first: int, last: int
+    ) -> None:
+        """Add the rows of some blocks of a partition, sorted by block."""
+        _add_whole(rows, order, starts, self.table[partition], first, last)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class BinnedSums:
+    """Private. Sums of products and cubes of doubles in bins: tops (partitions, blocks, numbers), slices (.., SLICES, numbers)."""
+
+    tops: NDArray[np.int8]
+    slices: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return "BinnedSums(values=<private>)"
+
+    def __add__(self, other: BinnedSums) -> BinnedSums:
+        return BinnedSums(*merge_bins(self.tops, self.slices, other.tops, other.slices))
+
+    def add(
+        self, partition: int, rows: NDArray[np.float64], order: Places, starts: Places, first: int, last: int
+    ) -> None:
+        """Add the rows of some blocks of a partition, sorted by block."""
+        tops, slices = self.tops[partition], self.slices[partition]
+        _add_binned(rows, order, starts, tops, slices, first, last)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class BlockSums:
+    """Private. The sums of every block; `a + b` pools the rows of two tables that were assigned alike.
+
+    `columns` and `intercept` are those of the study, `study` its hash: public. `n` counts the rows that were read, those that
+    count in no block among them.
+    """
+
+    sums: WholeSums | BinnedSums
+    n: int
+    partitions: int
+    blocks: int
+    columns: tuple[str, ...]
+    intercept: Intercept
+    study: str
+
+    def __repr__(self) -> str:
+        return f"BlockSums(partitions={self.partitions}, blocks={self.blocks}, values=<private>)"
+
+    def __add__(self, other: BlockSums) -> BlockSums:
+        if not isinstance(other, BlockSums):
+            return NotImplemented
+        public = [(each.partitions, each.blocks, each.columns, each.study) for each in (self, other)]
+        if public[0] != public[1]:
+            raise DataError("These block sums were gathered under different rules and cannot be pooled.")
+        sums = self.sums + other.sums  # type: ignore[operator]
+        rest = (self.partitions, self.blocks, self.columns, self.intercept, self.study)
+        return BlockSums(sums, self.n + other.n, *rest)
+
+    @property
+    def width(self) -> int:
+        """Entries of (1, x, y)."""
+        return len(self.columns) - (self.intercept != "none") + 2
+
+
+def is_on_grid(study: Study) -> bool:
+    """Whether every variable has bounds, so that all sums are of whole numbers."""
+    return not study.unbounded
+
+
+def row_width(study: Study) -> int:
+    """Entries of (1, x, y): the intercept is the one, stated or not."""
+    return sum(bool(column.factors) for column in study.columns) + 2
+
+
+def sums_bytes(study: Study, blocks: int, partitions: int) -> int:
+    """Memory that the sums need."""
+    each = BYTES_ON_THE_GRID if is_on_grid(study) else BYTES_IN_BINS
+    return blocks * partitions * _numbers(study) * each
+
+
+def _numbers(study: Study) -> int:
+    return count_numbers(row_width(study), WHOLE_CUBES if is_on_grid(study) else BINNED_CUBES)
+
+
+def empty_sums(study: Study, blocks: int, partitions: int) -> BlockSums:
+    """The sums of no rows."""
+    shape = (partitions, blocks, _numbers(study))
+    sums: WholeSums | BinnedSums
+    if is_on_grid(study):
+        sums = WholeSums(np.zeros(shape, dtype=np.int64))
+    else:
+        slices = np.zeros((partitions, blocks, SLICES, shape[2]))
+        sums = BinnedSums(np.full(shape, LOWEST, dtype=np.int8), slices)
+    names = tuple(column.name for column in study.columns)
+    return BlockSums(sums, 0, partitions, blocks, names, study.intercept, study.hash)
+
+
+def count_numbers(width: int, cubes: int) -> int:
+    """Sums of a block: the upper triangle of (1, x, y), then so many numbers for the cubes of each of x and y."""
+    return width * (width + 1) // 2 + cubes * (width - 1)
+
+
+def sort_rows(ids: Places, blocks: int) -> tuple[Places, Places]:
+    """Where each block starts, and the rows sorted by block."""
+    if _sort_rows is None:
+        return block_numpy.sort_rows(ids, blocks)
+    starts, order = np.empty(blocks + 1, dtype=np.uint32), np.empty(len(ids), dtype=np.uint32)
+    _sort_rows(ids, starts, order)
+    return starts, order
+
+
+def take_rows(work: NDArray[np.float64], lines: NDArray[np.int64], out: NDArray[Any]) -> None:
+    """Lines of a design, one a column, to rows."""
+    if _take_rows is None:
+        out[:] = work[lines].T
+    else:
+        _take_rows(work, lines, out)
 
 
 class BlockTable:
@@ -80,11 +219,10 @@ class BlockTable:
 class BlockSummary(Summary[BlockSums]):
     """Private. Adds rows to the sums of their blocks.
 
-    Each row goes to a block by a chance of its own in every partition, drawn afresh for every gathering, or all rows of a person or
-    a cluster do together, and weights decide how often a row does at all; blocks are equal where `equal_rows`, the number of rows,
-    is public and stated; `assigner` is for tests. A row
-    with a missing cell counts in no block, unless it is refused or the middle of stated bounds is put there (`missing`); a number
-    without bounds counts up to 1e75.
+    In every partition each row goes to a block by a chance of its own, drawn afresh for every gathering; all rows of a person or a
+    cluster go together, and weights decide how often a row takes part. Blocks are equal where `equal_rows`, the number of rows, is
+    public and counted. `assigner` is for tests. A row with a missing cell counts in no block, unless it is refused or the middle of
+    stated bounds is put there (`missing`); a number without bounds counts up to 1e75.
     """
 
     def __init__(
@@ -232,8 +370,9 @@ def vote_summary(study: Study, rule: VoteRule | EdgeRule | WideRule, rows: int |
 def edge_families(study: Study, rule: EdgeRule, rows: int | None) -> Several[BlockSums]:
     """The block sums of every family of edge votes in one pass; `rows` is their number, where it is public.
 
-    The families deal by themselves, each into blocks of its own size: equal ones where rows were counted, their number is public
-    and nobody's go together. A number that was stated may be wrong, and then rows would be dealt by their place (`EqualAssigner`).
+    Each family has random splits of its own, into blocks of its own size: equal ones where rows were counted, their number is
+    public and nobody's go together. A number that was stated may be wrong, and then a row's place would decide its block
+    (`EqualAssigner`).
     """
     equal = rows is not None and deals_equally(study, rows) and equal_blocks(rule, rows)
     buffer = BUFFER_BYTES // len(rule.blocks)
@@ -260,3 +399,31 @@ def _flat(sums: BlockSums) -> tuple[NDArray[Any], NDArray[np.int8] | None]:
     if isinstance(sums.sums, WholeSums):
         return sums.sums.table.reshape(blocks, -1), None
     return sums.sums.slices.reshape(blocks, SLICES, -1), sums.sums.tops.reshape(blocks, -1)
+
+
+def lanes_of(flat: NDArray[Any], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums as doubles and what they leave out, (sums, lanes) each; the two parts of a cube on the grid as one."""
+    with np.errstate(all="ignore"):
+        if flat.dtype == np.int64:
+            high: NDArray[np.float64] = flat.astype(np.float64)
+            # Of a block that is too long to count, the largest sum may be 2^63 as a double.
+            back = np.where(high < 2.0**63, high, 0.0).astype(np.int64)
+            low = (flat - back).astype(np.float64)
+            coarse, rests = slice(-2 * (width - 1), 1 - width), slice(1 - width, None)
+            cubes = _settled(CUBE_UNIT * high[:, coarse], high[:, rests], CUBE_UNIT * low[:, coarse] + low[:, rests])
+            high[:, coarse], low[:, coarse] = cubes
+            high, low = high[:, : 1 - width], low[:, : 1 - width]
+        else:
+            high, low = _settled(*(flat[:, s] for s in range(3)))
+    return high.T, low.T
+
+
+def _settled(
+    first: NDArray[np.float64], second: NDArray[np.float64], third: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Three doubles, each far below the one before or of its size, as one and what it leaves out."""
+    total = first + second
+    part = total - first
+    rest = ((first - (total - part)) + (second - part)) + third
+    high = total + rest
+    return high, rest - (high - total)

@@ -72,13 +72,14 @@ class EqualAssigner:
     as chances of their own: the order pi of the labels is uniform, drawn from the operating system without a look at a row. Rows
     arrive in some order o, which may depend on the rows, on threads and on the machine, but not on pi, which nobody has seen; so
     the row that is i-th in the table has the label pi(o(i)), and pi o is uniform again, whatever o is: each set of rows has the law
-    of a random equal dealing. For neighbouring tables with orders o and o', let the new row stand in the old one's place and pi' be
-    pi o o'^-1, as uniform as pi: all rows but the one that differs are in the same blocks (`assume.lemmas.sensitivity.edge_range`).
+    of a random split into equal blocks. For neighbouring tables with orders o and o', let the new row stand in the old one's place
+    and pi' be pi o o'^-1, as uniform as pi: all rows but the one that differs are in the same blocks
+    (`assume.lemmas.sensitivity.edge_range`).
 
-    All rows must have labels: if some were dealt by chances of their own because they came last, their place would decide how, and
+    All rows must have labels: if some had blocks by chances of their own because they came last, their place would decide how, and
     pi o o'^-1 would not be as uniform as pi. So the number must have been counted, and more rows than that are refused: it is
     public, and the table has changed. Labels that are left over go to nobody, which keeps the rows exchangeable.
-    A copy that is sent to another process deals row by row: nobody could hand out labels there.
+    A copy that is sent to another process draws row by row: nobody could hand out labels there.
     """
 
     def __init__(self, blocks: int, partitions: int, rows: int) -> None:
@@ -184,7 +185,7 @@ class Thinned:
     they had been sampled alike.
     """
 
-    dealt: Assigner
+    unthinned: Assigner
     weights: str
     limit: float
     missing: Missing
@@ -194,7 +195,7 @@ class Thinned:
 
     def draw(self, cells: Cells, rows: int) -> Blocks:
         """The blocks (partitions, rows) of a batch, `NOWHERE` where a row takes no part."""
-        blocks = self.dealt.draw(cells, rows)
+        blocks = self.unthinned.draw(cells, rows)
         shares = weight_shares(cells[self.weights], self.limit, self.missing, self.weights)
         coins = np.frombuffer(os.urandom(WORD_BYTES * blocks.size), dtype=np.uint32).reshape(blocks.shape)
         return thinned(blocks, shares, coins)
@@ -231,17 +232,17 @@ def study_shares(cells: Cells, study: Study, bits: int) -> NDArray[np.float64]:
 
 def fresh_assigner(study: Study, blocks: int, partitions: int, equal_rows: int | None = None) -> Assigner:
     """An assignment that nobody has used before; into equal blocks where `equal_rows`, the public number of rows, is given."""
-    dealt: Assigner
+    drawn: Assigner
     if study.together is not None:
-        dealt = PersonAssigner(blocks, partitions, study.together)
+        drawn = PersonAssigner(blocks, partitions, study.together)
     elif equal_rows is not None:
-        dealt = EqualAssigner(blocks, partitions, equal_rows)
+        drawn = EqualAssigner(blocks, partitions, equal_rows)
     else:
-        dealt = RowAssigner(blocks, partitions)
+        drawn = RowAssigner(blocks, partitions)
     if study.weights is None:
-        return dealt
+        return drawn
     assert study.weight_limit is not None
-    return Thinned(dealt, study.weights, study.weight_limit, study.missing)
+    return Thinned(drawn, study.weights, study.weight_limit, study.missing)
 
 
 class Names:

@@ -1,14 +1,8 @@
 """Private. The answers to the queries of a round, as exact whole numbers: the same from every engine, chunking and order.
 
-Cells are standardized one by one: u = floor((line - center) * factor + .5), clamped, three single double operations that every
-machine rounds alike. From there to the clipped vector numbers are exact or go through single operations again, one row by itself:
-entries of a matrix are whole numbers of 2^-16, those of u of 2^-12, and `check_exact` has their sums below 2^53 units, so that
-BLAS may add in any order; lengths are added up cell by cell; mean and weight come from a table that travels with the summary,
-because another machine's exp may end in another digit. Clipped vectors are cut to whole numbers of at most 2^20. Compiled loops
-(`_rounds.c`) do all of it in one pass where there was a compiler, NumPy here elsewhere and for clusters.
-
-Survey weights: a row with the share s = min(w/W, 1) adds s to counts, s g to a gradient and s zz' to a Gram, so that sums are those
-of the population over W; the sandwich is that of s g. Shares are whole numbers of 2^-20, of 2^-10 in counts (`lemmas.sampling`).
+What a row adds is made in `round_views`, in NumPy, and here it is added up: one class for each kind of answer. Compiled loops
+(`_rounds.c`) do both for all queries of an ask in one pass over a chunk, to the same integers. Where there was no compiler NumPy
+serves, and always for clusters and wide matrices; Spark's workers get no compiled files either.
 
 Clusters: a row's clipped vector is added to that of its cluster, and what the clusters come to is clipped in the end. So all rows
 of a cluster are added to one summary, as all rows of a person are.
@@ -18,25 +12,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.assume.lemmas.rounds import (
-    COUNT_BITS,
-    clip_bits,
-    squared_cluster_radius,
-    squared_radius,
-    vector_width,
-)
+from dpselect.assume.lemmas.rounds import clip_bits, squared_cluster_radius, squared_radius, vector_width
 from dpselect.assume.lemmas.sampling import SHARE_STEP_BITS
 from dpselect.assume.queries import (
-    MATRIX_BITS,
-    MAX_COLUMN_SUM,
-    MAX_ETA,
-    MAX_STANDARD,
     STANDARD_BITS,
     ClusterNorms,
     FamilyName,
@@ -50,19 +34,19 @@ from dpselect.assume.queries import (
     Sandwich,
     Standard,
     column_kinds,
-    yes_variance,
 )
 from dpselect.assume.study import Study
-from dpselect.assume.variables import GRID, MAX_COUNT, Binary, Count
+from dpselect.assume.variables import Binary
 from dpselect.errors import StudyError
 from dpselect.gather.dealing import Names, study_shares
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunk, Floats, compiled_function
 from dpselect.gather.persons import PersonRows
+from dpselect.gather.round_views import RESPONSE_COLUMN, Integers, Tables, Views
 from dpselect.gather.summary import Summary, require_some
 
 _add_sums = compiled_function("_rounds", "add_sums")
 _add_bins = compiled_function("_rounds", "add_bins")
-"""Private. The compiled twins of the sums below, where there was a compiler: all queries of an ask in one pass."""
+"""Private. None where there was no compiler."""
 
 MAX_LANES = 8
 """Rows that the loops may take side by side; they take fewer where the processor has no room for so many."""
@@ -72,31 +56,11 @@ MIN_EVEN_EDGES = 8
 """From so many edges on a guess is faster than a search."""
 QUERY_KINDS = {Gram: 0, Gradient: 1, Sandwich: 2, Norms: 3}
 """What is added up, as `_rounds_ask.h` numbers it."""
-RESPONSE_COLUMN = -1
-"""In the place of a column: the response."""
-
-ETA_STEPS = 256
-"""Of a table of means, in one unit of eta; between them it is a straight line, off by less than 2e-6 of its value."""
 MAX_WAITING_CHUNKS = 512
 """Sums of products of a chunk are at most 2^53: so many of them fit in 64 bits."""
-MAX_ALONE, MIN_PIECE = 2**18, 64
-"""Multiplications up to which OpenBLAS starts no threads; and the fewest rows that are worth a call."""
 
-Integers = NDArray[np.int64]
-Tables = Mapping[FamilyName, tuple[Floats, Floats]]
 Sums = tuple[tuple[int, ...], ...]
 """Private. The exact answer to each query, a flat list of whole numbers; of a matrix all cells, row by row."""
-
-
-def mean_table(family: FamilyName) -> tuple[Floats, Floats]:
-    """The family's mean, and the root of its weight, at each step of eta from -MAX_ETA to MAX_ETA."""
-    eta = np.arange(-MAX_ETA * ETA_STEPS, MAX_ETA * ETA_STEPS + 1) / ETA_STEPS
-    if family == "poisson":
-        return np.exp(eta), np.exp(eta / 2)
-    if family == "binomial":
-        chance = 1 / (1 + np.exp(-eta))
-        return chance, np.sqrt(yes_variance(chance))
-    raise StudyError(f"The family {family!r} has no table of means; this is a fault of the program.")
 
 
 class RoundSummary(Summary[Sums]):
@@ -106,14 +70,15 @@ class RoundSummary(Summary[Sums]):
     these are is decided by each of them alone. Of each person at most k rows count (`gather/persons.py`), and nobody is filled up.
     """
 
-    def __init__(self, study: Study, queries: Sequence[Query]) -> None:
+    def __init__(self, study: Study, queries: Sequence[Query], tables: Tables | None = None) -> None:
         self._study, self._queries = study, tuple(queries)
         self._clustered = any(map(is_of_clusters, self._queries))
         if self._clustered and study.together is None:
             raise StudyError("A round asks about clusters, and none are stated; this is a fault of the program.")
         self.rows_together = self._clustered or study.person is not None
         self._names = Names()
-        self._views = Views(study, self._queries)
+        self._views = Views(study, self._queries, tables)
+        self._loops: CompiledSums | None = None  # made with the first rows: what is sent to workers is small
         self._answers = [_answer(query, study) for query in self._queries]
         self._rows = 0
         self._persons: PersonRows | None = None
@@ -123,9 +88,7 @@ class RoundSummary(Summary[Sums]):
 
     def empty(self) -> RoundSummary:
         """One of no rows, for the same queries and with the same tables."""
-        made = RoundSummary(self._study, self._queries)
-        made._views.tables = self._views.tables
-        return made
+        return RoundSummary(self._study, self._queries, self._views.tables)
 
     def add(self, chunk: Chunk) -> None:
         """Add some rows."""
@@ -158,8 +121,13 @@ class RoundSummary(Summary[Sums]):
         with np.errstate(all="ignore"):  # whatever the program has set: no exception may depend on a cell
             parts = None if shares is None else shares * 2.0**-SHARE_STEP_BITS
             self._views.look(lines, parts, clusters, order)
-            for query, answer in zip(self._queries, self._answers, strict=True):
-                answer.add(query, self._views)
+            self._loops = self._loops or CompiledSums(self._queries, self._views.tables)
+            sums = self._loops.of(self._views)
+            for place, (query, answer) in enumerate(zip(self._queries, self._answers, strict=True)):
+                if place in sums:
+                    answer.add_sums(sums[place])
+                else:
+                    answer.add(query, self._views)
 
     def finish(self) -> None:
         """Add up the rows of persons, and what clusters have come to: there will be no other rows of any of them."""
@@ -211,254 +179,25 @@ class RoundSummary(Summary[Sums]):
         return tuple(tuple(answer.numbers()) for answer in self._answers)
 
 
-class Views:
-    """Private. What several queries see of the same rows, made once: standardized cells, z, eta and the residuals."""
-
-    def __init__(self, study: Study, queries: Sequence[Query]) -> None:
-        # In a study without limits the lines have no intercept.
-        self._skipped = 1 if study.unbounded and not study.columns[0].factors else 0
-        self._binary = isinstance(study.response, Binary)
-        self._limit = study.response.upper if study.response.bounded else None
-        self.tables: dict[FamilyName, tuple[Floats, Floats]] = {}
-        for query in queries:
-            if not isinstance(query, Rows | Histograms):
-                check_exact(query, study)
-                if query.family != "gaussian":
-                    self.tables.setdefault(query.family, mean_table(query.family))
-        # Fractions, which take their time: once a summary and not once a chunk.
-        self._steps = {
-            _extent(each): 2.0 ** clip_bits(squared_radius(each))
-            for each in queries
-            if not isinstance(each, Rows | Histograms | Norms)
-        }
-        self._queries = queries
-        self._made: list[tuple[Any, ...]] = []
-        self._compiled: CompiledSums | None = None
-        self._free: list[Floats] = []
-        self._used: list[Floats] = []
-        self.lines: Floats = np.zeros((0, 0))
-        self._order: Integers = np.arange(0)
-        self.shares: Floats | None = None
-        self.clusters: Integers | None = None
-
-    def __repr__(self) -> str:
-        return "Views(values=<private>)"
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the rows of the last look, and without what the next one makes again."""
-        rows = {"_made": [], "lines": np.zeros((0, 0)), "shares": None, "clusters": None}
-        return {**self.__dict__, **rows, "_compiled": None, "_free": [], "_used": []}
-
-    def look(
-        self,
-        lines: Floats,
-        shares: Floats | None = None,
-        clusters: Integers | None = None,
-        order: Integers | None = None,
-    ) -> None:
-        """Turn to other rows: a line for each column of the design, the response last.
-
-        `shares` are how much each counts, if not one, and `clusters` the number of each one's cluster. `order` finds the lines,
-        where they do not stand in this order.
-        """
-        self.lines, self.shares, self.clusters, self._made = lines, shares, clusters, []
-        self._free, self._used = self._free + self._used, []
-        self._order = np.arange(len(lines)) if order is None else order
-
-    def sums(self, query: Query) -> Integers | None:
-        """What a query adds up of these rows, if compiled loops do: those of all queries of the ask at once."""
-        if self._compiled is None:
-            self._compiled = _compiled_sums(self._queries, self.tables)
-        if self._compiled is None:
-            return None
-        found: Integers | None = self._once(self._compiled.of, self).get(id(query))
-        return found
-
-    def places(self, columns: Sequence[int]) -> Integers:
-        """Where the lines of some of the study's columns stand, and that of the response."""
-        return self._order[[place if place == RESPONSE_COLUMN else place - self._skipped for place in columns]]
-
-    def count(self, rows: NDArray[np.bool_] | None = None) -> int:
-        """How many rows there are, all or those marked; with weights the sum of their shares, in whole numbers of 2^-10."""
-        steps = self.count_steps()
-        if steps is None:
-            return self.lines.shape[1] if rows is None else int(np.count_nonzero(rows))
-        return int(steps.sum() if rows is None else steps[rows].sum())
-
-    def count_steps(self) -> Floats | None:
-        """How much each row counts in counts, in whole numbers of 2^-10; None if all count as one."""
-        return None if self.shares is None else self._once(self._count_steps)
-
-    def _count_steps(self) -> Floats:
-        assert self.shares is not None
-        return np.asarray(np.floor(self.shares * 2.0**COUNT_BITS + 0.5))
-
-    def _once(self, make: Any, *about: Any) -> Any:
-        """What was made for these rows already, or is made now; the queries of an ask share most of it."""
-        for known, asked, made in self._made:
-            if known == make and all(one is two or one == two for one, two in zip(asked, about, strict=True)):
-                return made
-        made = make(*about)
-        self._made.append((make, about, made))
-        return made
-
-    def column(self, place: int) -> Floats:
-        """The line of one of the study's columns."""
-        line: Floats = self.lines[self._order[place - self._skipped]]
-        return line
-
-    def response_line(self) -> Floats:
-        """The line of the response."""
-        line: Floats = self.lines[self._order[-1]]
-        return line
-
-    def yes(self) -> NDArray[np.bool_]:
-        """Which rows have a response of yes."""
-        return np.asarray(self.response_line() > 0)
-
-    def counts(self) -> Floats:
-        """A response of counts: whole numbers from 0 on."""
-        # A limit of at most 2^20 leaves the steps of the grid finer than a count.
-        line = self.response_line()
-        line = line if self._limit is None else (line + GRID) * (self._limit / (2 * GRID))
-        return np.asarray(np.clip(np.floor(line + 0.5), 0, MAX_COUNT))
-
-    def response(self, family: FamilyName, standard: Standard) -> Floats:
-        """Standardized, or 0 and 1, or a count."""
-        return self._once(self._response, family, standard)  # type: ignore[no-any-return]
-
-    def _response(self, family: FamilyName, standard: Standard) -> Floats:
-        if family == "binomial":
-            return self.yes().astype(np.float64)
-        if family == "poisson":
-            return self.counts()
-        made = _standardized(self.response_line(), standard.response_center, standard.response_factor)
-        return np.asarray(made * 2.0**-STANDARD_BITS)
-
-    def _cells(self, standard: Standard) -> Floats:
-        """A line for each cell of a standardized row, in whole numbers of 2^-12; the constant first if it has one."""
-        made = self._room(standard.width)
-        made[: standard.intercept] = 2.0**STANDARD_BITS
-        places = self.places(standard.columns)
-        own = zip(made[standard.intercept :], places, standard.centers, standard.factors, strict=True)
-        for cells, place, center, factor in own:
-            _standardized(self.lines[place], center, factor, out=cells)
-        return made
-
-    def _room(self, lines: int) -> Floats:
-        """Memory for some lines of these rows, which other rows get after them: new memory costs more than what is done in it."""
-        need = lines * self.lines.shape[1]
-        found = next((own for own in self._free if own.size >= need), None)
-        if found is None:
-            found = np.empty(max(need, lines * MAX_CHUNK_ROWS))
-        else:
-            self._free = [own for own in self._free if own is not found]
-        self._used.append(found)
-        return found[:need].reshape(lines, -1) if need else np.empty((lines, self.lines.shape[1]))
-
-    def z(self, standard: Standard, matrix: tuple[Row, ...]) -> tuple[Floats, Floats]:
-        """The line of each coordinate of z, and the lengths of the rows. Sums are of whole numbers of 2^-28 below 2^24: exact."""
-        return self._once(self._z, standard, matrix)  # type: ignore[no-any-return]
-
-    def _z(self, standard: Standard, matrix: tuple[Row, ...]) -> tuple[Floats, Floats]:
-        z = self._room(len(matrix[0]))
-        _multiply(np.array(matrix).T * 2.0**-STANDARD_BITS, self._once(self._cells, standard), out=z)
-        # One by one, in this order: a sum along an axis may be added up in another order elsewhere, and end in another digit.
-        squares = np.zeros(z.shape[1])
-        for line in z:
-            squares += line * line
-        return z, np.sqrt(squares)
-
-    def eta(self, standard: Standard, center: Row) -> Floats:
-        """The linear predictor: sums of whole numbers of 2^-28, exact."""
-        return self._once(self._eta, standard, center)  # type: ignore[no-any-return]
-
-    def _eta(self, standard: Standard, center: Row) -> Floats:
-        made: Floats = (np.array(center) * 2.0**-STANDARD_BITS) @ self._once(self._cells, standard)
-        return made
-
-    def residual(self, query: Gradient | Sandwich | Norms) -> Floats:
-        """The response less its mean."""
-        return self._once(self._residual, query.family, query.standard, query.center)  # type: ignore[no-any-return]
-
-    def _residual(self, family: FamilyName, standard: Standard, center: Row) -> Floats:
-        eta = self.eta(standard, center)
-        mean = eta if family == "gaussian" else _looked_up(self.tables[family][0], eta)
-        return self.response(family, standard) - mean
-
-    def root_weight(self, query: Gram) -> Floats | float:
-        """The root of the family's weight."""
-        if query.center is None or query.family == "gaussian":
-            return 1.0
-        return _looked_up(self.tables[query.family][1], self.eta(query.standard, query.center))
-
-    def gradient(self, query: Gradient | Sandwich | ClusterNorms) -> Floats:
-        """The clipped gradient of each row, in whole numbers: a line a coordinate."""
-        place = query.family, query.standard, query.matrix, query.center, query.radius
-        return self._once(self._gradient, *place, isinstance(query, Gradient) and query.balanced)  # type: ignore[no-any-return]
-
-    def _gradient(
-        self,
-        family: FamilyName,
-        standard: Standard,
-        matrix: tuple[Row, ...],
-        center: Row,
-        radius: float,
-        balanced: bool,
-    ) -> Floats:
-        asked = Gradient(family=family, standard=standard, matrix=matrix, center=center, radius=radius)
-        (z, lengths), residual = self.z(standard, matrix), self.residual(asked)
-        longest = np.abs(residual)
-        if balanced:  # never shorter, so no gradient gets longer than the radius by it
-            longest = np.maximum(longest, 1.0 - longest)
-        factor = np.minimum(1.0, radius / (lengths * longest)) * residual
-        if self.shares is not None:
-            factor = factor * self.shares
-        made = np.multiply(z, factor * self._steps[_extent(asked)], out=self._room(len(z)))
-        return np.trunc(made, out=made)
-
-    def norms(self, query: Norms) -> Floats:
-        """How long the gradient of each row is."""
-        return np.asarray(self.z(query.standard, query.matrix)[1] * np.abs(self.residual(query)))
-
-    def clipped(self, query: Gram) -> Floats:
-        """The clipped vector of each row, in whole numbers: a line a coordinate, the response last if it is there."""
-        z, lengths = self.z(query.standard, query.matrix)
-        root, scale = self.root_weight(query), self._steps[_extent(query)]
-        factor = np.minimum(1.0, query.radius / (lengths * root)) * scale
-        if self.shares is not None:
-            factor = factor * np.sqrt(
-                self.shares
-            )  # of products the share itself; a root is the nearest double everywhere
-        made = self._room(vector_width(query))
-        np.multiply(z, factor * root, out=made[: len(z)])
-        np.trunc(made[: len(z)], out=made[: len(z)])
-        if query.response_top is not None:
-            response = self.response(query.family, query.standard)
-            shown = np.clip(response, -query.response_top, query.response_top)
-            np.trunc(shown * query.response_scale * factor, out=made[-1])
-        return made
-
-
 class CompiledSums:
     """Private. What the queries of an ask add up by compiled loops: all but counts, and clusters, whose rows have to meet first."""
 
     def __init__(self, queries: Sequence[Query], tables: Tables) -> None:
         self._looks: dict[tuple[FamilyName, Standard], _Look] = {}
-        for query in queries:
+        for place, query in enumerate(queries):
             if isinstance(query, Gram | Gradient | Sandwich | Norms) and _fits(query):
-                place = query.family, query.standard
-                if place not in self._looks:
-                    self._looks[place] = _Look(*place, tables)
-                self._looks[place].put(query)
+                about = query.family, query.standard
+                if about not in self._looks:
+                    self._looks[about] = _Look(*about, tables)
+                self._looks[about].put(place, query)
 
     def __repr__(self) -> str:
         return "CompiledSums(values=<private>)"
 
     def of(self, rows: Views) -> dict[int, Integers]:
-        """The sums of the rows that `Views` looks at, by the identity of their query."""
+        """The sums of the rows that `Views` looks at, by the place of their query; none where there are no loops."""
         made: dict[int, Integers] = {}
-        for look in self._looks.values():
+        for look in self._looks.values() if _add_sums is not None else ():
             made |= look.sums(rows)
         return made
 
@@ -480,8 +219,8 @@ class _Look:
         self._arrays: dict[tuple[Row, ...] | Row, Floats] = {}
         self._asked: list[tuple[int, int, tuple[Any, ...]]] = []
 
-    def put(self, query: Gram | Gradient | Sandwich | Norms) -> None:
-        """One more of them, as the loops take it but for where its sums go: see `take_question` in `_rounds.c`."""
+    def put(self, place: int, query: Gram | Gradient | Sandwich | Norms) -> None:
+        """The query at a place of the ask, as the loops take it but for where its sums go: see `take_question` in `_rounds.c`."""
         edges, width, balanced, halves = np.zeros(0), 0, False, False
         radius, steps, top, scale = 0.0, 1.0, -1.0, 0.0
         if isinstance(query, Norms):
@@ -496,7 +235,7 @@ class _Look:
             balanced = query.balanced
         matrix, center = self._array(query.matrix), None if query.center is None else self._array(query.center)
         question = (QUERY_KINDS[type(query)], matrix, center, radius, steps, balanced, top, scale, edges, halves)
-        self._asked.append((id(query), size, question))
+        self._asked.append((place, size, question))
 
     def _array(self, numbers: tuple[Row, ...] | Row) -> Floats:
         """Of equal numbers the same array: by it the loops know what they have made already."""
@@ -519,60 +258,33 @@ class _Look:
             tuple((*question, own) for (_, _, question), own in zip(self._asked, made, strict=True)),
             MAX_LANES,
         )
-        return {query: own for (query, _, _), own in zip(self._asked, made, strict=True)}
+        return {place: own for (place, _, _), own in zip(self._asked, made, strict=True)}
 
 
-def _compiled_sums(queries: Sequence[Query], tables: Tables) -> CompiledSums | None:
-    """The loops for an ask, or None where they were not built."""
-    return None if _add_sums is None else CompiledSums(queries, tables)
+def is_of_clusters(query: Query) -> bool:
+    """Whether a query asks about clusters."""
+    return isinstance(query, ClusterNorms) or (isinstance(query, Sandwich) and query.cluster_radius is not None)
 
 
-def _extent(query: Any) -> tuple[float, float | None, float]:
-    """What decides how long a row's vector may be."""
-    return query.radius, getattr(query, "response_top", None), getattr(query, "response_scale", 0.0)
+def _cluster_answer(query: Any) -> _Clusters:
+    width = vector_width(query)
+    if isinstance(query, ClusterNorms):
+        return _ClusterLengths(len(query.edges), width)
+    return _ClusterProducts(width**2, width)
 
 
-def _standardized(line: Floats, center: float, factor: float, out: Floats | None = None) -> Floats:
-    """Difference, product, sum and floor, each a double operation of its own, in this order."""
-    made: Floats = np.subtract(line, center, out=out)
-    np.multiply(made, factor, out=made)
-    np.add(made, 0.5, out=made)
-    np.floor(made, out=made)
-    np.clip(made, -MAX_STANDARD, MAX_STANDARD, out=made)
-    return made
-
-
-def _looked_up(table: Floats, eta: Floats) -> Floats:
-    """The value at eta, on a straight line between two steps of the table."""
-    place = (np.clip(eta, -MAX_ETA, MAX_ETA) + MAX_ETA) * ETA_STEPS  # exact: a power of two
-    step = np.minimum(place, 2 * MAX_ETA * ETA_STEPS - 1).astype(np.int64)
-    low = table[step]
-    return np.asarray(low + (table[step + 1] - low) * (place - step))
-
-
-def check_exact(query: Gram | Gradient | Sandwich | Norms | ClusterNorms, study: Study) -> None:
-    """Refuse a query whose numbers are not on their grids, or so large that sums of them would be rounded: all of it public."""
-    standard, rows = query.standard, len(query.matrix)
-    matrix = np.array(query.matrix, dtype=np.float64).reshape(rows, -1)
-    center = np.zeros(rows) if query.center is None else np.array(query.center)
-    shapes = rows == standard.width == len(center) and len(standard.centers) == len(standard.factors) == len(
-        standard.columns
-    )
-    numbers = np.column_stack([matrix, center]) if rows == len(center) else matrix
-    exact = np.isfinite(numbers).all() and not np.any(numbers * 2.0**MATRIX_BITS % 1)
-    finite = np.isfinite(
-        [*standard.centers, *standard.factors, standard.response_center, standard.response_factor]
-    ).all()
-    if not (shapes and finite and exact and np.abs(numbers).sum(axis=0).max() <= MAX_COLUMN_SUM):
-        raise StudyError(
-            "The numbers of a round's query do not fit each other or their grid; this is a fault of the program."
-        )
-    if query.family == "binomial" and not isinstance(study.response, Binary):
-        raise StudyError(f"{study.response.name!r} is not a response of no and yes, so it has no odds.")
-    if query.family == "poisson" and not isinstance(study.response, Count):
-        raise StudyError(f"{study.response.name!r} is not a count, so it has no rates.")
-    if isinstance(query, Gradient) and query.balanced and query.family != "binomial":
-        raise StudyError("Gradients are balanced between no and yes alone; this is a fault of the program.")
+def _answer(query: Query, study: Study) -> _Counts:
+    if is_of_clusters(query):
+        return _cluster_answer(query)
+    if isinstance(query, Rows):
+        return _RowCount(1)
+    if isinstance(query, Histograms):
+        return _Bins(query, study)
+    if isinstance(query, Norms):
+        return _Lengths(query.lines * len(query.edges))
+    if isinstance(query, Gradient):
+        return _Vector(vector_width(query))
+    return _Products(vector_width(query) ** 2)
 
 
 class _Counts:
@@ -587,8 +299,12 @@ class _Counts:
         return f"{type(self).__name__}(values=<private>)"
 
     def add(self, query: Any, rows: Views) -> None:
-        """Add some rows: at most MAX_CHUNK_ROWS, so that each number is at most 2^53."""
-        self._waiting += self.of(query, rows)
+        """Add some rows."""
+        self.add_sums(self.of(query, rows))
+
+    def add_sums(self, sums: Integers) -> None:
+        """Add the sums of at most MAX_CHUNK_ROWS rows, so that each number is at most 2^53."""
+        self._waiting += sums
         self._chunks += 1
         if self._chunks >= MAX_WAITING_CHUNKS:
             self.numbers()
@@ -699,20 +415,8 @@ class _Bins(_Counts):
         return made
 
 
-class _Sums(_Counts):
-    """Private. Sums that compiled loops know, and NumPy where there are none."""
-
-    def of(self, query: Any, rows: Views) -> Integers:
-        made = rows.sums(query)
-        return self.of_lines(query, rows) if made is None else made
-
-    def of_lines(self, query: Any, rows: Views) -> Integers:
-        """The sums of some rows, line by line."""
-        raise NotImplementedError
-
-
-class _Lengths(_Sums):
-    def of_lines(self, query: Norms, rows: Views) -> Integers:
+class _Lengths(_Counts):
+    def of(self, query: Norms, rows: Views) -> Integers:
         bins = len(query.edges)
         places = np.maximum(np.searchsorted(np.array(query.edges), rows.norms(query), side="right") - 1, 0)
         if query.halves == "response":
@@ -721,13 +425,13 @@ class _Lengths(_Sums):
         return made.astype(np.int64)  # exact: below 2^53
 
 
-class _Vector(_Sums):
-    def of_lines(self, query: Gradient, rows: Views) -> Integers:
+class _Vector(_Counts):
+    def of(self, query: Gradient, rows: Views) -> Integers:
         return np.asarray(rows.gradient(query).sum(axis=1)).astype(np.int64)
 
 
-class _Products(_Sums):
-    def of_lines(self, query: Gram | Sandwich, rows: Views) -> Integers:
+class _Products(_Counts):
+    def of(self, query: Gram | Sandwich, rows: Views) -> Integers:
         vectors = rows.clipped(query) if isinstance(query, Gram) else rows.gradient(query)
         return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
 
@@ -789,39 +493,3 @@ class _ClusterProducts(_Clusters):
             factor = np.minimum(1.0, query.cluster_radius / lengths) * shift
         vectors = np.trunc(sums * (factor * 2.0 ** clip_bits(squared_cluster_radius(query))))
         return np.asarray(vectors @ vectors.T).astype(np.int64).ravel()
-
-
-def _multiply(matrix: Floats, lines: Floats, out: Floats) -> None:
-    """The product, by pieces of rows that are too few for threads of linear algebra.
-
-    All cores read and add up already. Threads beside them would wait for one another: a pass took 20 times as long.
-    """
-    step = max(MAX_ALONE // matrix.size, MIN_PIECE)
-    for start in range(0, lines.shape[1], step):
-        np.matmul(matrix, lines[:, start : start + step], out=out[:, start : start + step])
-
-
-def is_of_clusters(query: Query) -> bool:
-    """Whether a query asks about clusters."""
-    return isinstance(query, ClusterNorms) or (isinstance(query, Sandwich) and query.cluster_radius is not None)
-
-
-def _cluster_answer(query: Any) -> _Clusters:
-    width = vector_width(query)
-    if isinstance(query, ClusterNorms):
-        return _ClusterLengths(len(query.edges), width)
-    return _ClusterProducts(width**2, width)
-
-
-def _answer(query: Query, study: Study) -> _Counts:
-    if is_of_clusters(query):
-        return _cluster_answer(query)
-    if isinstance(query, Rows):
-        return _RowCount(1)
-    if isinstance(query, Histograms):
-        return _Bins(query, study)
-    if isinstance(query, Norms):
-        return _Lengths(query.lines * len(query.edges))
-    if isinstance(query, Gradient):
-        return _Vector(vector_width(query))
-    return _Products(vector_width(query) ** 2)

@@ -1,4 +1,4 @@
-"""Private. Rows of a wide table, kept as they are beside the blocks that they were dealt to: sums of products would be too many."""
+"""Private. Rows of a wide table, kept as they are beside their blocks: sums of products would be too many."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STAYS = "The rows of a wide table are kept on one machine: write them to Parquet
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class WideRows:
-    """Private. The rows of a table, those that take part in some dealing, and the block of each in every dealing.
+    """Private. The rows of a table, those that take part in some random split, and the block of each in every one.
 
     `cells` are (rows, columns without the intercept) in single precision, sorted by a digest of each row with its response: the
     order of two rows is a function of these two. `dealt` is (partitions, rows), `NOWHERE` where a row takes no part, and `again`
@@ -49,7 +49,7 @@ class WideRows:
 
     @property
     def partitions(self) -> int:
-        """How often the rows were dealt."""
+        """How many random splits there are."""
         return len(self.dealt)
 
 
@@ -63,11 +63,11 @@ class _Some(NamedTuple):
 
 
 class WideSummary(Summary[WideRows]):
-    """Private. Keeps the rows of a wide table, or a random part of them, and deals them to blocks as any votes do.
+    """Private. Keeps the rows of a wide table, or a random part of them, and draws their blocks as for any votes.
 
     Whether a row is kept is decided by a coin of its own, drawn from the operating system, with the public chance `rule.share`:
     those of both of two neighbouring tables have the same coins, so that the kept ones are neighbours too. For a second look the
-    rows are dealt by themselves. `rows` is the number of rows where it was counted and is public; assigners are for tests.
+    rows have random splits of their own. `rows` is the number of rows where it was counted and is public; assigners are for tests.
     """
 
     def __init__(

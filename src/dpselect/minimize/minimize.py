@@ -13,7 +13,7 @@ from dpselect.assume.lemmas.sensitivity import MAXIMUM_ROWS, solver_tolerance
 from dpselect.assume.recipe import Method, Recipe
 from dpselect.assume.wide_rule import WideRule
 from dpselect.errors import StudyError
-from dpselect.gather.block_sums import BlockSums
+from dpselect.gather.blocks import BlockSums
 from dpselect.gather.moments import Moments
 from dpselect.gather.wide_rows import WideRows
 from dpselect.minimize.losses.certificate import LARGEST_RADIUS, Floats

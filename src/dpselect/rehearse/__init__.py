@@ -1,4 +1,4 @@
-"""What would happen: exact probabilities and simulations, for the custodian's eyes only."""
+"""What a run would find: plans from public facts; confidential checks with exact chances from the rows."""
 
 from dpselect.rehearse.check.listed import losses, probabilities
 from dpselect.rehearse.planning.outlook import outlook_study

@@ -78,6 +78,10 @@ def draw(setting: Setting, seed: np.random.SeedSequence) -> tuple[Floats, Floats
     return X, X @ np.array(setting.effects) + setting.deviation * noise
 
 
+SUMMED_ERROR = 2.0**-40
+"""A relative error that sums of products of doubles stay within."""
+
+
 def clipped_products(X: Floats, y: Floats, lower: float, upper: float) -> Floats:
     """Sums of products of the columns and the clipped response, centred at the middle of its bounds; the response last."""
     table = np.column_stack([X, np.clip(y, lower, upper) - (lower + upper) / 2])

@@ -1,7 +1,7 @@
 """Public. The families of estimates, in one table: what each is called, and how it plans, draws, solves and is verified.
 
 Whoever needs to know what a family does asks its record here. A new family is a record, the functions that it names, and the kind
-of what it releases in `drawn.Released`; where the formulas of a family stand by its name (`gather.rounds`, `rounds.steps`) an
+of what it releases in `drawn.Released`; where the formulas of a family stand by its name (`gather.round_views`, `rounds.steps`) an
 unknown one is an error. All families are estimated by rounds where the rows can be read again; from moments alone (saved, pooled,
 from SQL, or of a stream), or with Laplace noise, `BOX` has the gaussian one.
 """

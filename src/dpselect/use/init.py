@@ -16,8 +16,8 @@ from typing import Any
 from dpselect.assume.study_file import OPEN, toml
 from dpselect.assume.variables import is_printable, shown, shown_names
 from dpselect.errors import DataError, StudyError
-from dpselect.gather.sources.open import ColumnType, read_schema
-from dpselect.gather.sources.text import guess_form
+from dpselect.gather.sources.schema import ColumnType, read_schema
+from dpselect.gather.sources.text_form import guess_form
 from dpselect.release.selection import Selection
 
 

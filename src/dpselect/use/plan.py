@@ -20,15 +20,8 @@ from dpselect.randomize.noisy_moments import NoisyMoments, weighted_integers
 from dpselect.randomize.rounds_noise import whole_mu
 from dpselect.rehearse.planning.outlook import STEPS, Outlook
 from dpselect.rehearse.planning.plan import Plan
-from dpselect.rehearse.planning.scenarios import (
-    Scenario,
-    layout_of,
-    likely_models,
-    spread_of,
-    supposed_moments,
-    supposed_products,
-    typical,
-)
+from dpselect.rehearse.planning.scenarios import Scenario, layout_of, typical
+from dpselect.rehearse.planning.study_scale import likely_models, spread_of, supposed_moments, supposed_products
 from dpselect.rehearse.planning.supposed import three_digits
 from dpselect.release.equations.findings import Finding, findings, fit
 from dpselect.release.equations.problem import problem

@@ -19,7 +19,7 @@ from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Missing, Study
 from dpselect.assume.variables import Binary, Categorical, Category, Count, Number, Numeric, Variable
 from dpselect.errors import LeftOutWarning, StudyError
-from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.schema import ColumnType
 from dpselect.report.phrases import names_with_more
 from dpselect.use.init import IDENTIFIER, named_columns, require_column
 

@@ -21,7 +21,8 @@ from dpselect.errors import DataError, LedgerError, ShortTableWarning, WaitingWa
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rows import Telling, gather
-from dpselect.gather.sources.open import data_place, rows_address, with_form_of
+from dpselect.gather.sources.open import with_form_of
+from dpselect.gather.sources.source import data_place, rows_address
 from dpselect.randomize.rounds_noise import Answered
 from dpselect.release.account import Account, Committed, software_version
 from dpselect.release.analysis import charge_of, today

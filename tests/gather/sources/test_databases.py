@@ -11,7 +11,8 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
-from dpselect.gather.sources.open import open_stream, read_schema
+from dpselect.gather.sources.open import open_stream
+from dpselect.gather.sources.schema import read_schema
 from dpselect.gather.sources.source import Database
 
 STUDY = Study(

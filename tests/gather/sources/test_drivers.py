@@ -15,7 +15,8 @@ from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.blocks import BlockSummary
 from dpselect.gather.rows import count_rows, gather, require_repeatable
-from dpselect.gather.sources.open import is_read_once, read_schema
+from dpselect.gather.sources.open import is_read_once
+from dpselect.gather.sources.schema import read_schema
 from dpselect.gather.sources.source import Database, parse_address
 
 SECRET = "s3cret"

@@ -16,7 +16,7 @@ from dpselect.errors import DataError
 from dpselect.gather.rows import count_rows, gather
 from dpselect.gather.sources.excel import MAX_SPARSE_CELLS as MOST_CELLS
 from dpselect.gather.sources.excel import _column, require_readable
-from dpselect.gather.sources.open import read_schema
+from dpselect.gather.sources.schema import read_schema
 from dpselect.gather.sources.source import split_sheet
 
 pytest.importorskip("python_calamine", reason="No python-calamine: pip install 'dpselect[excel]'.")

@@ -15,7 +15,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
-from dpselect.gather.sources.open import read_schema
+from dpselect.gather.sources.schema import read_schema
 
 STUDY = Study(Numeric("y", -1, 1), [Numeric("a", -2, 2), Categorical("c", ["01", "02", "x/y=z %"])], missing="midpoint")
 

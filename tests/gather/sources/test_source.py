@@ -1,8 +1,7 @@
 import pytest
 
 from dpselect.errors import DataError
-from dpselect.gather.sources.open import rows_address
-from dpselect.gather.sources.source import Csv, Database, parse_address
+from dpselect.gather.sources.source import Csv, Database, parse_address, rows_address
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
 from dpselect.gather.sources import statistics
-from dpselect.gather.sources.open import open_stream, read_schema
+from dpselect.gather.sources.open import open_stream
+from dpselect.gather.sources.schema import read_schema
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="No pyreadstat: pip install 'dpselect[statistics]'.")
 

@@ -14,9 +14,10 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
-from dpselect.gather.sources.open import read_schema
+from dpselect.gather.sources.schema import read_schema
 from dpselect.gather.sources.source import Csv
-from dpselect.gather.sources.text import Quotes, csv_stream, guess_form, options_of, stated_form
+from dpselect.gather.sources.text import Quotes, csv_stream
+from dpselect.gather.sources.text_form import guess_form, options_of, stated_form
 
 STUDY = Study(
     Numeric("y", -1, 1),

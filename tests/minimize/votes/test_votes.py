@@ -8,7 +8,7 @@ import pytest
 
 from dpselect.gather import block_numpy
 from dpselect.gather.block_numpy import BINNED_CUBES, LOWEST, SLICES, WHOLE_CUBES
-from dpselect.gather.block_sums import BinnedSums, BlockSums, WholeSums, count_numbers, lanes_of
+from dpselect.gather.blocks import BinnedSums, BlockSums, WholeSums, count_numbers, lanes_of
 from dpselect.minimize.votes import votes as module
 from dpselect.minimize.votes.lanes import _about, mean_of_idle
 from dpselect.minimize.votes.votes import block_votes, count_votes

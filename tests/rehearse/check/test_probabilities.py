@@ -1,4 +1,4 @@
-"""The door of rehearse: losses and probabilities from X and y, and how they move with the settings."""
+"""The door of rehearse: losses and probabilities from X and y."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,7 @@ from sklearn.linear_model import lars_path
 
 import dpselect
 from dpselect.assume.lemmas.sensitivity import loss_range
-from dpselect.assume.recipe import Choice, make_recipe
-from dpselect.assume.study import plain_study
-from dpselect.errors import DataError, StudyError
-from dpselect.rehearse.check.listed import by_epsilon, by_penalty, with_epsilon, with_penalty
+from dpselect.errors import DataError
 
 GENERATOR = np.random.default_rng(5)
 X = GENERATOR.uniform(-1, 1, (300, 4))
@@ -66,33 +63,6 @@ def test_probabilities_add_up_to_one(method, mechanism):
     )
     assert found.sum() == pytest.approx(1, abs=1e-9)
     assert found.min() > 0
-
-
-def moments_and_recipe(method="pcls"):
-    study = plain_study(["a", "b", "c", "d"], r=3, R=1.5)
-    moments = dpselect.gather((X, Y), study)
-    delta = 1e-3 if method == "pcpl" else 0
-    return moments, make_recipe(study, Choice(method, penalty=7.0), rows=300, epsilon=3, delta=delta)
-
-
-@pytest.mark.parametrize("method", ["pcls", "pcpl"])
-def test_curves_are_the_probabilities_of_each_setting(method):
-    moments, recipe = moments_and_recipe(method)
-    settings = {"method": method, "r": 3, "R": 1.5, "delta": 1e-3 if method == "pcpl" else None}
-    for row, phi in zip(by_penalty(moments, recipe, [0.0, 7.0, 50.0]), [0.0, 7.0, 50.0], strict=True):
-        assert row == pytest.approx(dpselect.rehearse.probabilities(X, Y, epsilon=3, phi=phi, **settings), rel=1e-12)
-    for row, epsilon in zip(by_epsilon(moments, recipe, ["0.5", 3]), [0.5, 3], strict=True):
-        assert row == pytest.approx(
-            dpselect.rehearse.probabilities(X, Y, epsilon=epsilon, phi=7.0, **settings), rel=1e-12
-        )
-
-
-def test_a_recipe_can_be_varied_without_touching_the_rest():
-    _, recipe = moments_and_recipe("pcpl")
-    assert with_penalty(recipe, 2).penalties == (2.0,) * 4
-    assert with_epsilon(recipe, 1).bound_epsilon == with_epsilon(recipe, 1).choice_epsilon
-    with pytest.raises(StudyError, match="at least 0"):
-        by_penalty(*moments_and_recipe(), [-1.0])
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def rehearsed(scenario: Scenario, rows: int, epsilon: float, tables: int, whole:
 
 
 def settings():
-    """Every world at every size and price; without the thorough ones four of the six worlds once, in short tables."""
+    """Every scenario at every size and price; without the thorough ones four of the six once, in short tables."""
     prices = [(1000, 1.0, 0.25), (3000, 0.35, 0.18), (20_000, 0.35, 0.15)]
     for whole, place, (rows, epsilon, near) in product([False, True], range(6), prices):
         # Small blocks see less of long tails than is supposed: .71 to .75 for .99; no plan rests on it.

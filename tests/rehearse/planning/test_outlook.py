@@ -45,7 +45,7 @@ def test_a_short_table_does_not_and_the_rows_needed_would(short):
     assert outlook_study(BOUNDED, rows=round(1.3 * short.rows_needed), epsilon=0.3).expected.kept > 0.75
 
 
-def test_the_range_holds_every_world_and_is_rounded_outwards(long, short):
+def test_the_range_holds_every_scenario_and_is_rounded_outwards(long, short):
     for each in (long, short):
         kept = [one.kept for _, one in each.scenarios]
         assert each.low <= min(kept)

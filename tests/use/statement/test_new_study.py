@@ -11,7 +11,7 @@ import pytest
 
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
-from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.schema import ColumnType
 from dpselect.use import command_line
 from dpselect.use.init import new_study, read_codebook
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.errors import DataError, StudyError
-from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.schema import ColumnType
 from dpselect.use.init import named_and_unnamed, new_study, read_codebook, require_column
 
 WHOLE = Path(__file__).with_name("whole")

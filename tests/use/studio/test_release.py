@@ -58,7 +58,7 @@ def test_a_full_disk_does_not_lose_what_was_paid_for(start):
     assert len(Ledger(studio.folder / "people.budget.db").entries()) == 2
 
 
-@pytest.mark.thorough  # tests/rehearse/test_effects.py has such a preview, test_browser.py one with ranges
+@pytest.mark.thorough  # tests/rehearse/check/test_effects.py has such a preview, test_browser.py one with ranges
 def test_a_check_without_ranges_previews_effects_too(studio):
     studio.post("study", {"address": "people.csv"})
     open_ranges = {name: {"lower": "", "upper": ""} for name in ("age", "education", "hours", "income")}

@@ -3,7 +3,7 @@
 import pytest
 
 from dpselect.assume.study import Study
-from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.schema import ColumnType
 from dpselect.use.init import code_and_label
 from dpselect.use.studio.forms import (
     EMPTY,

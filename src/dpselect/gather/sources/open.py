@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as with_other
-from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import parse_qsl, urlsplit
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import narwhals as nw
 from msgspec.structs import replace
@@ -17,7 +12,6 @@ from msgspec.structs import replace
 from dpselect.assume.source_form import SourceForm
 from dpselect.assume.study import Study
 from dpselect.errors import DataError
-from dpselect.gather.formats import COMPRESSIONS
 from dpselect.gather.listed import (
     dataset_files,
     dataset_formats,
@@ -28,27 +22,15 @@ from dpselect.gather.listed import (
     require_same,
     states_of,
 )
-from dpselect.gather.sources.arrow import is_number, is_text
 from dpselect.gather.sources.databases import duckdb_stream, postgres_stream
 from dpselect.gather.sources.drivers import driver_stream
 from dpselect.gather.sources.excel import excel_stream
 from dpselect.gather.sources.files import file_stream
-from dpselect.gather.sources.frames import frame_stream, guessed_names
-from dpselect.gather.sources.source import (
-    MOMENTS_SUFFIX,
-    Csv,
-    Database,
-    DataPlace,
-    format_of,
-    is_path,
-    parse_address,
-    split_sheet,
-)
+from dpselect.gather.sources.frames import frame_stream
+from dpselect.gather.sources.source import MOMENTS_SUFFIX, Csv, Database, format_of, is_path, parse_address, split_sheet
 from dpselect.gather.sources.statistics import statistics_stream
 from dpselect.gather.sources.stream import (
     BATCH_ROWS,
-    LABEL,
-    LEVELS,
     Kinds,
     Stream,
     one_sentence,
@@ -134,92 +116,6 @@ def with_form_of(source: Any, study: Study) -> Study:
     return replace(study, source=form)
 
 
-def rows_address(source: Any) -> list[Any] | None:
-    """All that tells where rows are from where others are, in plain values without a password; None of what is in memory alone.
-
-    Links are followed, so a file has one address however it is called; how it is read is for the study to say. A file that was
-    moved has another, and so has a copy: whether they hold the same rows cannot be known.
-    """
-    if isinstance(source, Csv):
-        source = source.path
-    if isinstance(source, os.PathLike):
-        source = os.fspath(source)
-    database = parse_address(source) if isinstance(source, str) else source
-    if isinstance(database, Database):
-        here = [os.getcwd()] if database.engine == "duckdb" else []  # its queries may name files
-        return [*here, *_without_password(database), database.table, database.query]
-    if not is_path(source):
-        return None
-    return ["rows", *map(_real_path, source if isinstance(source, list) else [source])]
-
-
-def _real_path(path: str | os.PathLike[str]) -> str:
-    file, sheet = split_sheet(os.fspath(path))
-    return os.path.realpath(file) + ("" if sheet is None else f"#{sheet}")
-
-
-POSTGRES_ENVIRONMENT = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE")
-"""What the driver takes from the environment where an address does not say it."""
-
-
-def _without_password(database: Database) -> list[Any]:
-    """The address of a database in parts, of which none is its password."""
-    if database.engine != "postgresql":
-        return [database.bare if database.engine in ("adbc", "odbc") else database.uri]
-    try:
-        parts = urlsplit(database.uri)
-    except ValueError:  # it will not be opened either
-        return [database.place]
-    options = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if "password" not in pair[0].lower()]
-    # What an address leaves open the environment says: under another one it means another server.
-    around = [os.environ.get(name, "") for name in POSTGRES_ENVIRONMENT]
-    return [database.place, parts.username, parts.path, options, around]
-
-
-def data_place(source: Any) -> DataPlace | None:
-    """Where a source is at home; None for what has no place, such as a frame, a list of files, a query or a table on a server.
-
-    A link is followed, and neither compression nor format counts: people.csv, people.csv.gz and a link to one of them are the
-    same data. So are p*.csv and the folder, as far as they mean the same files. A table of DuckDB is at home beside its file, by
-    its name without the usual schema and whatever the case of its letters.
-    """
-    if isinstance(source, Csv):
-        source = source.path
-    if isinstance(source, os.PathLike):
-        source = os.fspath(source)
-    database = parse_address(source) if isinstance(source, str) else source
-    if isinstance(database, Database):
-        if database.engine != "duckdb" or not database.path or not database.table:
-            return None
-        *schemas, table = database.table.casefold().replace('"', "").split(".")
-        usual = not schemas or schemas[-1] == "main"
-        return DataPlace(Path(os.path.realpath(database.path)).parent, table if usual else f"{schemas[-1]}.{table}")
-    if not isinstance(source, str) or not source:
-        return None
-    path = split_sheet(source)[0]
-    several = os.path.isdir(path) or not os.path.exists(path)
-    try:
-        files = listed_files([path]) if several else []
-    except DataError:  # it will be said when they are opened
-        files = []
-    if len(files) == 1 and not os.path.isdir(path):
-        return _file_place(files[0])
-    whole = _file_place(path)
-    return DataPlace(whole.folder, whole.name, tuple(dict.fromkeys(map(_file_place, files))))
-
-
-def _file_place(file: str) -> DataPlace:
-    path = Path(file)
-    if path.name in ("", ".."):  # the folder where one is, or the one above: called as it is from elsewhere
-        path = Path(os.path.abspath(path))
-    if path.is_symlink():  # a link among the folders above it leads to the same folder either way
-        path = Path(os.path.realpath(path))
-    if path.name.endswith(COMPRESSIONS):
-        path = path.with_suffix("")
-    name = path.stem.replace("*", "").replace("?", "").strip("-_. ") or path.absolute().parent.name
-    return DataPlace(path.parent, name)
-
-
 def moments_files(source: Any) -> list[str]:
     """The files meant by a source, if all of them are moments."""
     if not is_path(source):
@@ -245,7 +141,7 @@ def _memory_stream(source: Any, kinds: Kinds) -> Stream:
     if isinstance(source, ds.Dataset):
         return _dataset_stream(source)
     if _hands_out_streams(source):
-        if _package(source) == "duckdb":
+        if package_of(source) == "duckdb":
             refuse_untyped_scan(source.explain(), "The DuckDB relation")
         with one_sentence("The Arrow stream cannot be opened: it may have been read before"):
             batches = pa.RecordBatchReader.from_stream(source)
@@ -284,119 +180,9 @@ def _dataset_stream(dataset: Any) -> Stream:
 
 def is_read_once(source: Any) -> bool:
     """Whether the rows may be gone once they were read: of whatever hands out streams, unless it runs a plan anew for each."""
-    return _hands_out_streams(source) and _package(source) not in RUN_ANEW
+    return _hands_out_streams(source) and package_of(source) not in RUN_ANEW
 
 
-def _package(source: Any) -> str:
+def package_of(source: Any) -> str:
+    """The name of the package that a source's type is from."""
     return type(source).__module__.partition(".")[0].lstrip("_")
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnType:
-    """Public. The name of a column and what it holds, by its type alone.
-
-    `label` and `categories` (codes and their labels) are what the dictionary of a file of Stata, SPSS or SAS says, rows apart.
-    `stated` is whether the type is the source's own word: in a text file, a workbook or a list it is a guess from the first rows,
-    and so it is in SQLite, in a query of DuckDB, and wherever a table in memory holds something else than numbers. `zero_one` is
-    such a guess too: the first rows of a text file hold 0 and 1 alone. A person confirms a guess, or nothing is released.
-    `in_memory` is whether the table is: what then is no number is text, whatever the other columns are.
-    """
-
-    name: str
-    kind: Literal["number", "text", "boolean", "date", "other"]
-    type: str
-    label: str = ""
-    categories: tuple[tuple[str | int, str], ...] = ()
-    stated: bool = True
-    zero_one: bool = False
-    in_memory: bool = False
-
-
-def read_schema(source: Any, form: SourceForm | None = None) -> tuple[ColumnType, ...]:
-    """The columns of a table, by name and type; no row is summed and no value is kept. For a CSV file the types are a guess.
-
-    Example: `read_schema("houses.parquet")`.
-    """
-    guessed = _guessed_columns(source)
-    with (
-        open_stream(source, form=form) as stream,
-        one_sentence("The types of the columns hold a name that is not text"),
-    ):
-        flags = _zero_one(stream) if _is_text(source) else set()
-        columns = [
-            _column(field, stated=not (stream.by_look or guessed(field.name)), zero_one=field.name in flags)
-            for field in stream.schema
-        ]
-    if _has_its_own_schema(source):
-        return tuple(columns)
-    # Whoever read a table into memory may have taken its types from cells: one of them makes text of a column of numbers, and the
-    # only one of a column makes it a date. Numbers and truth values hold nothing else; any other type says nothing.
-    return tuple(
-        with_other(each, stated=each.stated and each.kind in ("number", "boolean"), in_memory=True) for each in columns
-    )
-
-
-def _has_its_own_schema(source: Any) -> bool:
-    """Whether something else than cells stated the types: a catalog, or a file that has its schema in it."""
-    return isinstance(source, Csv | Database) or is_path(source) or isinstance(source, str)
-
-
-def _is_text(source: Any) -> bool:
-    """Whether a source is text files; a workbook or a database is not asked for its first rows."""
-    if isinstance(source, Csv):
-        return True
-    if not is_path(source) or (isinstance(source, str) and parse_address(source) is not None):
-        return False
-    paths = [split_sheet(os.fspath(path))[0] for path in (source if isinstance(source, list) else [source])]
-    return format_of(listed_files(paths)) == "csv"
-
-
-def _zero_one(stream: Stream) -> set[str]:
-    """The columns of whole numbers whose first rows hold 0 and 1 alone, both of them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    listed = stream.schema.names
-    names = [each.name for each in stream.schema if pa.types.is_integer(each.type) and listed.count(each.name) == 1]
-    batch = next(stream.read(names), None) if names else None
-    if batch is None:
-        return set()
-    ends = {name: pc.min_max(batch.column(name)).as_py() for name in names}
-    return {name for name, end in ends.items() if (end["min"], end["max"]) == (0, 1)}
-
-
-def _guessed_columns(source: Any) -> Callable[[str], bool]:
-    """Which columns of a source have a type that is no more than what their first cells look like; a database's stream says it."""
-    if isinstance(source, Csv) or _package(source) == "duckdb":  # its relations are queries
-        return lambda name: True
-    if isinstance(source, Database) or (isinstance(source, str) and parse_address(source) is not None):
-        return lambda name: False
-    if is_path(source):
-        paths = source if isinstance(source, list) else [source]
-        textual = format_of(listed_files([split_sheet(os.fspath(path))[0] for path in paths])) in ("csv", "excel")
-        return lambda name: textual
-    names = guessed_names(source)
-    return lambda name: name in names
-
-
-def _column(field: Any, *, stated: bool, zero_one: bool) -> ColumnType:
-    said = {
-        key.decode(): value.decode() for key, value in (field.metadata or {}).items() if key.startswith(b"dpselect:")
-    }
-    coded = json.loads(said.get(LEVELS, "[]"))
-    levels = tuple((code, text) for code, text in coded if isinstance(code, str | int))
-    return ColumnType(field.name, _kind(field.type), str(field.type), said.get(LABEL, ""), levels, stated, zero_one)
-
-
-def _kind(kind: Any) -> Literal["number", "text", "boolean", "date", "other"]:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_boolean(kind):
-        return "boolean"
-    if is_number(kind):
-        return "number"
-    if is_text(kind):
-        return "text"
-    return "date" if pa.types.is_temporal(kind) else "other"

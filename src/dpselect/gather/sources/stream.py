@@ -103,7 +103,7 @@ def one_sentence(sentence: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Progress:
-    """Private. Rows read so far and the seconds it took, for the custodian's eyes; public at the end, where n is."""
+    """Private. Confidential: the rows read so far and the seconds it took; public at the end, where n is."""
 
     rows: int
     seconds: float

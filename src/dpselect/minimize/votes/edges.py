@@ -35,7 +35,7 @@ from dpselect.assume.candidates import Candidates, columns_of
 from dpselect.assume.edge_rule import EdgeRule, all_sets, common_columns, voted_terms
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
 from dpselect.errors import DataError
-from dpselect.gather.block_sums import BlockSums, lanes_of
+from dpselect.gather.blocks import BlockSums, lanes_of
 from dpselect.gather.rows import MAX_THREADS, cores
 from dpselect.minimize.votes.lanes import (
     LEAST_FREEDOM,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.lemmas.sensitivity import WHOLE_VOTE
-from dpselect.gather.block_sums import BlockSums, WholeSums
+from dpselect.gather.blocks import BlockSums, WholeSums
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpselect.gather.block_sums import BlockSums, lanes_of
+from dpselect.gather.blocks import BlockSums, lanes_of
 from dpselect.gather.rows import MAX_THREADS, cores
 from dpselect.minimize.votes.lanes import Backend, by_threads, flat_sums
 from dpselect.minimize.votes.votes_numpy import Fitting, lane_votes

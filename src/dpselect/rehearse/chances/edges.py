@@ -1,4 +1,4 @@
-"""Private. Custodian's eyes only: the exact chance of every model, term and direction of a choice by edge votes.
+"""Private. Confidential: the exact chance of every model, term and direction in a selection by edge votes.
 
 Candidates of one model with the same score are one class (`penalize.edges`), and all of a class have the same chance: that of
 `chances.scores` for listed candidates, in which a class of N counts N times.
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpselect.assume.recipe import Mechanism
-from dpselect.errors import StudyError
 from dpselect.penalize.edges import EdgeMargins
-from dpselect.rehearse.chances.scores import survival_integrals
+from dpselect.penalize.second_look import LookedMargins
+from dpselect.rehearse.chances.scores import require_votes_law, survival_integrals
 
 Floats = NDArray[np.float64]
 
@@ -30,19 +30,24 @@ SHARE: dict[Mechanism, Callable[[Floats, Floats], Floats]] = {
 """By how much a candidate's weight becomes its chance."""
 
 
+def class_chances(margins: EdgeMargins | LookedMargins, epsilon: float, mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """The chance of one candidate of each class, and that of the whole class."""
+    require_votes_law(mechanism)
+    classes = margins.classes
+    nets = classes.margins - float(margins.step) * classes.sizes
+    weights = np.exp(epsilon / margins.range * (nets - nets.max()))
+    counts = np.array(classes.counts, dtype=np.float64)
+    each = weights * SHARE[mechanism](weights, counts)
+    return each, each * counts
+
+
 class EdgeChances:
-    """Private. What a choice by edge votes would give, for one dealing of rows to blocks; right to about 1e-9."""
+    """Private. What a choice by edge votes would give, for one random split of the rows; right to about 1e-9."""
 
     def __init__(self, margins: EdgeMargins, epsilon: float, mechanism: Mechanism = "permute-and-flip") -> None:
-        if mechanism == "laplace":
-            raise StudyError("The chances of votes are known for permute-and-flip and exponential: choose one of them.")
         self.margins = margins
-        classes = margins.classes
-        nets = classes.margins - float(margins.step) * classes.sizes
-        weights = np.exp(epsilon / margins.range * (nets - nets.max()))
-        counts = np.array(classes.counts, dtype=np.float64)
-        self._each = weights * SHARE[mechanism](weights, counts)
-        self._models = np.bincount(classes.models, weights=self._each * counts, minlength=len(margins.models))
+        self._each, whole = class_chances(margins, epsilon, mechanism)
+        self._models = np.bincount(margins.classes.models, weights=whole, minlength=len(margins.models))
 
     def __repr__(self) -> str:
         return "EdgeChances(values=<private>)"

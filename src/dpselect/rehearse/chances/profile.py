@@ -1,8 +1,7 @@
-"""Custodian's eyes only. The exact chance of every candidate under PCPL, integrated over its noisy bound."""
+"""Private. Confidential: the exact chance of every candidate under PCPL, integrated over its noisy bound."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -48,16 +47,6 @@ class NoisyBound:
     def threshold(self) -> float:
         """The value of Z at and below which the bound is at most B."""
         return profile_shift(self.delta) - (self.least_loss - self.sensitivity) / self.scale
-
-
-def laplace_upper_tail(threshold: float) -> float:
-    """P(Z > threshold) of a standard Laplace Z."""
-    return math.exp(-threshold) / 2 if threshold >= 0 else 1 - math.exp(threshold) / 2
-
-
-def infinite_range_probability(bound: NoisyBound) -> float:
-    """The chance that nothing can be said about the sensitivity, so that the choice is uniform."""
-    return 1 - laplace_upper_tail(bound.threshold)
 
 
 def profile_probabilities(

@@ -24,6 +24,19 @@ def unit_rule(nodes: int) -> tuple[Floats, Floats]:
     return (node + 1) / 2, weight / 2
 
 
+def _check(epsilon: float, mechanism: Mechanism) -> None:
+    if mechanism not in MECHANISMS:
+        raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
+    if not epsilon > 0:
+        raise StudyError(f"epsilon={epsilon!r} is not a privacy cost: give a positive number.")
+
+
+def require_votes_law(mechanism: Mechanism) -> None:
+    """Refuse Laplace noise: of votes no list of scores is made, which its chances would need."""
+    if mechanism == "laplace":
+        raise StudyError("The chances of votes are known for permute-and-flip and exponential: choose one of them.")
+
+
 _SURVIVAL_RULE = unit_rule(40)
 _TOGETHER = 2**14
 
@@ -182,10 +195,7 @@ def chance_of(
 
     Tested: tests/rehearse/chances/test_one.py
     """
-    if mechanism not in MECHANISMS:
-        raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
-    if not epsilon > 0:
-        raise StudyError(f"epsilon={epsilon!r} is not a privacy cost: give a positive number.")
+    _check(epsilon, mechanism)
     rows = values.reshape(-1, values.shape[-1])
     scales = np.broadcast_to(np.asarray(range, np.float64) / epsilon, values.shape[:-1]).reshape(-1)
     chances = np.empty(len(rows))
@@ -203,7 +213,7 @@ def _exponential(index: int, distances: Floats) -> Floats:
 
 
 def _permute_and_flip(index: int, distances: Floats) -> Floats:
-    """p_i times the integral of prod_{j != i} (1 - p_j t): see `chances` and `survival`, here with fewer nodes."""
+    """p_i times the integral of prod_{j != i} (1 - p_j t): see `survival_integrals`, here with fewer nodes."""
     p = np.exp(distances.min(axis=0) - distances)
     length = np.minimum(1.0, FLIP_DECAY / p.sum(axis=0))
     total, factors = np.zeros(p.shape[1]), np.empty_like(p)
@@ -222,10 +232,8 @@ def _laplace(index: int, distances: Floats) -> Floats:
     behind = 0.25 / ahead
     total, low = np.zeros(ahead.shape[1]), np.empty_like(ahead)
     for node, weight in zip(*_LAPLACE_RULE, strict=True):
-        for growth in (
-            node,
-            1 / node,
-        ):  # exp(z) at the lower and the upper quantile of the noise: each has the chance node/2
+        # exp(z) at the lower and the upper quantile of the noise: each has the chance node/2.
+        for growth in (node, 1 / node):
             np.multiply(ahead, -growth, out=low)
             factors = np.where(low > -0.5, 1 + low, behind / growth)
             factors[index] = 1.0
@@ -255,10 +263,7 @@ def log_selection_probabilities(
     values: Floats, range: float | Floats, epsilon: float, mechanism: Mechanism = "permute-and-flip"
 ) -> Floats:
     """The logarithm of every candidate's chance, to an absolute 1e-9, also where the chance itself underflows."""
-    if mechanism not in MECHANISMS:
-        raise StudyError(f"mechanism={mechanism!r} is not known: choose one of {', '.join(MECHANISMS)}.")
-    if not epsilon > 0:
-        raise StudyError(f"epsilon={epsilon!r} is not a privacy cost: give a positive number.")
+    _check(epsilon, mechanism)
     return _LOG_CHANCES[mechanism](_distances(values, range, epsilon))
 
 

@@ -1,4 +1,4 @@
-"""Private. Custodian's eyes only: the exact chance of every model, term and direction where a wide table has a second look.
+"""Private. Confidential: the exact chance of every model, term and direction where a wide table has a second look.
 
 Candidates of a class (`penalize.second_look`) all have the same chance: that of `chances.scores` for listed candidates, in which a
 class of N counts N times.
@@ -14,25 +14,18 @@ from numpy.typing import NDArray
 
 from dpselect.assume.candidates import SubsetRule
 from dpselect.assume.recipe import Mechanism
-from dpselect.errors import StudyError
 from dpselect.penalize.second_look import ALIVE, DEAD, LAST, WRONG, LookedMargins, Model
-from dpselect.rehearse.chances.edges import SHARE
+from dpselect.rehearse.chances.edges import class_chances
 
 Floats = NDArray[np.float64]
 
 
 class LookedChances:
-    """Private. What a choice with a second look would give, for one dealing of rows to blocks; right to about 1e-9."""
+    """Private. What a choice with a second look would give, for one random split of the rows; right to about 1e-9."""
 
     def __init__(self, margins: LookedMargins, epsilon: float, mechanism: Mechanism = "permute-and-flip") -> None:
-        if mechanism == "laplace":
-            raise StudyError("The chances of votes are known for permute-and-flip and exponential: choose one of them.")
-        self.margins, classes = margins, margins.classes
-        nets = classes.margins - float(margins.step) * classes.sizes
-        weights = np.exp(epsilon / margins.range * (nets - nets.max()))
-        counts = np.array(classes.counts, dtype=np.float64)
-        self._each = weights * SHARE[mechanism](weights, counts)
-        self._mass = self._each * counts
+        self.margins = margins
+        self._each, self._mass = class_chances(margins, epsilon, mechanism)
 
     def __repr__(self) -> str:
         return "LookedChances(values=<private>)"

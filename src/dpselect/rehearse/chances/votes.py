@@ -1,4 +1,4 @@
-"""Private. Custodian's eyes only: the exact chance of every model, term and direction of a choice by votes, no model listed.
+"""Private. Confidential: the exact chance of every model, term and direction in a selection by votes, without listing models.
 
 The exponential mechanism gives a candidate of weight p the chance p/Z, Z being the sum of all weights: by levels in closed form
 (`randomize.levels`). Permute-and-flip gives it G(p) = p * integral over 0 < t < 1 of E(t)/(1 - p t), E(t) the product over all
@@ -25,7 +25,7 @@ from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
 from dpselect.penalize.margins import Margins, Option
 from dpselect.randomize.levels import Levels, Sizes, divided, families_of
-from dpselect.rehearse.chances.scores import DECAY, unit_rule
+from dpselect.rehearse.chances.scores import DECAY, require_votes_law, unit_rule
 
 Floats = NDArray[np.float64]
 Candidate = tuple[Option, ...]
@@ -45,8 +45,7 @@ class VoteChances:
     def __init__(self, margins: Margins, epsilon: float, mechanism: Mechanism = "permute-and-flip") -> None:
         if not isinstance(margins.candidates, SubsetRule):
             raise StudyError("The chances of votes by levels need a rule of candidates, not a list.")
-        if mechanism == "laplace":
-            raise StudyError("The chances of votes are known for permute-and-flip and exponential: choose one of them.")
+        require_votes_law(mechanism)
         self.margins, self.rule = margins, margins.candidates
         rate = epsilon / margins.range
         families = families_of(margins) if self.rule.slots else []

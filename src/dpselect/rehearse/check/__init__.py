@@ -1,1 +1,1 @@
-"""Private. Custodian's eyes only: what a release would choose on these rows."""
+"""Private. Confidential: how well these rows fit a study, and what a release would find in them."""

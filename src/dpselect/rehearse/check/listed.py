@@ -7,15 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dpselect.assume.budget import Budget, Guarantee, Neighbors, Price, exact_epsilon, float_below
+from dpselect.assume.budget import Neighbors, Price, float_below
 from dpselect.assume.candidates import Candidates, Model, SubsetRule, Subsets, candidates_for
 from dpselect.assume.penalty import Penalty
 from dpselect.assume.recipe import Choice, Mechanism, Method, Recipe, make_recipe
 from dpselect.assume.study import plain_study
-from dpselect.errors import DataError, StudyError
+from dpselect.errors import DataError
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrays import named_matrix, numeric_array
@@ -32,9 +31,7 @@ from dpselect.rehearse.chances.profile import LEAST, NoisyBound, profile_probabi
 from dpselect.rehearse.chances.scores import selection_probabilities
 from dpselect.rehearse.chances.second_look import LookedChances
 from dpselect.rehearse.check.preview import LEAST_SHOWN_CHANCE, Explained, Rehearsal, explained, rehearsal_of
-
-SUMMED = 2.0**-40
-"""A relative error that sums of products of doubles stay within."""
+from dpselect.rehearse.simulate import SUMMED_ERROR
 
 
 def losses(
@@ -86,7 +83,7 @@ def _loss_values(products: NDArray[np.float64], models: Candidates, rho: float) 
     masks = models.masks()
     if isinstance(models, SubsetRule) and models.is_full_lattice:
         # All subsets cost less by one pass over the lattice than a list of them one by one, also where the empty one is left out.
-        return lattice_losses(products, rho, error=SUMMED)[0][masks.astype(np.int64)]
+        return lattice_losses(products, rho, error=SUMMED_ERROR)[0][masks.astype(np.int64)]
     return list_losses(products, masks, rho)[0]
 
 
@@ -107,7 +104,7 @@ def probabilities(
 ) -> NDArray[np.float64]:
     """The exact probability that `pcls` or `pcpl` with these settings chooses each candidate, in order. Private.
 
-    Nothing is drawn and nothing is spent; the result depends on the rows without noise and is for the custodian's eyes only.
+    Nothing is drawn and nothing is spent; the result depends on the rows without noise: it is confidential.
 
     Parameters
     ----------
@@ -180,33 +177,6 @@ def score_probabilities(scores: PrivateScores, recipe: Recipe, *, least: float =
         )
         return profile_probabilities(scores.values, noise, scores.range_for, epsilon, recipe.mechanism, least=least)
     return selection_probabilities(scores.values, scores.range, epsilon, recipe.mechanism)
-
-
-def by_penalty(moments: Moments, recipe: Recipe, penalties: Sequence[float]) -> NDArray[np.float64]:
-    """The probabilities of all candidates, one row a penalty (the same for every column). Private."""
-    if not all(penalty >= 0 for penalty in penalties):
-        raise StudyError("Each penalty must be at least 0.")
-    losses = minimize(moments, recipe)
-    each = [with_penalty(recipe, penalty) for penalty in penalties]
-    return np.array([score_probabilities(penalize(losses, one), one) for one in each])
-
-
-def by_epsilon(moments: Moments, recipe: Recipe, epsilons: Sequence[Price]) -> NDArray[np.float64]:
-    """The probabilities of all candidates, one row an epsilon, the penalty held fixed. Private."""
-    return np.array([recipe_probabilities(moments, with_epsilon(recipe, epsilon)) for epsilon in epsilons])
-
-
-def with_penalty(recipe: Recipe, penalty: float) -> Recipe:
-    """The recipe with another penalty, the same for every column."""
-    return replace(recipe, penalties=(float(penalty),) * recipe.candidates.width)
-
-
-def with_epsilon(recipe: Recipe, epsilon: Price) -> Recipe:
-    """The recipe at another price, divided as before in halves if a part of it buys PCPL's bound."""
-    whole = exact_epsilon(epsilon)
-    guarantee = Guarantee(epsilon=whole, delta=recipe.guarantee.delta, neighbors=recipe.guarantee.neighbors)
-    bound = Budget(whole).split(1, 1)[0].epsilon if recipe.bound_epsilon else recipe.bound_epsilon
-    return replace(recipe, guarantee=guarantee, bound_epsilon=bound)
 
 
 Recipes = Callable[[Decimal], Recipe]

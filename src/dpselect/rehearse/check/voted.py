@@ -1,7 +1,7 @@
-"""Private. Custodian's eyes only: a choice by votes, rehearsed at any price.
+"""Private. Confidential: what a selection by block votes would give on these rows, at any price.
 
-Given the blocks that the rows were dealt into, the chances are exact. The dealing is drawn afresh for every release, so chances are
-averaged over a few dealings; none of them is that of a release.
+Given the blocks of one random split, the chances are exact. Every release draws its own split, so chances are averaged over a few;
+none of them is that of a release.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ from dpselect.rehearse.chances.votes import VoteChances
 from dpselect.rehearse.check.listed import Recipes, score_probabilities
 from dpselect.rehearse.check.preview import Explained, Rehearsal, explained, rehearsal_of, terms_of
 
-LISTED = 2**14
+MAX_LISTED_CANDIDATES = 2**14
 """Candidates up to which all are listed, for the share of R^2 to be expected."""
-SOME = 64
-"""Models by which the expected share of R^2 is computed where they cannot all be listed."""
-QUICK, SLOW = 4e6, 4e7
-"""Cells of a table that is added up in a moment, and in seconds: it is added up once for each dealing."""
-MOST = 32
-"""Dealings after which the averages are good enough: a chance is off by less than a tenth."""
+MODELS_COMPARED = 64
+"""Models of each random split among which the likeliest are found, where they cannot all be listed."""
+QUICK_CELLS, SLOW_CELLS = 4e6, 4e7
+"""Cells of a table that is added up in a moment, and in seconds: it is added up once for each random split."""
+MAX_SPLITS = 32
+"""Random splits after which the averages are good enough: a chance is off by less than a tenth."""
 SECONDS_HERE, SECONDS_ELSEWHERE = 2.0, 0.2
-"""Of computing, for more dealings at the price that was asked about and at each other: a look is for people who wait."""
-
+"""Of computing, for more random splits at the price that was asked about and at each other: people wait for it."""
 MANY_TERMS = 10
 """Terms from which the votes of one random split, each set of terms by itself, take half a second."""
 OTHER_PRICES: tuple[str, ...] = ("0.25", "0.5", "1", "2", "4")
@@ -62,7 +61,7 @@ CHANCES: dict[type, Callable[[Any, float, Mechanism], Chances]] = {
 
 
 class Voted:
-    """Private. Every look adds the rows up again, dealt into as many blocks as the rule asks for at that price.
+    """Private. Every look adds the rows up again, in as many blocks as the rule asks for at that price.
 
     `again` gives what a summary of all rows comes to: from memory where they are kept, else by another reading of their source.
     """
@@ -73,16 +72,16 @@ class Voted:
         recipe = recipes(epsilon)
         cells = rows * len(recipe.study.columns)
         self._again, self._recipes, self._epsilon = again, recipes, epsilon
-        self._stated, self._least = dealings, 4 if cells <= QUICK else 2 if cells <= SLOW else 1
+        self._stated, self._least = dealings, 4 if cells <= QUICK_CELLS else 2 if cells <= SLOW_CELLS else 1
         many = isinstance(recipe.votes, EdgeRule) and recipe.votes.top >= MANY_TERMS
         self.factors: tuple[str, ...] = (
-            () if cells > SLOW else OTHER_PRICES[1:-1] if many or cells > QUICK else OTHER_PRICES
+            () if cells > SLOW_CELLS else OTHER_PRICES[1:-1] if many or cells > QUICK_CELLS else OTHER_PRICES
         )
-        if isinstance(recipe.votes, WideRule) and cells > QUICK:
-            # Each dealing takes a second, and so do the chances of thousands of terms.
+        if isinstance(recipe.votes, WideRule) and cells > QUICK_CELLS:
+            # Each random split takes a second, and so do the chances of thousands of terms.
             self._least, self.factors = 1, ()
         self.how = ""
-        self._listed = recipe.candidates.count <= LISTED and recipe.candidates.width <= 64
+        self._listed = recipe.candidates.count <= MAX_LISTED_CANDIDATES and recipe.candidates.width <= 64
         self.r2: Explained | None = None
         if moments is not None and self._listed:
             self.r2 = explained(moments, recipe.candidates, recipe.study)
@@ -91,15 +90,15 @@ class Voted:
         """What would be chosen at a whole price."""
         recipe = self._recipes(price)
         here = price == self._epsilon
-        dealt = self._dealings(recipe, here)
+        splits = self._splits(recipe, here)
         models = recipe.candidates
         if not isinstance(models, SubsetRule) or (models.needs and not isinstance(recipe.votes, EdgeRule)):
-            looks = [score_probabilities(each, recipe) for each in dealt]
+            looks = [score_probabilities(each, recipe) for each in splits]
             self._tell(len(looks), here)
             return rehearsal_of(np.mean(looks, axis=0), recipe, self.r2, leading=leading, asked=asked)
         found: list[Chances] = []
         looks = []
-        for each in dealt:  # computed here, so that the time for more dealings counts it
+        for each in splits:  # chances count too in the time that `_splits` has for more
             found.append(CHANCES[type(each)](each, float_below(recipe.choice_epsilon), recipe.mechanism))
             looks.append(found[-1].listed() if self._listed else found[-1].inclusion)
         self._tell(len(found), here)
@@ -109,26 +108,26 @@ class Voted:
             rehearsal = _by_levels(found, recipe, leading, asked)
         return replace(rehearsal, directions=_directions(found[:DIRECTION_SPLITS], recipe)) if here else rehearsal
 
-    def _dealings(self, recipe: Recipe, here: bool) -> Iterator[Voting]:
-        """As many as were stated; else a few, and more while there is time.
+    def _splits(self, recipe: Recipe, here: bool) -> Iterator[Voting]:
+        """The margins by as many random splits as were stated; else by a few, and by more while there is time.
 
-        Where the agreement of a variable lies near the threshold, one dealing lets it in with chance 0 and the next with chance .9.
+        Where the agreement of a variable lies near the threshold, one split selects it with chance 0 and the next with chance .9.
         """
         if self._stated is not None:
-            yield from (self._deal(recipe) for _ in range(self._stated if here else 1))
+            yield from (self._split(recipe) for _ in range(self._stated if here else 1))
             return
         begun, room, least = process_time(), SECONDS_HERE if here else SECONDS_ELSEWHERE, self._least if here else 1
-        for made in range(MOST):
+        for made in range(MAX_SPLITS):
             if made >= least and process_time() - begun > room:
                 return
-            yield self._deal(recipe)
+            yield self._split(recipe)
 
     def _tell(self, count: int, here: bool) -> None:
         if here:
             times = "one random split" if count == 1 else f"{count} random splits"
             self.how = f"These chances are averages over {times} of the rows into blocks."
 
-    def _deal(self, recipe: Recipe) -> Voting:
+    def _split(self, recipe: Recipe) -> Voting:
         assert recipe.votes is not None
         sums = self._again(vote_summary(recipe.study, recipe.votes, recipe.rows))
         scores = penalize(minimize(sums, recipe), recipe)
@@ -145,7 +144,7 @@ def _by_levels(
         return float(np.mean([each.chance_of(mask) for each in found]))
 
     if isinstance(leading, int):
-        likely = dict.fromkeys(mask for each in found for mask, _ in each.leading(SOME))
+        likely = dict.fromkeys(mask for each in found for mask, _ in each.leading(MODELS_COMPARED))
         leading = sorted(likely, key=chance, reverse=True)[:leading]
     rule = recipe.candidates
     assert isinstance(rule, SubsetRule)

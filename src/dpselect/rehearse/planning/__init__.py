@@ -1,1 +1,1 @@
-"""What to expect, from public facts alone."""
+"""Public. What to expect of a run before a row is read: one plan of block votes, one of the paper's methods."""

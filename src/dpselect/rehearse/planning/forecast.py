@@ -1,4 +1,4 @@
-"""Public. What a choice by votes would give in a supposed scenario: a few hundred made-up blocks vote, the rest is arithmetic.
+"""Public. A plan of block votes: what a selection would give in one scenario, from a few hundred made-up blocks.
 
 The mean vote of a column comes from blocks of the rule's size drawn from the scenario (or, where a block has some times as many
 rows as columns, from the normal law of least squares). Around it the sample and the assignment blur: with mean vote v and normal
@@ -95,12 +95,11 @@ def edge_votes(found: Floats, rule: EdgeRule, rows: int, widths: tuple[int, ...]
     sizes, fitted = _blocks(rule, rows, widths)
     reach = np.sqrt(np.maximum(sizes - fitted + 1, 1.0))  # what a fit leaves of a block's rows
     effects = found / np.sqrt(1 - found**2) * reach[:, None]
-    sign = np.tanh(math.sqrt(2 / math.pi) * (np.clip(effects, -9, 9) + 0.044715 * np.clip(effects, -9, 9) ** 3))
-    return np.where((sizes < PAIR)[:, None], 2 / math.pi * np.arcsin(found), sign)
+    return np.where((sizes < PAIR)[:, None], 2 / math.pi * np.arcsin(found), _expected_sign(effects))
 
 
 def edge_blur(means: Floats, rule: EdgeRule, rows: int, widths: tuple[int, ...]) -> Floats:
-    """The standard deviation that sample and dealing give each mean vote: that of an idle one, less as blocks agree."""
+    """The standard deviation that sample and random split give each mean vote: that of an idle one, less as blocks agree."""
     sizes, fitted = _blocks(rule, rows, widths)
     sample = 0.64 * (sizes / (sizes + fitted))[:, None] * (1 - means**2)
     rest = np.maximum(1 - means**2 - sample, 0.0) / rule.partitions
@@ -128,10 +127,8 @@ WORK, FEWEST_BLOCKS, MOST_BLOCKS = 2e7, 200, 1_200
 """Products that are computed for the mean votes of one scenario, and how many blocks that may make."""
 DRAWS = 8
 """Supposed tables of each scenario."""
-LOTTERY = 0.5
-"""Below this expected share of R^2 the choice is close to a lottery."""
-CONTRAST = 0.3
-"""And where terms of the right model are not found so much more often than others."""
+INFORMED_SHARE, INFORMED_CONTRAST = 0.5, 0.3
+"""A selection says something if it keeps this share of R^2, and finds terms of the right model so much more often than others."""
 MODELS = 6
 LONG = 2.5
 """Rows a column from which a block's least squares follow the normal law."""
@@ -154,8 +151,8 @@ class Forecast:
 
     @property
     def informed(self) -> bool:
-        """Whether the choice says more than a lottery: it keeps half of R^2, and not by taking terms at random."""
-        return self.kept >= LOTTERY and self.found - self.others >= CONTRAST
+        """Whether the selection says more than a random one: it keeps half of R^2, and not by taking many terms."""
+        return self.kept >= INFORMED_SHARE and self.found - self.others >= INFORMED_CONTRAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,16 +327,16 @@ class Worth:
     """What a set of terms explains of the signal, as a share of it; each set once."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._world = scenario
+        self._scenario = scenario
         self._known: dict[bytes, float] = {}
 
     def __call__(self, taken: NDArray[np.bool_]) -> float:
         """The share of one set."""
         key = taken.tobytes()
         if key not in self._known:
-            covariance, cross = self._world.pilot
-            own = np.nonzero(taken[self._world.layout.first])[0]
+            covariance, cross = self._scenario.pilot
+            own = np.nonzero(taken[self._scenario.layout.first])[0]
             if own.size:
                 b = np.linalg.lstsq(covariance[np.ix_(own, own)], cross[own], rcond=None)[0]
-            self._known[key] = float(b @ cross[own]) / self._world.signal if own.size else 0.0
+            self._known[key] = float(b @ cross[own]) / self._scenario.signal if own.size else 0.0
         return self._known[key]

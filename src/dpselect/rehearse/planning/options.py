@@ -1,4 +1,4 @@
-"""Public. The ways to run a selection, rehearsed on the same supposed tables."""
+"""Public. A plan of the paper's methods: every way to run them, on the same supposed tables, and the chance of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 from dpselect.assume.penalty import profile_penalty
 from dpselect.assume.recipe import MECHANISMS, Mechanism
-from dpselect.rehearse.planning.supposed import Bench, Drawn, Public, Supposed, bench, draw_supposed, three_digits
+from dpselect.rehearse.planning.supposed import Bench, Drawn, Facts, Supposed, bench, draw_supposed, three_digits
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)
 RADII = (0.5, 1.0, 1.5, 2.0)
@@ -42,7 +42,7 @@ class Option:
 class Search:
     """Public. Rehearses options on the same supposed tables."""
 
-    def __init__(self, supposed: Supposed, facts: Public, seed: int) -> None:
+    def __init__(self, supposed: Supposed, facts: Facts, seed: int) -> None:
         self._facts = facts
         # About 2^14 losses a radius: seconds at any number of columns.
         self._count = min(100, max(16, (1 << 14) >> supposed.width))

@@ -1,12 +1,12 @@
-"""Public. What an analysis by votes will see and what it will not, from public facts alone, in several supposed scenarios."""
+"""Public. A plan of block votes: what a run would find in several scenarios, from public facts alone."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -39,54 +39,19 @@ from dpselect.rehearse.planning.forecast import (
 from dpselect.rehearse.planning.scenarios import (
     Layout,
     Scenario,
-    in_own_units,
     layout_of,
     scenarios_of,
     typical,
-    usual_scenarios,
 )
+from dpselect.rehearse.planning.study_scale import in_own_units
 from dpselect.rehearse.planning.wide_forecast import (
-    USUAL_COUNT,
-    USUAL_SHARE,
-    WideWorld,
+    WideHeld,
+    WideScenario,
     smallest_in_wide,
+    typical_wide,
     wide_forecast,
-    wide_worlds,
+    wide_scenarios,
 )
-
-RIVAL_MARGIN = 0.05
-MAX_RIVAL_TERMS = 8
-SPREAD = 0.5
-"""The response's standard deviation is supposed to be half the half range of its stated bounds."""
-
-
-def better_method(
-    study: Study, layout: Layout, votes: list[tuple[Scenario, Forecast]], rows: int, epsilon: float
-) -> str:
-    """The name of the method: pcls where it says more than votes by a margin in all scenarios, looked at up to a few terms."""
-    if study.unbounded or len(layout.widths) > MAX_RIVAL_TERMS or study.neighbors != "replace-one":
-        return "votes"
-    for scenario, ours in sorted(votes, key=lambda pair: -pair[1].kept):
-        theirs = forecast_losses(scenario, rows, epsilon)
-        if not (theirs.informed and theirs.kept >= ours.kept + RIVAL_MARGIN):
-            return "votes"
-    return "pcls"
-
-
-def forecast_losses(scenario: Scenario, rows: int, epsilon: float) -> Forecast:
-    """What PCLS gives with its defaults, were every loss its expectation: a little more than in a sample."""
-    worth, bic = Worth(scenario), bic_model(scenario, rows)
-    sets = np.array(list(product((False, True), repeat=len(scenario.layout.widths))), dtype=bool)
-    shares = np.array([worth(taken) for taken in sets])
-    width = loss_range(1.0, 1.0, "replace-one")
-    price = loss_penalty(width / epsilon, rows, len(sets))
-    scores = rows * SPREAD**2 * (1 - scenario.r2 * shares) + price * sets.sum(axis=1)
-    chances = selection_probabilities(scores, width, epsilon, "permute-and-flip")
-    inside = chances @ sets
-    others = inside[~bic].mean() if (~bic).any() else 0.0
-    right = chances[(sets == bic).all(axis=1)].sum()
-    return Forecast(*map(float, (right, min(chances @ shares / worth(bic), 1.0), inside[bic].mean(), others)))
-
 
 MAX_PLANNED_TERMS = 300
 MANY_TERMS = 10
@@ -127,7 +92,7 @@ class Outlook:
 
     @property
     def works(self) -> bool:
-        """Whether the choice is clearly better than a lottery, as is expected."""
+        """Whether the selection is expected to be clearly better than a random one."""
         return self.expected.informed
 
     @property
@@ -223,7 +188,6 @@ def outlook_study(
     """
     layout = layout_of(study)
     _check(layout, rows, epsilon, r2)
-    study, models = replace(study, rows=None), candidates_for(study, None)
     tell = progress or (lambda share: None)
     stated = study.expected_rows  # as `analyze` divides its price: by rows that the study states
 
@@ -232,27 +196,26 @@ def outlook_study(
             return price
         return price * (_share(layout, stated, price) if split is None else split[0] / (split[0] + split[1]))
 
-    if isinstance(held_votes(study, models, rows, part_of(epsilon)), WideRule):
-        return _wide_outlook(study, layout, rows, epsilon, r2, part_of, again=looks_again(study, models))
-    if len(layout.widths) > MAX_PLANNED_TERMS:
-        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
-
-    def held(n: float, price: float) -> Held:
-        part = part_of(price)
-        rule = held_votes(study, models, round(n), part)
-        if isinstance(rule, WideRule):  # of fewer rows; forecasts are compared within one way to judge
-            rule = vote_rule(round(n), layout.columns, len(layout.widths), part)
-        return Held(rule, round(n), part)
-
-    now, one, usual = held(rows, epsilon), typical(layout, r2), usual_scenarios(layout, r2)
-    found = _forecasts(scenarios_of(layout, r2), now, tell)
-    shares, smallest = [each.kept for _, each in found], smallest_effect(one, now)
+    table = _table_of(replace(study, rows=None), layout, rows, part_of(epsilon), r2)
+    one = table.typical
+    now = table.held(rows, part_of(epsilon))
+    found: list[tuple[Any, Forecast]] = []
+    for scenario in table.scenarios:
+        found.append((scenario, table.forecast(scenario, now)))
+        tell(0.4 * len(found) / len(table.scenarios))
+    shares, smallest = [each.kept for _, each in found], table.smallest(now)
     tell(0.5)
+    usual = [scenario for scenario, _ in found if scenario.r2 == one.r2]
     expected = expected_forecast([each for scenario, each in found if scenario in usual])
-    kept = _memory(usual, held, (rows, epsilon), expected)
-    needed = None if _enough(expected) else _needed(rows, lambda n: _expected(usual, held(n, epsilon)))
+
+    def expected_at(n: float, price: float) -> Forecast:
+        if (n, price) == (rows, epsilon):
+            return expected
+        held = table.held(n, part_of(price))
+        return expected_forecast([table.forecast(scenario, held) for scenario in usual])
+
+    needed = None if _enough(expected) else _needed(rows, lambda n: expected_at(n, epsilon))
     tell(0.7)
-    steps = STEPS if len(layout.widths) <= MANY_TERMS else STEPS[1:-1]
     made = Outlook(
         rows=rows,
         epsilon=epsilon,
@@ -266,85 +229,128 @@ def outlook_study(
         low=math.floor(20 * min(shares)) / 20,
         high=math.ceil(20 * max(shares)) / 20,
         smallest=smallest,
-        units=() if smallest is None else in_own_units(study, layout, smallest, one.r2),
-        by_rows=tuple((round(rows * k), kept(rows * k, epsilon)) for k in steps if rows * k >= 2),
-        by_epsilon=tuple((epsilon * k, kept(rows, epsilon * k)) for k in steps),
+        units=() if smallest is None else table.units(smallest),
+        by_rows=tuple((round(rows * k), expected_at(rows * k, epsilon).kept) for k in table.steps if rows * k >= 2),
+        by_epsilon=tuple((epsilon * k, expected_at(rows, epsilon * k).kept) for k in table.steps),
         rows_needed=needed,
-        recommended=better_method(study, layout, found, rows, part_of(epsilon)),
+        recommended=table.better_method(found, now),
     )
     tell(1.0)
     return made
 
 
-def _wide_outlook(
-    study: Study,
-    layout: Layout,
-    rows: int,
-    epsilon: float,
-    r2: float | None,
-    part_of: Callable[[float], float],
-    *,
-    again: int,
-) -> Outlook:
-    """The outlook of a wide table: the same questions, of effects among thousands of idle columns."""
-    terms, equal = len(layout.widths), deals_equally(study, rows)
-    one = WideWorld(USUAL_SHARE if r2 is None else r2, min(USUAL_COUNT, terms))
-    worlds = wide_worlds(terms, r2)
-    usual = [world for world in worlds if world.r2 == one.r2]
+class _Table(Protocol):
+    """Public. What is supposed of one kind of table, how its votes are held, and what they would give."""
 
-    def held(n: float, price: float) -> WideRule:
-        return wide_rule(round(n), layout.columns, terms, part_of(price), equal=equal, again=again)
+    typical: Any
+    scenarios: Sequence[Any]
+    steps: Sequence[float]
+    """Multiples of the rows and of the price at which curves have points."""
 
-    def mean(n: float, price: float) -> Forecast:
-        rule = held(n, price)
-        return expected_forecast([wide_forecast(world, rule, terms, part_of(price), equal=equal) for world in usual])
+    def held(self, rows: float, epsilon: float) -> Any:
+        """How the votes of so many rows are held, where the choice costs epsilon."""
 
-    rule, expected = held(rows, epsilon), mean(rows, epsilon)
-    found = [(world, wide_forecast(world, rule, terms, part_of(epsilon), equal=equal)) for world in worlds]
-    shares = [each.kept for _, each in found]
-    return Outlook(
-        rows=rows,
-        epsilon=epsilon,
-        choice_epsilon=part_of(epsilon),
-        rule=rule,
-        scenarios=tuple((world.words, each) for world, each in found),
-        supposed=f"the variables explain {one.r2:.0%} of the variance",
-        usual=tuple(world.words for world in usual),
-        typical=one.words,
-        expected=expected,
-        low=math.floor(20 * min(shares)) / 20,
-        high=math.ceil(20 * max(shares)) / 20,
-        smallest=smallest_in_wide(rule, terms, part_of(epsilon), equal=equal),
-        units=(),
-        by_rows=tuple((round(rows * k), mean(rows * k, epsilon).kept) for k in STEPS if rows * k >= 2),
-        by_epsilon=tuple((epsilon * k, mean(rows, epsilon * k).kept) for k in STEPS),
-        rows_needed=None if _enough(expected) else _needed(rows, lambda n: mean(n, epsilon)),
-        recommended="votes",
-    )
+    def forecast(self, scenario: Any, held: Any) -> Forecast:
+        """What they would give in one scenario."""
+
+    def smallest(self, held: Any) -> float | None:
+        """The smallest effect that is found with a chance of 0.8, in standard deviations."""
+
+    def units(self, smallest: float) -> tuple[tuple[str, str], ...]:
+        """The same in units of each variable and of the response."""
+
+    def better_method(self, found: list[tuple[Any, Forecast]], held: Any) -> str:
+        """The name of the method that is recommended."""
 
 
-def _forecasts(
-    scenarios: tuple[Scenario, ...], held: Held, tell: Callable[[float], None]
-) -> list[tuple[Scenario, Forecast]]:
-    found = []
-    for place, scenario in enumerate(scenarios):
-        found.append((scenario, forecast(scenario, held)))
-        tell(0.4 * (place + 1) / len(scenarios))
-    return found
+def _table_of(study: Study, layout: Layout, rows: int, epsilon: float, r2: float | None) -> _Table:
+    if isinstance(held_votes(study, candidates_for(study, None), rows, epsilon), WideRule):
+        return _WideTable(study, layout, rows, r2)
+    if len(layout.widths) > MAX_PLANNED_TERMS:
+        raise StudyError(f"{len(layout.widths)} terms are considered; a plan takes from 1 to {MAX_PLANNED_TERMS}.")
+    return _PlainTable(study, layout, r2)
 
 
-def _memory(
-    scenarios: tuple[Scenario, ...],
-    held: Callable[[float, float], Held],
-    known: tuple[float, float],
-    expected: Forecast,
-) -> Callable[[float, float], float]:
-    """The share that is expected to be kept by rows and epsilon; at those that are known no forecast is made again."""
-    return lambda n, price: expected.kept if (n, price) == known else _expected(scenarios, held(n, price)).kept
+RIVAL_MARGIN, MAX_RIVAL_TERMS = 0.05, 8
+"""By so much more of R^2 must PCLS keep than votes, and terms up to which that is looked at."""
+SPREAD = 0.5
+"""The response's standard deviation is supposed to be half the half range of its stated bounds."""
 
 
-def _expected(scenarios: tuple[Scenario, ...], held: Held) -> Forecast:
-    return expected_forecast([forecast(scenario, held) for scenario in scenarios])
+class _PlainTable(_Table):
+    """Public. A table of which blocks fit all columns, or edge votes some: scenarios of several kinds of columns."""
+
+    def __init__(self, study: Study, layout: Layout, r2: float | None) -> None:
+        self._study, self._layout, self._models = study, layout, candidates_for(study, None)
+        self.typical, self.scenarios = typical(layout, r2), scenarios_of(layout, r2)
+        self.steps = STEPS if len(layout.widths) <= MANY_TERMS else STEPS[1:-1]
+
+    def held(self, rows: float, epsilon: float) -> Held:
+        rule = held_votes(self._study, self._models, round(rows), epsilon)
+        if isinstance(rule, WideRule):  # of fewer rows; forecasts are compared within one way to judge
+            rule = vote_rule(round(rows), self._layout.columns, len(self._layout.widths), epsilon)
+        return Held(rule, round(rows), epsilon)
+
+    def forecast(self, scenario: Scenario, held: Held) -> Forecast:
+        return forecast(scenario, held)
+
+    def smallest(self, held: Held) -> float | None:
+        return smallest_effect(self.typical, held)
+
+    def units(self, smallest: float) -> tuple[tuple[str, str], ...]:
+        return in_own_units(self._study, self._layout, smallest, self.typical.r2)
+
+    def better_method(self, found: list[tuple[Scenario, Forecast]], held: Held) -> str:
+        """PCLS where it says more than votes by a margin in all scenarios, looked at up to a few terms."""
+        study, terms = self._study, len(self._layout.widths)
+        if study.unbounded or terms > MAX_RIVAL_TERMS or study.neighbors != "replace-one":
+            return "votes"
+        for scenario, ours in sorted(found, key=lambda pair: -pair[1].kept):
+            theirs = forecast_losses(scenario, held.rows, held.epsilon)
+            if not (theirs.informed and theirs.kept >= ours.kept + RIVAL_MARGIN):
+                return "votes"
+        return "pcls"
+
+
+def forecast_losses(scenario: Scenario, rows: int, epsilon: float) -> Forecast:
+    """What PCLS gives with its defaults, were every loss its expectation: a little more than in a sample."""
+    worth, bic = Worth(scenario), bic_model(scenario, rows)
+    sets = np.array(list(product((False, True), repeat=len(scenario.layout.widths))), dtype=bool)
+    shares = np.array([worth(taken) for taken in sets])
+    width = loss_range(1.0, 1.0, "replace-one")
+    price = loss_penalty(width / epsilon, rows, len(sets))
+    scores = rows * SPREAD**2 * (1 - scenario.r2 * shares) + price * sets.sum(axis=1)
+    chances = selection_probabilities(scores, width, epsilon, "permute-and-flip")
+    inside = chances @ sets
+    others = inside[~bic].mean() if (~bic).any() else 0.0
+    right = chances[(sets == bic).all(axis=1)].sum()
+    return Forecast(*map(float, (right, min(chances @ shares / worth(bic), 1.0), inside[bic].mean(), others)))
+
+
+class _WideTable(_Table):
+    """Public. A table of more columns than a block has rows: a few effects among idle columns."""
+
+    def __init__(self, study: Study, layout: Layout, rows: int, r2: float | None) -> None:
+        self._columns, self._terms, self.steps = layout.columns, len(layout.widths), STEPS
+        self._equal, self._again = deals_equally(study, rows), looks_again(study, candidates_for(study, None))
+        self.typical, self.scenarios = typical_wide(self._terms, r2), wide_scenarios(self._terms, r2)
+
+    def held(self, rows: float, epsilon: float) -> WideHeld:
+        equal = self._equal
+        rule = wide_rule(round(rows), self._columns, self._terms, epsilon, equal=equal, again=self._again)
+        return WideHeld(rule, self._terms, epsilon, equal)
+
+    def forecast(self, scenario: WideScenario, held: WideHeld) -> Forecast:
+        return wide_forecast(scenario, held)
+
+    def smallest(self, held: WideHeld) -> float | None:
+        return smallest_in_wide(held)
+
+    def units(self, smallest: float) -> tuple[tuple[str, str], ...]:
+        return ()
+
+    def better_method(self, found: list[tuple[WideScenario, Forecast]], held: WideHeld) -> str:
+        return "votes"
 
 
 def _check(layout: Layout, rows: int, epsilon: float, r2: float | None) -> None:
@@ -392,7 +398,7 @@ def _enough(one: Forecast) -> bool:
 
 
 def _needed(rows: int, mean: Callable[[float], Forecast]) -> int | None:
-    """Rows, to two digits, from which four fifths are kept in the mean of worlds; None if a billion are too few."""
+    """Rows, to two digits, from which four fifths are expected to be kept; None if a billion are too few."""
     low, high = float(rows), float(rows)
     while not _enough(mean(high)):
         low, high = high, 3 * high

@@ -1,4 +1,4 @@
-"""Public. What to expect and which settings to state, from public facts alone, before a row is read."""
+"""Public. A plan of the paper's methods: the chance of the right model, and the settings to state, from public facts alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpselect.assume.candidates import Subsets, candidates_for
 from dpselect.assume.study import Study
 from dpselect.errors import StudyError
 from dpselect.rehearse.planning.options import Option, Search
-from dpselect.rehearse.planning.supposed import Public, Supposed, suppose
+from dpselect.rehearse.planning.supposed import Facts, Supposed, suppose
 from dpselect.rehearse.simulate import SEED
 
 CLOSE = 0.97
@@ -22,7 +22,7 @@ CLOSE = 0.97
 class Plan:
     """Public. The chances of every option, the recommended one, how it fares at other prices and sizes, and what is needed."""
 
-    facts: Public
+    facts: Facts
     supposed: str
     recommended: Option
     defaults: Option
@@ -110,7 +110,7 @@ def plan(
     -------
     Plan
     """
-    facts = Public(rows=rows, epsilon=epsilon, r=r, delta=delta, neighbors=neighbors)
+    facts = Facts(rows=rows, epsilon=epsilon, r=r, delta=delta, neighbors=neighbors)
     if supposed is None:
         if columns is None:
             raise StudyError("A plan needs the number of columns, or what is supposed about the rows.")

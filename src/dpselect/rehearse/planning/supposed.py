@@ -1,4 +1,4 @@
-"""Public. Supposed tables for plans of the paper's scores: their rows, losses, and the chance of the right model."""
+"""Public. A plan of the paper's methods: supposed tables, their losses, and the chance of the right model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpselect.assume.recipe import Mechanism
 from dpselect.errors import StudyError
 from dpselect.minimize.losses.lattice import batch_losses, lattice_losses
 from dpselect.rehearse.chances.scores import chance_of
-from dpselect.rehearse.simulate import Setting, clipped_products, draw, sizes_of
+from dpselect.rehearse.simulate import SUMMED_ERROR, Setting, clipped_products, draw, sizes_of
 
 Floats = NDArray[np.float64]
 
@@ -128,10 +128,6 @@ def suppose_sample(X: Floats, y: Floats, truth: Sequence[int] | None = None) -> 
     return Supposed(words, right, matrix.shape[1], sample=(matrix, vector))
 
 
-SUMMED_ERROR = 2.0**-40
-"""A relative error that sums of products of doubles stay within."""
-
-
 def bic_choice(products: Floats, rows: int) -> int:
     """The mask that minimizes n log(loss/n) + log(n) |M| without a radius, from sums of products with the response last."""
     width = len(products) - 1
@@ -199,7 +195,7 @@ def draw_supposed(supposed: Supposed, rows: int, count: int, seed: int) -> Drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Public:
+class Facts:
     """Public. The facts a plan starts from; the response has the middle of its bounds at 0 and r as half its range."""
 
     rows: int
@@ -222,7 +218,7 @@ class Bench:
     sizes: Floats
     truth: int
     rho: float
-    facts: Public
+    facts: Facts
 
     @property
     def width(self) -> float:
@@ -260,7 +256,7 @@ class Bench:
         return float(np.mean(chances))
 
 
-def bench(drawn: Drawn, facts: Public, lower: float, upper: float, rhos: tuple[float, ...]) -> Iterator[Bench]:
+def bench(drawn: Drawn, facts: Facts, lower: float, upper: float, rhos: tuple[float, ...]) -> Iterator[Bench]:
     """A bench for each radius, in units of the half range of the bounds."""
     first = 0 if facts.empty else 1
     losses = batch_losses(drawn.products(lower, upper), rhos)

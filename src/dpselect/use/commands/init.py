@@ -10,7 +10,7 @@ import click
 
 from dpselect.assume.study import study_schema
 from dpselect.errors import DataError, DpselectError
-from dpselect.gather.sources.text import options_of
+from dpselect.gather.sources.text_form import options_of
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.selection import Selection
 from dpselect.use.init import named_and_unnamed, new_study, read_codebook, study_of_selection

@@ -14,7 +14,7 @@ import click
 
 from dpselect.assume.budget import DEFAULT_DELTA, EXACT, Budget, about, exact_delta, exact_epsilon, plain
 from dpselect.errors import LedgerError, NoLedgerYet
-from dpselect.gather.sources.open import data_place
+from dpselect.gather.sources.source import data_place
 from dpselect.release.account import Account, NewLedger
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.ledger.postgres import shown_address

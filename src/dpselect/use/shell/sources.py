@@ -26,10 +26,10 @@ from dpselect.gather.formats import COMPRESSIONS, FORMATS
 from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrow import check_schema, kinds_of
-from dpselect.gather.sources.open import data_place, moments_files, open_stream, plain_form, rows_address
-from dpselect.gather.sources.source import Csv, DataPlace, parse_address, split_sheet
+from dpselect.gather.sources.open import moments_files, open_stream, plain_form
+from dpselect.gather.sources.source import Csv, DataPlace, data_place, parse_address, rows_address, split_sheet
 from dpselect.gather.sources.stream import Progress, one_sentence
-from dpselect.gather.sources.text import guess_form, stated_form
+from dpselect.gather.sources.text_form import guess_form, stated_form
 from dpselect.gather.sql import moments_from_answer
 from dpselect.release.account import ledger_of
 from dpselect.use.init import named_and_unnamed

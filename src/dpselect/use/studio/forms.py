@@ -18,7 +18,7 @@ from dpselect.assume.study_file import OPEN
 from dpselect.assume.subgroup import Only
 from dpselect.assume.variables import variable_from_dict
 from dpselect.errors import DataError, StudyError
-from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.schema import ColumnType
 from dpselect.use.init import IDENTIFIER, code_and_label
 
 Form = dict[str, str]

@@ -21,7 +21,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary
 from dpselect.errors import BudgetExceeded, DataError, DpselectError, LedgerError, StudyError
 from dpselect.gather.formats import COMPRESSIONS, FORMATS
-from dpselect.gather.sources.open import ColumnType
+from dpselect.gather.sources.schema import ColumnType
 from dpselect.rehearse.planning.outlook import Outlook, percent
 from dpselect.release.account import Account
 from dpselect.release.analysis import AnalysisRecord
