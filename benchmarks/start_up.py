@@ -21,6 +21,7 @@ CONTESTANTS = {
     'python -c "import dpselect"': ("-c", "import dpselect"),
     "dpselect --help": (*COMMAND, "--help"),
     "dpselect select --help": (*COMMAND, "select", "--help"),
+    "dpselect verify --help": (*COMMAND, "verify", "--help"),
     "dpselect select, 2 rows": (*COMMAND, "select", "study.toml", "rows.csv", "--epsilon", "0.01", "-q"),
     "dpselect budget": (*COMMAND, "budget", "study.toml"),
 }

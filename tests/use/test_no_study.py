@@ -25,7 +25,9 @@ from dpselect.errors import DataError, DpselectError, LeftOutWarning, StudyError
 from dpselect.gather.sources.open import ColumnType, read_schema
 from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
+from dpselect.report.exports import EXPORT_KINDS
 from dpselect.use import command_line
+from dpselect.use.check import RUNS
 from dpselect.use.command_line import dpselect as program
 from dpselect.use.init import named_columns
 from dpselect.use.proposal import propose, study_for
@@ -385,6 +387,8 @@ def test_the_choices_of_the_options_are_those_of_the_package():
     assert options.MECHANISM_CHOICES == tuple(MECHANISMS)
     assert set(options.FAMILY_CHOICES) == set(FAMILIES)
     assert options.NEIGHBOR_CHOICES == NEIGHBORS
+    assert options.RUN_CHOICES == RUNS
+    assert options.EXPORT_CHOICES == EXPORT_KINDS
 
 
 def test_help_is_short_and_the_rest_is_under_advanced(capsys):

@@ -67,7 +67,7 @@ PLACES = {
         2,
         ["report.html", "report.json"],
     ),
-    "showing the answer": ("dpselect.use.commands.spending.show_report", 2, ["report.html", "report.json"]),
+    "showing the answer": ("dpselect.use.runs.spending.show_report", 2, ["report.html", "report.json"]),
 }
 
 

@@ -17,7 +17,9 @@ MECHANISM_CHOICES = ("permute-and-flip", "exponential", "laplace")
 FAMILY_CHOICES = ("gaussian", "binomial", "poisson")
 NEIGHBOR_CHOICES = ("replace-one", "add-remove-one")
 MISSING_CHOICES = ("error", "midpoint", "zero-row")
-"""As `assume` and `release` have them, without importing them; a test compares."""
+RUN_CHOICES = ("analyze", "select")
+EXPORT_CHOICES = ("html", "md", "tex", "csv", "svg", "json", "docx", "png")
+"""As the rest of dpselect has them, without importing them; a test compares."""
 
 DEFAULT_DELTA = "1e-6"
 
