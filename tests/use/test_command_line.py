@@ -599,6 +599,14 @@ def test_odds_that_cannot_be_had_are_refused_in_one_sentence(ill, capsys, study,
     assert not (ill / "people.budget.db").exists()
 
 
+def test_effects_without_a_delta_and_without_ranges_are_refused_with_the_option_that_helps(place, capsys):
+    asked = ["people.csv", "--response", "income", "--predictors", "age", "--epsilon", "1", "--delta", "0", "--yes"]
+    code, _, err = run(capsys, "analyze", *asked)
+    assert code == 2 and err.count("\n") == 1
+    assert "without a delta needs the range of 'income', 'age'" in err and "or add --delta 1e-6" in err
+    assert "Nothing was spent." in err and not list(place.glob("*.db"))
+
+
 def test_check_rehearses_the_run_that_is_named(place, capsys):
     asked = ["check", "study.toml", "people.csv", "--epsilon", "1", "--json", "--model", "age", "--method", "pcls"]
     values = json.loads(run(capsys, *asked)[1])
