@@ -25,6 +25,7 @@ from dpselect.report.phrases import (
     are_long,
     cost_text,
     length_sentence,
+    no_directions,
     share_text,
     strength,
     suspicion,
@@ -60,7 +61,14 @@ def expected(order: Order, rows: int | None) -> str:
         times = _expected_times(order, recipe)
         lengths = length_sentence(times)
     little = lengths and (not share < LITTLE_SHARE or are_long(times))
-    return " ".join(each for each in (found, lengths, BETTER if little else "") if each)
+    return " ".join(each for each in (found, directions_line(order, rows), lengths, BETTER if little else "") if each)
+
+
+def directions_line(order: Order, rows: int | None) -> str:
+    """One sentence where votes are held that tell no directions; nothing where they do."""
+    if order.method is None or not order.method.rule.holds_votes or order.recipe(rows).directions:
+        return ""
+    return no_directions(estimated=order.estimating is not None)
 
 
 def _expected_times(order: Order, recipe: Recipe) -> ExpectedLength | None:

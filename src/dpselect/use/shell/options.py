@@ -138,7 +138,8 @@ METHOD = advanced(
     type=click.Choice(METHOD_CHOICES),
     default="votes",
     show_default=True,
-    help="How variables are selected: see Methodology, PCLS and PCPL.",
+    help="How variables are selected: see Methodology, PCLS and PCPL. Votes alone tell directions, and only where a public rule "
+    "says that they cost no accuracy.",
 )
 MODEL: Decorator[Any] = together(
     METHOD,

@@ -363,13 +363,14 @@ def plan_facts(study: Study, rows: int, epsilon: str, r_squared: str, mark: str)
     effects = tuple((f"Smallest effect found: {name}", words) for name, words in together(found.units))
     lengths = () if planned.intervals is None else planned.intervals.words(study)
     intervals = tuple((f"Length of its 95% interval: {name}", words) for name, words in together(lengths))
+    directions = (("Directions", planned.directions),) if planned.directions else ()
     return PlanFacts(
         rows=rows,
         epsilon=epsilon,
         r_squared=r_squared,
         mark=mark,
         verdict=found.verdict,
-        facts=(("Scenarios", _scenarios(found.usual)), *effects, *intervals),
+        facts=(("Scenarios", _scenarios(found.usual)), *effects, *intervals, *directions),
         charts=tuple(charts),
         table=tuple(
             (f"{e:.3g}", percent(one), f"{n:,}", percent(other))
