@@ -57,18 +57,12 @@ def expected(order: Order, rows: int | None) -> str:
         only = "" if several == alone else f", or {alone} if it is the only one"
         found = f"A variable that explains {several} of the variance or more would be found with probability 80%{only}."
     asked, times = order.estimating, None
+    told = "" if recipe.directions else no_directions(estimated=asked is not None)
     if asked is not None and asked.family.reads_rows:
         times = _expected_times(order, recipe)
         lengths = length_sentence(times)
     little = lengths and (not share < LITTLE_SHARE or are_long(times))
-    return " ".join(each for each in (found, directions_line(order, rows), lengths, BETTER if little else "") if each)
-
-
-def directions_line(order: Order, rows: int | None) -> str:
-    """One sentence where votes are held that tell no directions; nothing where they do."""
-    if order.method is None or not order.method.rule.holds_votes or order.recipe(rows).directions:
-        return ""
-    return no_directions(estimated=order.estimating is not None)
+    return " ".join(each for each in (found, told, lengths, BETTER if little else "") if each)
 
 
 def _expected_times(order: Order, recipe: Recipe) -> ExpectedLength | None:

@@ -23,8 +23,8 @@ from dpselect.use.studio.forms import (
     with_code_book,
 )
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of
-from dpselect.use.studio.reports import data_files, open_source
 from dpselect.use.studio.session import Session
+from dpselect.use.studio.sources import data_files, open_source
 
 CHANGED = "The study was changed elsewhere since this page was opened. This is your version: save again to keep it."
 TEXT_FORM = ("delimiter", "encoding", "decimal")
