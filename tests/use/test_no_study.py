@@ -144,7 +144,7 @@ def test_a_weak_epsilon_has_to_be_typed(place, monkeypatch):
 
 
 def test_plan_and_check_need_no_study_file_either(place, capsys):
-    code, out, err = run(capsys, "plan", "people.csv", *SELECT[2:], "--rows", "2000", "--choice-only")
+    code, out, err = run(capsys, "plan", "people.csv", *SELECT[2:], "--rows", "2000", "--run", "select")
     assert code == 0 and "considered  age, school, member" in err and out
     code, out, _ = run(capsys, "check", "people.csv", *SELECT[2:], "--run", "select", "--json")
     assert code == 0 and json.loads(out)["inclusion"]["age"] > 0.9

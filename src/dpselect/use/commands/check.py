@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dpselect.use.shell.help import DoorCommand, advanced
-from dpselect.use.shell.options import CSV, DELTA, JSON, MODEL, PLACES, QUIET, ROWS, RUN_CHOICES, SHARES, STATING
+from dpselect.use.shell.options import CSV, JSON, MODEL, PLACES, QUIET, ROWS, RUN, SHARES, STATING
 
 
 @click.command(
@@ -24,10 +24,14 @@ Example:
 @click.option("--epsilon", metavar="E", default=None, help="Also preview a run at this privacy cost.")
 @STATING
 @ROWS
-@DELTA
-@click.option(
-    "--run", type=click.Choice(RUN_CHOICES), default="analyze", show_default=True, help="Which run to preview."
+@advanced(
+    "--delta",
+    section="Privacy",
+    default=None,
+    metavar="D",
+    help="Chance that the promise fails.  [default: 1e-6 with --run analyze, none with --run select]",
 )
+@RUN
 @SHARES
 @advanced(
     "--model",

@@ -16,6 +16,7 @@ from dpselect.use.shell.options import (
     METHOD,
     PLACES,
     QUIET,
+    RUN,
     SHARES,
     STATING,
 )
@@ -45,9 +46,7 @@ Example:
     metavar="R2",
     help="About what the variables explain of the variance, as in reports on similar data.",
 )
-@advanced(
-    "--choice-only", section="Method", is_flag=True, help="Votes: as `select` spends it, all of epsilon on the choice."
-)
+@RUN
 @click.option("--delta", metavar="D", default=DEFAULT_DELTA, show_default=True, help="Chance that the promise fails.")
 @SHARES
 @advanced(
@@ -69,14 +68,6 @@ Example:
     type=float,
     metavar="S",
     help="pcls, pcpl: supposed standard deviation of the noise.",
-)
-@advanced(
-    "--wanted",
-    section="Method",
-    type=click.FloatRange(0, 1),
-    default=0.8,
-    show_default=True,
-    help="pcls, pcpl: the chance to aim at.",
 )
 @click.option("--details", is_flag=True, help="Every scenario, other numbers of rows and other values of epsilon.")
 @click.option("-o", "--output", metavar="NAME", help="Also draw the curves: NAME.png and NAME.svg.")

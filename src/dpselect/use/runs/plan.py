@@ -36,6 +36,7 @@ def run_plan(
     quiet: bool,
     details: bool,
     split: str | None,
+    run: str,
     **given: Any,
 ) -> None:
     """`dpselect plan`."""
@@ -58,7 +59,12 @@ def run_plan(
         for picture, mark in zip(pictures, (b"\x89PNG", b"<svg"), strict=True):
             require_kind(picture, mark, "a picture")
     with sharing("Planning", quiet or as_json) as progress:
-        found = plan(stated, effects=_numbers(effects), split=parse_split(split), progress=progress, **given)
+        asked: dict[str, Any] = {
+            "choice_only": run == "select",
+            "effects": _numbers(effects),
+            "split": parse_split(split),
+        }
+        found = plan(stated, progress=progress, **asked, **given)
     outlook, lengths = found.found, found.intervals
     if target is not None:
         curves = (lengths.shown, lengths.by_epsilon, lengths.by_rows) if lengths is not None and lengths.terms else None

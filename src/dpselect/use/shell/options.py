@@ -129,6 +129,13 @@ YES = click.option("-y", "--yes", is_flag=True, help="Spend without asking.")
 EPSILON = click.option(
     "--epsilon", required=True, metavar="E", help="Privacy cost of this run: 1 is strong, 3 moderate."
 )
+RUN = click.option(
+    "--run",
+    type=click.Choice(RUN_CHOICES),
+    default="analyze",
+    show_default=True,
+    help="Which run to preview; select spends all of epsilon on the selection.",
+)
 DELTA = advanced(
     "--delta", section="Privacy", default=None, metavar="D", help="Chance that the promise fails; only for pcpl."
 )
