@@ -102,6 +102,12 @@ def _is_page(output: str) -> bool:
     return Path(output).suffix in (".html", ".htm")
 
 
+def _page(output: str) -> Path:
+    if not _is_page(output):
+        raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+    return Path(output)
+
+
 def run_analyze(
     places: tuple[str, ...],
     *,
@@ -117,10 +123,8 @@ def run_analyze(
     **options: Any,
 ) -> None:
     """`dpselect analyze`."""
-    page = Path(output)
     with _Run() as run:
-        if not _is_page(output):
-            raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+        page = _page(output)
         run.state(places, options, report_files(page, board))
         settings = Settings(**options)
         run.order = order_analysis(
@@ -155,9 +159,7 @@ def run_resume(place: str, ledger: str | None, output: str, as_json: bool, quiet
     """`dpselect resume`."""
     chosen = LedgerOptions(ledger or ledger_place(place))
     rows = None if chosen.path == place else Rows.from_options(place, options)
-    page = Path(output)
-    if page.suffix not in (".html", ".htm"):
-        raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+    page = _page(output)
     require_writable(*report_files(page))
     require_apart(report_files(page), [*chosen.files, *(rows.files if rows else [])])
     opened = chosen.existing()

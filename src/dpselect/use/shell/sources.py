@@ -23,7 +23,6 @@ from dpselect.assume.study import Study
 from dpselect.assume.subgroup import Only
 from dpselect.errors import DataError, LedgerError
 from dpselect.gather.formats import COMPRESSIONS, FORMATS
-from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.open import data_place, moments_files, open_stream, plain_form, rows_address
@@ -126,11 +125,6 @@ class Rows:
         """A word on a terminal about how far the reading is; the number of rows is told only where it is public."""
         counts = study.neighbors == "replace-one" and study.person is None
         return reading(f"Reading {self.label}", quiet, counts=counts, then=then)
-
-    def moments(self, study: Study, quiet: bool) -> Moments:
-        """Gather moments alone."""
-        with self.reading(study, quiet) as progress:
-            return gather(self.table(study), study, progress=progress)
 
 
 def csv_form(options: dict[str, Any]) -> dict[str, str]:
