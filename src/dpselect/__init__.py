@@ -1,4 +1,4 @@
-"""Choose a regression model from data you may not show, with a differential-privacy guarantee."""
+"""Select a regression model from confidential data, with a differential-privacy guarantee."""
 
 from __future__ import annotations
 
