@@ -1,4 +1,4 @@
-"""`dpselect demo`: the whole path on real data, as a custodian would type it, in under a minute."""
+"""`dpselect demo`: a complete run on public census data, in under a minute."""
 
 from __future__ import annotations
 

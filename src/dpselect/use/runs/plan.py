@@ -19,10 +19,7 @@ from dpselect.report.plan_figure import outlook_figure, plan_figure, save_figure
 from dpselect.use.plan import ExpectedIntervals, Planned, little_is_seen, plan, two_digits
 from dpselect.use.shell.confirm import proposal_lines
 from dpselect.use.shell.files import require_apart, require_kind, require_writable
-from dpselect.use.shell.options import (
-    STATED_NAMES,
-    parse_split,
-)
+from dpselect.use.shell.options import STATED_NAMES, TEXT_FORM, parse_split
 from dpselect.use.shell.sources import Stated
 from dpselect.use.shell.terminal import answer_json, heading, pairs, sharing, show_table, tell, together
 
@@ -40,7 +37,7 @@ def run_plan(
     **given: Any,
 ) -> None:
     """`dpselect plan`."""
-    form: dict[str, Any] = {name: given.pop(name) for name in ("delimiter", "encoding", "decimal")}
+    form: dict[str, Any] = {name: given.pop(name) for name in TEXT_FORM}
     about = {name: given.pop(name) for name in STATED_NAMES}
     given["rows"] = about["rows"]
     if not about["only"]:  # a study of all rows need not say how many they are

@@ -1,4 +1,4 @@
-"""scikit-learn's door: private selectors that stand in a pipeline. Bounds are parameters and are never learnt."""
+"""scikit-learn's door: private selectors that stand in a pipeline. Bounds are parameters and are never learned from rows."""
 
 from __future__ import annotations
 

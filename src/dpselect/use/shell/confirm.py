@@ -1,4 +1,4 @@
-"""Public. What a person sees before something is spent, and the yes that it takes."""
+"""Public. What is shown before a run spends anything, and the confirmation that it asks for."""
 
 from __future__ import annotations
 

@@ -217,12 +217,13 @@ LEDGER: Decorator[Any] = together(
     ),
     advanced("--total-delta", section="Privacy", metavar="D", default=None, help="The same for delta."),
 )
+TEXT_FORM = ("delimiter", "encoding", "decimal")
+"""How a text file is written: the names of these options."""
 CSV: Decorator[Any] = together(
     advanced("--delimiter", section="Input", metavar="C", default=None, help="CSV delimiter.  [default: comma]"),
     advanced("--encoding", section="Input", metavar="NAME", default=None, help="CSV encoding.  [default: utf-8]"),
     advanced("--decimal", section="Input", metavar="C", default=None, help="CSV decimal point.  [default: point]"),
 )
-"""How a text file is written."""
 
 MOMENTS = advanced(
     "--moments",

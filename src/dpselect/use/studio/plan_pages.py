@@ -83,7 +83,7 @@ def make_check(request: Request) -> Response:
 
 
 def show_check_page(request: Request) -> Response:
-    """The custodian's page, alone; nothing on it can be edited."""
+    """The confidential page, alone; nothing on it can be edited."""
     session = session_of(request)
     if session.check is None:
         return go_to("check")
@@ -92,7 +92,7 @@ def show_check_page(request: Request) -> Response:
 
 
 def close_check(request: Request) -> Response:
-    """Forget the custodian's page."""
+    """Forget the confidential page."""
     session_of(request).check = None
     return go_to("check")
 

@@ -74,7 +74,7 @@ def _scenarios(lines: Sequence[str]) -> str:
 
 
 def check_page(study: Study, source: Source, epsilon: str, delta: str) -> str:
-    """The custodian's page: what the rows are like, and what a release at this price would choose. Not for release."""
+    """The confidential page of a check: what the rows are like, and what a release at this cost would select."""
     rows, rehearsal = source.rows(), None
     if epsilon:
         rehearsal = Rehearsal(study, Choice(), Budget(exact_epsilon(epsilon), exact_delta(delta)))

@@ -1,4 +1,4 @@
-"""A release: planned, told in its consequences, made, and handed over where an earlier one did not arrive."""
+"""Releases from the studio: plan one, say what it promises, make it, and hand over one that did not arrive."""
 
 from __future__ import annotations
 

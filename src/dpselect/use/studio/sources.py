@@ -7,10 +7,10 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from dpselect.assume.records import sha256_of
-from dpselect.gather.formats import COMPRESSIONS, FORMATS
+from dpselect.gather.formats import FORMATS
 from dpselect.gather.sources.open import ColumnType
 from dpselect.use.init import named_columns
-from dpselect.use.shell.sources import Rows, guessed_form, label, ledger_beside, source_of
+from dpselect.use.shell.sources import Rows, guessed_form, label, ledger_beside, source_of, unpacked_ending
 
 MAX_FILES = 60
 """Files of a folder that are offered, at most."""
@@ -45,7 +45,7 @@ class Source:
         return ledger_beside(self.address)
 
     def rows(self) -> Rows:
-        """As the commands read it."""
+        """The rows, for whatever reads them in a command too."""
         return Rows(source_of(self.address, dict(self.form)), self.label)
 
 
@@ -61,8 +61,7 @@ def data_files(folder: Path) -> list[str]:
     found = []
     try:
         for path in folder.iterdir():
-            bare = path.name.removesuffix(path.suffix) if path.name.endswith(COMPRESSIONS) else path.name
-            if path.is_file() and Path(bare).suffix.lower() in FORMATS and not path.name.startswith("."):
+            if path.is_file() and unpacked_ending(path.name) in FORMATS and not path.name.startswith("."):
                 found.append(path)
         found.sort(key=lambda path: (-path.stat().st_mtime, path.name))
     except OSError:
