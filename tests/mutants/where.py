@@ -14,7 +14,7 @@ ROOMS = {
     "rows": ("gather/*", "gather/sources/*", "minimize/*", "minimize/*/*"),
     "previews": ("rehearse/*", "rehearse/*/*"),
     "readers": ("report/*",),
-    "doors": ("use/*", "use/shell/*", "use/commands/*", "use/studio/*", "use/selectors/*"),
+    "doors": ("use/*", "use/shell/*", "use/commands/*", "use/runs/*", "use/studio/*", "use/selectors/*"),
 }
 """What is drawn from: stages that make a guarantee or read rows, what is told before a run, strangers read and people call."""
 LEFT_OUT = ("__init__.py", "demo.py", "completion.py", "pages.py")
@@ -53,6 +53,7 @@ _MIRRORS = {
     ],
     "use/shell": ["tests/use/shell", "tests/use/test_command_line.py"],
     "use/commands": ["tests/use/test_command_line.py"],
+    "use/runs": ["tests/use/test_command_line.py"],
     "use/studio": ["tests/use/studio"],
     "use": ["tests/use/test_select.py", "tests/use/test_analyze.py", "tests/use/test_delivery.py"],
 }

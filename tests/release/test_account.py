@@ -16,7 +16,7 @@ from dpselect.release import account
 from dpselect.release.account import Account, NewLedger, account_of, software_version
 from dpselect.release.ledger.entries import Charge
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.use.commands.spending import _Run
+from dpselect.use.runs.spending import _Run
 from dpselect.use.shell.ledgers import LedgerOptions, not_enough
 
 STUDY = dpselect.Study(dpselect.Numeric("y", 0, 1), [dpselect.Numeric("x", 0, 1)])

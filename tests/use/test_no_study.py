@@ -25,7 +25,9 @@ from dpselect.errors import DataError, DpselectError, LeftOutWarning, StudyError
 from dpselect.gather.sources.schema import ColumnType, read_schema
 from dpselect.gather.sources.source import parse_address
 from dpselect.release.families import FAMILIES
+from dpselect.report.exports import EXPORT_KINDS
 from dpselect.use import command_line
+from dpselect.use.check import RUNS
 from dpselect.use.command_line import dpselect as program
 from dpselect.use.init import named_columns
 from dpselect.use.proposal import propose, study_for
@@ -142,7 +144,7 @@ def test_a_weak_epsilon_has_to_be_typed(place, monkeypatch):
 
 
 def test_plan_and_check_need_no_study_file_either(place, capsys):
-    code, out, err = run(capsys, "plan", "people.csv", *SELECT[2:], "--rows", "2000", "--choice-only")
+    code, out, err = run(capsys, "plan", "people.csv", *SELECT[2:], "--rows", "2000", "--run", "select")
     assert code == 0 and "considered  age, school, member" in err and out
     code, out, _ = run(capsys, "check", "people.csv", *SELECT[2:], "--run", "select", "--json")
     assert code == 0 and json.loads(out)["inclusion"]["age"] > 0.9
@@ -385,6 +387,8 @@ def test_the_choices_of_the_options_are_those_of_the_package():
     assert options.MECHANISM_CHOICES == tuple(MECHANISMS)
     assert set(options.FAMILY_CHOICES) == set(FAMILIES)
     assert options.NEIGHBOR_CHOICES == NEIGHBORS
+    assert options.RUN_CHOICES == RUNS
+    assert options.EXPORT_CHOICES == EXPORT_KINDS
 
 
 def test_help_is_short_and_the_rest_is_under_advanced(capsys):

@@ -67,7 +67,7 @@ PLACES = {
         2,
         ["report.html", "report.json"],
     ),
-    "showing the answer": ("dpselect.use.commands.spending.show_report", 2, ["report.html", "report.json"]),
+    "showing the answer": ("dpselect.use.runs.spending.show_report", 2, ["report.html", "report.json"]),
 }
 
 
@@ -404,7 +404,8 @@ def test_rounds_are_answered_by_the_rows_that_were_charged_and_no_others(stopped
 
 
 def test_the_studio_and_python_read_no_others_either(stopped, read):
-    from dpselect.use.studio.reports import hand_over_waiting, open_source
+    from dpselect.use.studio.releases import hand_over_waiting
+    from dpselect.use.studio.sources import open_source
 
     Path("other").mkdir()
     Path("other/rows.csv").write_text(Path("rows.csv").read_text())

@@ -24,7 +24,7 @@ def released(tmp_path_factory):
 def test_a_release_and_what_is_asked_of_it(released, monkeypatch, capsys):
     monkeypatch.chdir(released)
     hints = []
-    monkeypatch.setattr("dpselect.use.commands.spending.hint", hints.append)  # which are for a terminal
+    monkeypatch.setattr("dpselect.use.runs.spending.hint", hints.append)  # which are for a terminal
     code, out, _ = run(capsys, "select", "study.toml", "people.csv", "--epsilon", "1", "-o", "found.json")
     assert code == 0 and "Wrote found.json (public)." in out and not hints
     asked = ["select", "study.toml", "people.csv", "--epsilon", "1", "--ledger", "second.db", "-o", "page.html"]

@@ -462,20 +462,22 @@ class Study(Public, frozen=True, kw_only=False, dict=True):
             if isinstance(variable, Numeric) and not variable.bounded
         )
 
-    def require_bounds(self, what: str) -> None:
+    def require_bounds(self, what: str, instead: str = "choose by votes") -> None:
         """Refuse what needs every limit, for persons how many rows of each count, and rows that all count alike.
 
         Parameters
         ----------
         what : str
             Who needs them, as the refusal begins.
+        instead : str, optional
+            What needs none of them.
         """
         if self.is_sample:
-            raise StudyError(f"{what} cannot use weights, clusters or a subgroup: leave them out, or choose by votes.")
+            raise StudyError(f"{what} cannot use weights, clusters or a subgroup: leave them out, or {instead}.")
         if self.unbounded:
             names = ", ".join(map(repr, self.unbounded))
             raise StudyError(
-                f"{what} needs the range of {names}: state lower and upper of each. Block votes, the usual method, need none."
+                f"{what} needs the range of {names}: state lower and upper of each, or {instead}, which needs none."
             )
         if self.person is not None and self.max_rows_per_person is None:
             raise StudyError(

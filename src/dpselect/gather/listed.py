@@ -19,6 +19,8 @@ from dpselect.gather.formats import NOT_THE_ROWS
 
 REGISTRY_NAME = "dpselect.ledgers"
 """Beside data: which ledgers it is charged to (`release.account`). It is no data."""
+_OWN = re.compile(rf"{re.escape(REGISTRY_NAME)}|.+\.budget\.db(-wal|-shm|-journal)?|.+\.toml")
+"""What dpselect itself keeps beside data, by name: the registry, ledgers with their side files, study files."""
 _ICEBERG = re.compile(r"(v\d+|\d{5}-.+)(\.gz)?\.metadata\.json")
 _DUCKDB = "Database('duckdb:', query=\"SELECT * FROM {}('...')\")"
 STREAM = "Spark streaming"
@@ -146,13 +148,16 @@ def _local(system: Any, file: str) -> str | None:
 
 
 def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The files meant by paths, patterns and folders, sorted by name, each once; names that start with . or _ are not data."""
+    """The files meant by paths, patterns and folders, sorted by name, each once.
+
+    Names that start with . or _ are not data, nor is what dpselect itself keeps in a folder of data.
+    """
     found: list[str] = []
     for each in paths:
         path = os.fspath(each)
-        matches = (
-            sorted(glob(path, recursive=True)) if any(c in path for c in "*?[") and not os.path.exists(path) else [path]
-        )
+        matches = [path]
+        if any(c in path for c in "*?[") and not os.path.exists(path):
+            matches = [match for match in sorted(glob(path, recursive=True)) if not _is_own(Path(match))]
         if not matches or not os.path.exists(matches[0]):
             raise DataError(
                 f"There is no file {path!r}: check the path, or give a database as postgresql://... or duckdb:..."
@@ -172,7 +177,7 @@ def _folder_files(folder: str) -> list[str]:
     hidden = (".", "_")
     inside = Path(folder).rglob("*")
     shown = [path for path in inside if not any(part.startswith(hidden) for part in path.relative_to(folder).parts)]
-    shown = [path for path in shown if path.name != REGISTRY_NAME]
+    shown = [path for path in shown if not _is_own(path)]
     for path in shown:
         if path.is_symlink() and not path.is_file():
             raise DataError(
@@ -183,6 +188,13 @@ def _folder_files(folder: str) -> list[str]:
     if not data:
         raise DataError(f"The folder {folder!r} holds no data files: give a folder of Parquet, Arrow or CSV files.")
     return sorted(map(str, data))
+
+
+def _is_own(path: Path) -> bool:
+    """Whether dpselect keeps this file beside data: the registry, a ledger, a study, or a page and the JSON file of one report."""
+    beside = {".html": ".json", ".json": ".html"}.get(path.suffix)
+    # By names alone: what a file holds is looked at by its reader and nobody else.
+    return _OWN.fullmatch(path.name) is not None or (beside is not None and path.with_suffix(beside).is_file())
 
 
 class Watch:

@@ -49,8 +49,13 @@ def plan_moments(
     study: Study, columns: tuple[int, ...], *, epsilon: Price, delta: Price, noise: NoiseKind | None = None
 ) -> MomentPlan:
     """Check everything, and fix the noise and its price; of a model that is not selected yet, without columns, the price alone."""
-    study.require_bounds("An estimate")
     whole, slack = exact_epsilon(epsilon), exact_delta(delta)
+    if slack:
+        study.require_bounds(
+            "An estimate", "estimate by rounds, from rows that can be read again and with Gaussian noise"
+        )
+    else:
+        study.require_bounds("An estimate without a delta", "add --delta 1e-6 (delta=1e-6 in Python)")
     layout = moment_layout(study, columns)
     chosen = moment_noise(
         layout, float_below(whole), float_below(slack), noise=noise, rows_per_person=study.rows_per_person

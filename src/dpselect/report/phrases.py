@@ -581,3 +581,9 @@ def _times(middle: float) -> str:
 
 
 BETTER = "To see more: spend all of epsilon on the selection (`dpselect select`), consider fewer variables, or use more epsilon."
+
+
+def no_directions(estimated: bool) -> str:
+    """Said before a run whose selection tells no directions."""
+    instead = "; the estimates show them" if estimated else ""
+    return f"The selection tells no directions, which a public rule leaves out where they would cost accuracy{instead}."

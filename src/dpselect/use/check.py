@@ -89,7 +89,7 @@ class Checked:
         return hints(self.study, self.fit, self.effects)
 
     def page(self) -> str:
-        """The custodian's page, in HTML."""
+        """The confidential page, in HTML."""
         return confidential_page(self.study, self.fit, self.preview, self.effects, self.settings)
 
     def __str__(self) -> str:
@@ -172,7 +172,7 @@ def look_at(
     progress: Telling | None = None,
     looks: Looks = lambda count: nullcontext(lambda name: None),
 ) -> Checked:
-    """The same, of a rehearsal that is made once at the door."""
+    """Check rows, and preview the run of `rehearsal`, which was refused already if anything is wrong with it."""
     held = hold(source, study, keep=False, progress=progress) if rehearsal is None else rehearsal.hold(source, progress)
     fit = held.fit
     if fit.rows == 0:

@@ -1,4 +1,4 @@
-"""Private coefficients of a model that was chosen, or settled without looking at the rows."""
+"""`dpselect.estimate`: the coefficients of a model that was selected, or settled without looking at the rows."""
 
 from __future__ import annotations
 

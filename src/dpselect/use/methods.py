@@ -143,7 +143,8 @@ def _plan_scores(study: Study, rows: int, epsilon: float, supposed: Supposing, p
 
 
 OTHERS_PART = (
-    "r2 and choice_only are for votes, effects and deviation for pcls and pcpl: name the method, leave the others out."
+    "r2 and choice_only (--run select) are for votes, effects and deviation for pcls and pcpl: name the method, leave the "
+    "others out."
 )
 
 METHODS: dict[MethodName, Method] = {

@@ -66,10 +66,8 @@ def pcls(
     --------
     >>> dpselect.pcls(X, y, epsilon=1, r=4, R=3, phi=100)  # doctest: +SKIP
     """
-    matrix, listed = named_matrix(X, names)
-    study = plain_study(listed, r=r, R=R, neighbors=neighbors)
     choice = Choice("pcls", mechanism, candidates, phi)
-    return choose_model((matrix, y), study, choice, Budget(epsilon), account_of(ledger))
+    return _choose(X, y, choice, Budget(epsilon), names=names, ledger=ledger, r=r, R=R, neighbors=neighbors)
 
 
 def pcpl(
@@ -130,7 +128,20 @@ def pcpl(
     --------
     >>> dpselect.pcpl(X, y, epsilon=1, delta=1e-6, r=4, R=3, phi="bic")  # doctest: +SKIP
     """
-    matrix, listed = named_matrix(X, names)
-    study = plain_study(listed, r=r, R=R, neighbors=neighbors)
     choice = Choice("pcpl", mechanism, candidates, phi, as_printed)
-    return choose_model((matrix, y), study, choice, Budget(epsilon, delta), account_of(ledger))
+    return _choose(X, y, choice, Budget(epsilon, delta), names=names, ledger=ledger, r=r, R=R, neighbors=neighbors)
+
+
+def _choose(
+    X: Any,
+    y: Any,
+    choice: Choice,
+    price: Budget,
+    *,
+    names: Sequence[str] | None,
+    ledger: LedgerPlace | None,
+    **stated: Any,
+) -> Selection:
+    """Choose a model of a matrix's columns; `stated` are r, R and who is a neighbor."""
+    matrix, listed = named_matrix(X, names)
+    return choose_model((matrix, y), plain_study(listed, **stated), choice, price, account_of(ledger))

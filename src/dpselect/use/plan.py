@@ -29,7 +29,7 @@ from dpselect.release.families import family_for
 from dpselect.release.linear import MomentPlan, plan_moments
 from dpselect.release.rounds.facts import MIN_NU, ExpectedLength, expected_length, facts_of
 from dpselect.release.units import beyond_range, user_scale
-from dpselect.report.phrases import are_long, false_findings, length_sentence, other_lengths
+from dpselect.report.phrases import are_long, false_findings, length_sentence, no_directions, other_lengths
 from dpselect.use.methods import METHODS, Supposing
 from dpselect.use.order import require_study
 
@@ -48,6 +48,8 @@ class Planned:
     """Variables that are expected to be selected where none is associated with the response."""
     short: str = ""
     """One sentence where there are too few rows for the columns."""
+    directions: str = ""
+    """One sentence where a selection by votes tells no directions."""
 
     @property
     def verdict(self) -> str:
@@ -73,7 +75,7 @@ class Planned:
     @property
     def notes(self) -> list[str]:
         """What goes with the verdict, one sentence each."""
-        notes = [each for each in (self.short, self.counted) if each]
+        notes = [each for each in (self.short, self.counted, self.directions) if each]
         if self.intervals is not None and self.intervals.sentence:
             notes.append(self.intervals.sentence)
         return notes if self.false is None else [*notes, false_findings(self.false, self.study.response.name)]
@@ -150,13 +152,14 @@ def plan(
     if not isinstance(found, Outlook):
         return Planned(study, found, None)
     recipe = make_recipe(study, Choice(method), rows=rows, epsilon=str(found.choice_epsilon))
-    false = expected_false(recipe)
+    about: dict[str, Any] = {"false": expected_false(recipe), "short": too_short(recipe) or ""}
+    about["directions"] = "" if recipe.directions else no_directions(estimated=not choice_only)
     if choice_only or study.is_sample or isinstance(found.rule, WideRule):
-        return Planned(study, found, None, false, too_short(recipe) or "")
+        return Planned(study, found, None, **about)
     slack = float(exact_delta(DEFAULT_DELTA if delta is None else delta))
     asked: dict[str, Any] = {"r2": r2, "split": shares, "family": family, "selected": found.selected}
     lengths = expected_intervals(study, rows=rows, epsilon=price, delta=slack, **asked)
-    return Planned(study, found, lengths, false, too_short(recipe) or "")
+    return Planned(study, found, lengths, **about)
 
 
 def little_is_seen(planned: Planned) -> bool:

@@ -85,7 +85,7 @@ def select(
 
 
 def choose_model(source: Any, study: Study, choice: Choice, price: Budget, account: Account) -> Selection:
-    """The same, of what is made once at the door."""
+    """Select a model, once study, choice, cost and account are made."""
     order = order_selection(study, choice, price, source=source)
     selection = spend(order, source, account).selection
     assert selection is not None

@@ -78,7 +78,7 @@ def verify(report: str | os.PathLike[str], ledger: Ledger | str | os.PathLike[st
 
 
 def verify_text(text: str, ledger: Ledger | None, *, named_json: bool = False) -> Verified:
-    """The same of a report's text; what is no report at all is one no."""
+    """Verify the text of a report; where it is no report at all, that is the one check, and it fails."""
     if not named_json and is_disguised(text):
         return _no(DISGUISED)
     try:

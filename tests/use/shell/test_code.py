@@ -163,9 +163,21 @@ def test_plan(place, capsys):
 def test_what_a_plan_supposes_is_kept_and_what_is_usual_left_out(place, capsys):
     plain = ["plan", "study.toml", "--rows", "500", "--epsilon", "1", "--method", "pcls", "--effects", "10,0"]
     usual = shown(capsys, *plain)
-    assert "wanted" not in usual and "deviation" not in usual and "effects=[10, 0]" in usual
-    stated = " ".join(shown(capsys, *plain, "--deviation", "9", "--wanted", "0.9", "--r2", "0.2").split())
-    assert "deviation=9.0" in stated and "wanted=0.9" in stated and "r2=0.2" in stated
+    assert "deviation" not in usual and "split" not in usual and "effects=[10, 0]" in usual
+    stated = " ".join(shown(capsys, *plain, "--deviation", "9", "--r2", "0.2").split())
+    assert "deviation=9.0" in stated and "r2=0.2" in stated
+    of_votes = shown(capsys, *plain[:6], "--split", "1:3", "--family", "gaussian", "--run", "select")
+    assert "split=('1', '3')" in of_votes and "family='gaussian'" in of_votes and "choice_only=True" in of_votes
+
+
+def test_a_report_in_another_form_is_written_by_python_too(place, capsys):
+    analyze = ["analyze", "people.csv", "--study", "study.toml", "--delimiter", ";", "--epsilon", "1", "--yes", "-q"]
+    assert command_line.run(analyze) == 0
+    capsys.readouterr()
+    run(capsys, "report", "report.json", "-o", "again.json", "-o", "again.csv")
+    assert (place / "again.json").read_text() == (place / "report.json").read_text() and (place / "again.csv").exists()
+    assert command_line.run(["report", "report.json", "--board", "-o", "b.html", "--show-code"]) == 2
+    assert "analysis.to_html(page, board=...)" in capsys.readouterr().err
 
 
 def test_nothing_is_done_when_code_is_shown(place, capsys):

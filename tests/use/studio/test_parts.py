@@ -10,8 +10,10 @@ from dpselect import Numeric, Study
 from dpselect.errors import StudyError
 from dpselect.use.studio import plan_pages, release_pages, study_pages
 from dpselect.use.studio.forms import holds_already, save_study
-from dpselect.use.studio.reports import LedgerFacts, Source, _scenarios, plan_facts, study_mark
+from dpselect.use.studio.ledgers import LedgerFacts
+from dpselect.use.studio.previews import _scenarios, plan_facts
 from dpselect.use.studio.session import Session
+from dpselect.use.studio.sources import Source, study_mark
 
 STUDY = Study(Numeric("y", 0, 9), [Numeric("a", 0, 1)])
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from dpselect.release.ledger.ledger import Ledger
-from dpselect.use.studio.reports import Source, past_report, plan_report, release, same_command, same_python
+from dpselect.use.studio.releases import plan_report, release
+from dpselect.use.studio.reports import past_report, same_command, same_python
+from dpselect.use.studio.sources import Source
 
 STUDY = """
 radius = 1.0

@@ -200,6 +200,11 @@ def format_of(files: Sequence[str]) -> str:
         path = Path(file)
         name = path.with_suffix("") if path.suffix in COMPRESSIONS else path
         if name.suffix.lower() not in FORMATS:
+            if len(files) > 1:
+                raise DataError(
+                    f"The format of {file!r}, which is among the files, cannot be told by its name: move it elsewhere, or give "
+                    "the data alone, such as 'people/*.parquet'."
+                )
             raise DataError(
                 f"The format of {file!r} cannot be told by its name: known are {', '.join(FORMATS)} and .duckdb; use Csv(path) "
                 "for other text."

@@ -1,1 +1,1 @@
-"""One module a command, and what they share."""
+"""One module a command: its options and its help, and nothing that takes long to import."""

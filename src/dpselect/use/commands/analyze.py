@@ -71,6 +71,6 @@ def command(**options: Any) -> None:
     DATA is a file (CSV, Parquet, Excel, Stata, SPSS, SAS), a folder or a database address. --epsilon is the total privacy cost. By
     default 15-35% pays for the selection and the rest for the effects.
     """
-    from dpselect.use.commands.spending import run_analyze
+    from dpselect.use.runs.spending import run_analyze
 
     run_analyze(**options)

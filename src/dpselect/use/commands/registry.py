@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
-from dpselect.use.registry import registry
-from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
 from dpselect.use.shell.options import QUIET
 
 
@@ -37,21 +35,11 @@ Example:
 @click.option("--rationale", default="", metavar="TEXT", help="Why these choices were made: makes the entry tier 3.")
 @click.option("-o", "--output", metavar="FILE", help="Write the entry to a file instead of showing it.")
 @QUIET
-def command(report: str, output: str | None, quiet: bool, authors: tuple[str, ...], **stated: str) -> None:
+def command(**options: Any) -> None:
     """Write an entry for the Differential Privacy Deployments Registry (registry.opendp.org) from REPORT.
 
     The report is verified first. Read the entry before you send it: it is a draft, and says nothing that the report does not.
     """
-    text = registry(report, authors=authors, **stated)
-    empty = [f"--{name}" for name in ("region", "url", "rationale") if not stated[name]]
-    if empty and not quiet:
-        click.echo(f"Left empty: {', '.join(empty)}.", err=True)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    require_writable(output)
-    require_apart([output], [(report, "the report")])
-    require_kind(Path(output), b"url_slug:", "an entry of the registry")
-    write_text(output, text)
-    if not quiet:
-        click.echo(f"Wrote {output}, a draft: read it, then send it to the registry (registry.opendp.org).")
+    from dpselect.use.runs.reports import run_registry
+
+    run_registry(**options)

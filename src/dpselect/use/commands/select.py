@@ -58,6 +58,6 @@ def command(**options: Any) -> None:
     DATA is a file (CSV, Parquet, Excel, Stata, SPSS, SAS), a folder or a database address. The answer is public, and is kept in
     a report. No ranges are needed: without a study file you confirm what the columns hold.
     """
-    from dpselect.use.commands.spending import run_select
+    from dpselect.use.runs.spending import run_select
 
     run_select(**options)

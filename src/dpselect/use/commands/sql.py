@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import click
+from typing import Any
 
-from dpselect.assume.study import Study
-from dpselect.gather.sql import aggregate_query
-from dpselect.use.shell.files import require_apart, require_kind, require_writable, write_text
-from dpselect.use.shell.options import study_and_data
+import click
 
 
 @click.command(
@@ -31,22 +28,11 @@ Example:
     "--boolean", "booleans", multiple=True, metavar="COLUMN", help="A column of type boolean; may be repeated."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the query to a file instead of showing it.")
-def command(
-    places: tuple[str, ...], study: str | None, dialect: str, table: str, booleans: tuple[str, ...], output: str | None
-) -> None:
+def command(**options: Any) -> None:
     """Write one aggregate query for a study; its answer is one row of sums, and `--moments` of the other commands reads it.
 
     No row leaves the database. The answer is confidential: it holds exact sums without noise.
     """
-    study_file, _ = study_and_data(places, study)
-    if study_file is None:
-        raise click.UsageError("Give --study FILE: the query needs the ranges that it states.")
-    query = aggregate_query(Study.read(study_file), table, dialect, booleans=booleans)
-    if output is None:
-        click.echo(query)
-        return
-    require_writable(output)
-    require_apart([output], [(study_file, "the study")])
-    require_kind(output, b"-- dpselect: exact sums", "a query of `dpselect sql`")
-    write_text(output, query if query.endswith("\n") else query + "\n")
-    click.echo(f"Wrote {output}. Confidential: do not publish its answer.")
+    from dpselect.use.runs.study import run_sql
+
+    run_sql(**options)

@@ -1,4 +1,4 @@
-"""What a selector is given: tables, responses of one kind, and estimators that may vote.
+"""Checks of what a selector is given: tables, responses of one kind, and estimators that may vote.
 
 An estimator may vote if every block gets a fresh copy of it, and if it can fit a block at all. Both are asked before anything is
 charged, and no row is needed for either: it is tried on a block that is made up.

@@ -1,4 +1,4 @@
-"""scikit-learn's door: private selectors that stand in a pipeline. Bounds are parameters and are never learnt."""
+"""scikit-learn's door: private selectors that stand in a pipeline. Bounds are parameters and are never learned from rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dpselect.assume.budget import Budget, Neighbors
+from dpselect.assume.budget import Budget
 from dpselect.assume.candidates import Subsets, vote_units
 from dpselect.assume.recipe import Choice, Mechanism, Recipe, tells_directions
 from dpselect.assume.study import Study
@@ -39,41 +39,21 @@ EMPTY_COLUMN = "nothing"
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """What both selectors share: the bounds, the fit and the support.
+    """What all selectors share: the fit, the support, and what scikit-learn asks of both.
 
-    `X_lower`, `X_upper`, `y_lower` and `y_upper` are public statements: numbers that hold for every column, or one a
-    column. A ledger given to a selector is the same ledger in its clones, so cross-validation pays for every fit.
+    A ledger given to a selector is the same ledger in its clones, so cross-validation pays for every fit.
     """
 
-    _method: Any = "pcls"
+    neighbors: Any = "replace-one"
+    delta: Any = 0.0
+    """Of a selector that has no such parameter."""
+
+    def _keep(self, parameters: dict[str, Any]) -> None:
+        """Each parameter becomes the attribute of its name, unchanged, as scikit-learn has it."""
+        self.__dict__.update({name: value for name, value in parameters.items() if name != "self"})
 
     def _select(self, X: Any, y: Any) -> Selection:
-        names = [f"x{j}" for j in range(X.shape[1])]
-        lower, upper = (_per_column(self, side, X.shape[1]) for side in ("X_lower", "X_upper"))
-        study = Study(
-            Numeric("y", self.y_lower, self.y_upper),
-            [Numeric(name, low, high) for name, low, high in zip(names, lower, upper, strict=True)],
-            intercept="always" if self.fit_intercept else "none",
-            radius=self.radius,
-            neighbors=self._relation(),
-        )
-        return select(
-            (X, y),
-            study,
-            epsilon=self.epsilon,
-            delta=self._delta(),
-            method=self._method,
-            mechanism=self.mechanism,
-            candidates=Subsets(max_size=self.max_size, empty=True),
-            penalty=self.penalty,
-            ledger=self.ledger,
-        )
-
-    def _relation(self) -> Neighbors:
-        return "replace-one"
-
-    def _delta(self) -> float:
-        return 0.0
+        raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose columns of X with a differential-privacy guarantee, spending epsilon.
@@ -163,7 +143,38 @@ def _per_column(selector: BaseSelector, side: str, width: int) -> list[float]:
     return listed
 
 
-class PCLSSelector(BaseSelector):
+class PaperSelector(BaseSelector):
+    """What the selectors of the paper's methods share: bounds that are stated in public, and the selection.
+
+    `X_lower`, `X_upper`, `y_lower` and `y_upper` are numbers that hold for every column, or one a column.
+    """
+
+    _method: Any
+
+    def _select(self, X: Any, y: Any) -> Selection:
+        names = [f"x{j}" for j in range(X.shape[1])]
+        lower, upper = (_per_column(self, side, X.shape[1]) for side in ("X_lower", "X_upper"))
+        study = Study(
+            Numeric("y", self.y_lower, self.y_upper),
+            [Numeric(name, low, high) for name, low, high in zip(names, lower, upper, strict=True)],
+            intercept="always" if self.fit_intercept else "none",
+            radius=self.radius,
+            neighbors=self.neighbors,
+        )
+        return select(
+            (X, y),
+            study,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            method=self._method,
+            mechanism=self.mechanism,
+            candidates=Subsets(max_size=self.max_size, empty=True),
+            penalty=self.penalty,
+            ledger=self.ledger,
+        )
+
+
+class PCLSSelector(PaperSelector):
     """Select columns by penalized constrained least squares, with pure epsilon-differential privacy. Each fit is charged.
 
     Parameters
@@ -194,6 +205,8 @@ class PCLSSelector(BaseSelector):
     >>> dpselect.PCLSSelector(epsilon=1, y_lower=0, y_upper=100).fit(X, y)  # doctest: +SKIP
     """
 
+    _method = "pcls"
+
     def __init__(
         self,
         *,
@@ -210,25 +223,10 @@ class PCLSSelector(BaseSelector):
         fit_intercept: bool = True,
         ledger: Any = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.X_lower = X_lower
-        self.X_upper = X_upper
-        self.y_lower = y_lower
-        self.y_upper = y_upper
-        self.radius = radius
-        self.penalty = penalty
-        self.mechanism = mechanism
-        self.neighbors = neighbors
-        self.max_size = max_size
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
-
-    def _relation(self) -> Neighbors:
-        relation: Neighbors = self.neighbors  # type: ignore[assignment]
-        return relation
+        self._keep(locals())
 
 
-class PCPLSelector(BaseSelector):
+class PCPLSelector(PaperSelector):
     """Select columns by penalized constrained profile likelihood, with (epsilon, delta)-differential privacy. Each fit is charged.
 
     Parameters
@@ -277,22 +275,7 @@ class PCPLSelector(BaseSelector):
         fit_intercept: bool = True,
         ledger: Any = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.X_lower = X_lower
-        self.X_upper = X_upper
-        self.y_lower = y_lower
-        self.y_upper = y_upper
-        self.radius = radius
-        self.penalty = penalty
-        self.mechanism = mechanism
-        self.max_size = max_size
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
-
-    def _delta(self) -> float:
-        delta: float = self.delta
-        return delta
+        self._keep(locals())
 
 
 ROWS_PER_COLUMN = 4
@@ -344,25 +327,18 @@ class PrivateSelector(BaseSelector):
         fit_intercept: bool = True,
         ledger: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.neighbors = neighbors
-        self.rows = rows
-        self.max_size = max_size
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
+        self._keep(locals())
 
     def _select(self, X: Any, y: Any) -> Selection:
         study = Study(
             Numeric("y"),
             [Numeric(f"x{j}") for j in range(X.shape[1])],
             intercept="always" if self.fit_intercept else "none",
-            neighbors=self._relation(),
+            neighbors=self.neighbors,
             missing="zero-row",
             rows=self.rows,
         )
-        mechanism: Mechanism = self.mechanism  # type: ignore[assignment]
+        mechanism: Mechanism = self.mechanism
         choice = Choice("votes", mechanism, Subsets(max_size=self.max_size, empty=True))
         price, account = Budget(self.epsilon), account_of(self.ledger)
         if self.estimator is None:
@@ -377,10 +353,6 @@ class PrivateSelector(BaseSelector):
         selection = spend(order, (X, y), account).selection
         assert selection is not None
         return selection
-
-    def _relation(self) -> Neighbors:
-        relation: Neighbors = self.neighbors  # type: ignore[assignment]
-        return relation
 
     def _fit_block(self, X: Any, y: Any) -> Any:
         return unfitted(self.estimator).fit(X, y)

@@ -101,13 +101,21 @@ def _paid(options: Options) -> dict[str, str]:
     return {"ledger": "ledger", "data": repr(label(options["data"] or Path(options["moments"] or "").name))}
 
 
+def _kept_text(file: str, text: str) -> list[str]:
+    return [f"with open({file!r}, 'w', encoding='utf-8') as file:", f"    file.write({text})"]
+
+
+def _split(options: Options) -> str | None:
+    return None if options["split"] is None else repr(tuple(options["split"].split(":", 1)))
+
+
 def _select(options: Options) -> list[str]:
     study, named, said = _study(options)
     call = _call("selection = dpselect.select", _source(options), *named, **said, **_choice(options), **_paid(options))
     lines = [*study, _ledger(options), call, "print(selection)"]
     output = options["output"]
     if output is not None and Path(output).suffix == ".json":
-        lines += [f"with open({output!r}, 'w', encoding='utf-8') as file:", "    file.write(selection.to_json())"]
+        lines += _kept_text(output, "selection.to_json()")
     return lines
 
 
@@ -115,8 +123,7 @@ def _analyze(options: Options) -> list[str]:
     stated: dict[str, str | None] = {
         name: repr(options[name]) for name in ("level", "family") if options[name] != _USUAL[name]
     }
-    if options["split"] is not None:
-        stated["split"] = repr(tuple(options["split"].split(":", 1)))
+    stated["split"] = _split(options)
     study, named, said = _study(options)
     call = _call(
         "analysis = dpselect.analyze", _source(options), *named, **said, **_choice(options), **stated, **_paid(options)
@@ -138,7 +145,7 @@ def _analyze(options: Options) -> list[str]:
 
 
 def _plan(options: Options) -> list[str]:
-    effects, usual = options["effects"], options["wanted"] == 0.8
+    effects = options["effects"]
     if options["study_file"] is None:
         apart = {} if options.get("only") else {"rows": None}  # which the call states
         stated = Stated.from_options(options["places"], dict(options) | apart).study
@@ -153,10 +160,11 @@ def _plan(options: Options) -> list[str]:
         delta=_number(options["delta"]),
         method=None if options["method"] == _USUAL["method"] else repr(options["method"]),
         r2=None if options["r2"] is None else str(options["r2"]),
-        choice_only="True" if options["choice_only"] else None,
+        choice_only="True" if options["run"] == "select" else None,
+        split=_split(options),
+        family=None if options["family"] is None else repr(options["family"]),
         effects=None if effects is None else f"[{', '.join(effects.split(','))}]",
         deviation=None if options["deviation"] is None else str(options["deviation"]),
-        wanted=None if usual else str(options["wanted"]),
     )
     return [*study, call, "print(plan)"]
 
@@ -178,18 +186,17 @@ def _settings(study: Study) -> dict[str, str]:
 
 
 def _check(options: Options) -> list[str]:
-    stated = {} if options["epsilon"] is None else _choice(options)
+    stated: dict[str, str | None] = {} if options["epsilon"] is None else _choice(options)
     if options["run"] != "analyze":
         stated["run"] = repr(options["run"])
-    if options["split"] is not None:
-        stated["split"] = repr(tuple(options["split"].split(":", 1)))
+    stated["split"] = _split(options)
     if options["models"]:
         stated["models"] = repr(list(options["models"]))
     study, named, said = _study(options)
     call = _call("checked = dpselect.check", _source(options), *named, **said, **stated)
     lines = [*study, f"{call}  # confidential: do not publish", "print(checked)"]
     if options["output"] is not None:
-        lines += [f"with open({options['output']!r}, 'w', encoding='utf-8') as file:", "    file.write(checked.page())"]
+        lines += _kept_text(options["output"], "checked.page()")
     return lines
 
 
@@ -207,8 +214,17 @@ def _verify(options: Options) -> list[str]:
 
 def _report(options: Options) -> list[str]:
     report = Path(options["report"]).with_suffix(".json")
+    if options["board"]:
+        raise click.UsageError(
+            "In Python a board's page is written with its report: analysis.to_html(page, board=...)."
+        )
     calls = {".html": "to_html", ".docx": "to_docx", ".md": "to_markdown", ".tex": "to_latex", ".csv": "to_csv"}
-    written = [f"analysis.{calls.get(Path(each).suffix, 'plot')}({each!r})" for each in options["outputs"]]
+    written = []
+    for each in options["outputs"]:
+        if Path(each).suffix == ".json":
+            written += _kept_text(each, "analysis.to_json()")
+        else:
+            written.append(f"analysis.{calls.get(Path(each).suffix, 'plot')}({each!r})")
     lines = [f"with open({str(report)!r}, encoding='utf-8') as file:"]
     lines.append("    analysis = dpselect.Analysis.from_json(file.read())")
     return [*lines, *(written or ["print(analysis)"])]

@@ -1,4 +1,4 @@
-"""Public. What a person sees before something is spent, and the yes that it takes."""
+"""Public. What is shown before a run spends anything, and the confirmation that it asks for."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from dpselect.report.phrases import (
     are_long,
     cost_text,
     length_sentence,
+    no_directions,
     share_text,
     strength,
     suspicion,
@@ -57,11 +58,12 @@ def expected(order: Order, rows: int | None) -> str:
         only = "" if several == alone else f", or {alone} if it is the only one"
         found = f"A variable that explains {several} of the variance or more would be found with probability 80%{only}."
     asked, times = order.estimating, None
+    told = "" if recipe.directions else no_directions(estimated=asked is not None)
     if asked is not None and asked.family.reads_rows:
         times = _expected_times(order, recipe)
         lengths = length_sentence(times)
     little = lengths and (not share < LITTLE_SHARE or are_long(times))
-    return " ".join(each for each in (found, lengths, BETTER if little else "") if each)
+    return " ".join(each for each in (found, told, lengths, BETTER if little else "") if each)
 
 
 def _expected_times(order: Order, recipe: Recipe) -> ExpectedLength | None:

@@ -1,4 +1,4 @@
-"""From whatever went wrong, a signal too, to one sentence and an exit code. Nothing here quotes a value that was read from rows.
+"""Every failure, a signal too, becomes one sentence and an exit code. Nothing here quotes a value that was read from rows.
 
 A signal may end a command at any moment: before the commit nothing is spent, the commit is whole or not at all, and after it the
 release waits in the ledger. All that is done about a signal is to remove what is half written.

@@ -32,7 +32,7 @@ def write_text(path: Place, text: str, *, mode: int = 0o644) -> None:
 
 
 def write_bytes(path: Place, content: bytes, *, mode: int = 0o644) -> None:
-    """The same for what is not text."""
+    """Write bytes as `write_text` writes text."""
     target = Path(path)
     with _partial(target) as partial:
         _fill(partial, content, mode)

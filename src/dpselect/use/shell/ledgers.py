@@ -57,7 +57,7 @@ class LedgerOptions:
 
     @property
     def place(self) -> str:
-        """The same, wherever a command is given."""
+        """The place without credentials, by its full path: the same in whichever folder a command is given."""
         return self.shown if is_address(self.path) else os.path.abspath(self.path)
 
     @property

@@ -17,7 +17,9 @@ MECHANISM_CHOICES = ("permute-and-flip", "exponential", "laplace")
 FAMILY_CHOICES = ("gaussian", "binomial", "poisson")
 NEIGHBOR_CHOICES = ("replace-one", "add-remove-one")
 MISSING_CHOICES = ("error", "midpoint", "zero-row")
-"""As `assume` and `release` have them, without importing them; a test compares."""
+RUN_CHOICES = ("analyze", "select")
+EXPORT_CHOICES = ("html", "md", "tex", "csv", "svg", "json", "docx", "png")
+"""As the rest of dpselect has them, without importing them; a test compares."""
 
 DEFAULT_DELTA = "1e-6"
 
@@ -127,6 +129,13 @@ YES = click.option("-y", "--yes", is_flag=True, help="Spend without asking.")
 EPSILON = click.option(
     "--epsilon", required=True, metavar="E", help="Privacy cost of this run: 1 is strong, 3 moderate."
 )
+RUN = click.option(
+    "--run",
+    type=click.Choice(RUN_CHOICES),
+    default="analyze",
+    show_default=True,
+    help="Which run to preview; select spends all of epsilon on the selection.",
+)
 DELTA = advanced(
     "--delta", section="Privacy", default=None, metavar="D", help="Chance that the promise fails; only for pcpl."
 )
@@ -136,7 +145,8 @@ METHOD = advanced(
     type=click.Choice(METHOD_CHOICES),
     default="votes",
     show_default=True,
-    help="How variables are selected: see Methodology, PCLS and PCPL.",
+    help="How variables are selected: see Methodology, PCLS and PCPL. Votes alone tell directions, and only where a public rule "
+    "says that they cost no accuracy.",
 )
 MODEL: Decorator[Any] = together(
     METHOD,
@@ -207,12 +217,13 @@ LEDGER: Decorator[Any] = together(
     ),
     advanced("--total-delta", section="Privacy", metavar="D", default=None, help="The same for delta."),
 )
+TEXT_FORM = ("delimiter", "encoding", "decimal")
+"""How a text file is written: the names of these options."""
 CSV: Decorator[Any] = together(
     advanced("--delimiter", section="Input", metavar="C", default=None, help="CSV delimiter.  [default: comma]"),
     advanced("--encoding", section="Input", metavar="NAME", default=None, help="CSV encoding.  [default: utf-8]"),
     advanced("--decimal", section="Input", metavar="C", default=None, help="CSV decimal point.  [default: point]"),
 )
-"""How a text file is written."""
 
 MOMENTS = advanced(
     "--moments",

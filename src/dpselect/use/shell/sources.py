@@ -23,7 +23,6 @@ from dpselect.assume.study import Study
 from dpselect.assume.subgroup import Only
 from dpselect.errors import DataError, LedgerError
 from dpselect.gather.formats import COMPRESSIONS, FORMATS
-from dpselect.gather.moments import Moments
 from dpselect.gather.rows import gather
 from dpselect.gather.sources.arrow import check_schema, kinds_of
 from dpselect.gather.sources.open import moments_files, open_stream, plain_form
@@ -37,6 +36,7 @@ from dpselect.use.order import Order, rows_beforehand
 from dpselect.use.proposal import NO_NAME, Proposal, propose
 from dpselect.use.shell.options import (
     SETTING_NAMES,
+    TEXT_FORM,
     categories_in,
     group_of,
     names_in,
@@ -127,15 +127,10 @@ class Rows:
         counts = study.neighbors == "replace-one" and study.person is None
         return reading(f"Reading {self.label}", quiet, counts=counts, then=then)
 
-    def moments(self, study: Study, quiet: bool) -> Moments:
-        """Gather moments alone."""
-        with self.reading(study, quiet) as progress:
-            return gather(self.table(study), study, progress=progress)
-
 
 def csv_form(options: dict[str, Any]) -> dict[str, str]:
     """What was stated about CSV files; it is taken out of the options."""
-    form = {name: options.pop(name) for name in ("delimiter", "encoding", "decimal")}
+    form = {name: options.pop(name, None) for name in TEXT_FORM}
     stated = {name: value for name, value in form.items() if value is not None}
     if stated.get("delimiter") in ("tab", "\\t"):
         stated["delimiter"] = "\t"
@@ -152,8 +147,12 @@ def source_of(data: str, form: dict[str, str]) -> Any:
 
 def _may_be_text(data: str) -> bool:
     """Whether a name leaves it open that this is a text file."""
-    bare = data.removesuffix(Path(data).suffix) if data.endswith(COMPRESSIONS) else data
-    return parse_address(data) is None and FORMATS.get(Path(bare).suffix.lower(), "csv") == "csv"
+    return parse_address(data) is None and FORMATS.get(unpacked_ending(data), "csv") == "csv"
+
+
+def unpacked_ending(file: str) -> str:
+    """The ending of a file's name that says how rows are written: .csv of people.csv.gz too."""
+    return Path(file.removesuffix(Path(file).suffix) if file.endswith(COMPRESSIONS) else file).suffix.lower()
 
 
 def guessed_form(data: str, form: dict[str, str]) -> dict[str, str]:
@@ -165,10 +164,7 @@ def guessed_form(data: str, form: dict[str, str]) -> dict[str, str]:
     usual = plain_form(data)
     found = stated_form(seems, usual) | form
     # A name that does not say what it is needs something stated, or it is not read as text.
-    known = (
-        Path(data.removesuffix(Path(data).suffix) if data.endswith(COMPRESSIONS) else data).suffix.lower() in FORMATS
-    )
-    return found if found or known else {"delimiter": seems.delimiter}
+    return found if found or unpacked_ending(data) in FORMATS else {"delimiter": seems.delimiter}
 
 
 def label(data: str) -> str:
@@ -224,7 +220,7 @@ class Stated:
         if data is None:
             raise click.UsageError("Give DATA, the table that the response is in.")
         form = guessed_form(data, csv_form(options))
-        options |= dict.fromkeys(("delimiter", "encoding", "decimal"))
+        options |= dict.fromkeys(TEXT_FORM)
         stated = None
         if form:
             stated = SourceForm(**{"delimiter": plain_form(data).delimiter, **form})

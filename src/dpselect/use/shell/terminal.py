@@ -1,4 +1,4 @@
-"""What a person sees: answers on stdout, everything else on stderr, colours and bars only on a terminal."""
+"""What a person sees: answers on stdout, everything else on stderr, colors and bars only on a terminal."""
 
 from __future__ import annotations
 
@@ -171,7 +171,10 @@ def waiting(what: str, quiet: bool = False) -> Iterator[None]:
 
 @contextmanager
 def reading(what: str, quiet: bool, *, counts: bool, then: str = "") -> Iterator[Callable[[Reading], None] | None]:
-    """The same while rows are read, with their number and speed where `counts` allows it; `then` is what follows the last row."""
+    """A spinner on a terminal while rows are read, with their number and speed where `counts` allows it.
+
+    `then` is what it says after the last row.
+    """
     if quiet or not _shows(sys.stderr):
         yield None
         return

@@ -336,7 +336,7 @@ def _structure(form: Form, problems: Problems) -> Values:
 
 
 def values_of_settings(form: Form, before: Values) -> tuple[Values, Problems]:
-    """Persons, neighbours, missing cells, weights, clusters and stated terms on top of what the study says."""
+    """Persons, neighbors, missing cells, weights, clusters and stated terms on top of what the study says."""
     problems: Problems = {}
     replaced = (*FORM_SETTINGS, *(name for name in STRUCTURE if name in form))
     values = {key: value for key, value in before.items() if key not in replaced} | _structure(form, problems)

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from dpselect.assume.budget import plain
 from dpselect.report.page import environment
 from dpselect.use.studio.forms import Form
-from dpselect.use.studio.reports import ledger_line
+from dpselect.use.studio.ledgers import ledger_line
 from dpselect.use.studio.session import Job, Session
 
 if TYPE_CHECKING:

@@ -8,9 +8,11 @@ from starlette.responses import Response
 from dpselect.errors import DpselectError, StudyError
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import Problems, stated
+from dpselect.use.studio.ledgers import ledger_facts, open_ledger
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of, whole_page
-from dpselect.use.studio.reports import check_page, ledger_facts, open_ledger, plan_facts, study_mark
+from dpselect.use.studio.previews import check_page, plan_facts
 from dpselect.use.studio.session import CheckPage
+from dpselect.use.studio.sources import study_mark
 
 STALE = '\n<p class="banner">The study has changed since this check: run it again.</p>'
 BACK = '<main>\n<p class="note"><a href="check">Back to the studio</a></p>'
@@ -81,7 +83,7 @@ def make_check(request: Request) -> Response:
 
 
 def show_check_page(request: Request) -> Response:
-    """The custodian's page, alone; nothing on it can be edited."""
+    """The confidential page, alone; nothing on it can be edited."""
     session = session_of(request)
     if session.check is None:
         return go_to("check")
@@ -90,7 +92,7 @@ def show_check_page(request: Request) -> Response:
 
 
 def close_check(request: Request) -> Response:
-    """Forget the custodian's page."""
+    """Forget the confidential page."""
     session_of(request).check = None
     return go_to("check")
 

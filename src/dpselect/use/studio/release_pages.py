@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dpselect.assume.variables import Binary
 from dpselect.errors import BudgetExceeded, DpselectError
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.report.exports import export_bytes
 from dpselect.report.page import drawings
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import stated
+from dpselect.use.studio.ledgers import ledger_facts
 from dpselect.use.studio.pages import answer, form_of, go_to, growing, session_of, whole_page
+from dpselect.use.studio.releases import consequences, hand_over_waiting, plan_report, release
 from dpselect.use.studio.reports import (
     ReportPlan,
     check_text,
-    consequences,
-    hand_over_waiting,
-    is_binary,
-    ledger_facts,
     past_report,
-    plan_report,
-    release,
     report_facts,
     report_files,
     report_text,
@@ -48,11 +46,19 @@ def show_release(request: Request) -> Response:
         "release",
         problems=draft.problems,
         typed={"epsilon": "1", "delta": "1e-6", "title": "", "family": "binomial", "what": "both", **draft.form},
-        binary=is_binary(session.study_file),
+        binary=_is_binary(session.study_file),
         facts=facts,
         waiting=facts.waiting if facts and not session.busy else (),
         reports=reports(session.study_file),
     )
+
+
+def _is_binary(study_file: Path) -> bool:
+    """Whether the response of a study is yes or no."""
+    try:
+        return isinstance(stated(study_file).response, Binary)
+    except DpselectError:
+        return False
 
 
 def ask(request: Request) -> Response:

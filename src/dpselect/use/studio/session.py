@@ -15,7 +15,10 @@ from dpselect.errors import DpselectError
 from dpselect.release.checks import Check
 from dpselect.use.shell.failures import explain
 from dpselect.use.studio.forms import Form, Problems
-from dpselect.use.studio.reports import PlanFacts, ReportPlan, Source, Tell
+from dpselect.use.studio.previews import PlanFacts
+from dpselect.use.studio.releases import Tell
+from dpselect.use.studio.reports import ReportPlan
+from dpselect.use.studio.sources import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ from starlette.responses import Response
 from dpselect.errors import DpselectError
 from dpselect.use.init import read_codebook
 from dpselect.use.shell.failures import explain
+from dpselect.use.shell.options import TEXT_FORM
+from dpselect.use.shell.sources import csv_form
 from dpselect.use.studio.forms import (
     Form,
     entries_of_form,
@@ -23,11 +25,10 @@ from dpselect.use.studio.forms import (
     with_code_book,
 )
 from dpselect.use.studio.pages import answer, form_of, go_to, session_of
-from dpselect.use.studio.reports import data_files, open_source
 from dpselect.use.studio.session import Session
+from dpselect.use.studio.sources import data_files, open_source
 
 CHANGED = "The study was changed elsewhere since this page was opened. This is your version: save again to keep it."
-TEXT_FORM = ("delimiter", "encoding", "decimal")
 
 
 def show_study(request: Request) -> Response:
@@ -51,9 +52,7 @@ def state_source(request: Request) -> Response:
     """Look at the head of a table."""
     session, sent = session_of(request), form_of(request)
     address = sent.get("address", "").strip()
-    form = {name: sent[name] for name in TEXT_FORM if sent.get(name, "").strip()}
-    if form.get("delimiter") in ("tab", "\\t"):
-        form["delimiter"] = "\t"
+    form = csv_form({name: sent[name] for name in TEXT_FORM if sent.get(name, "").strip()})
     try:
         if not address:
             raise DpselectError("Give the path of a file or a folder, or a database address.")

@@ -1,7 +1,4 @@
-"""What `select` and `analyze` do: state, check, ask, spend and show; the same way for both.
-
-It stands apart from the commands themselves, so that their help needs none of these imports.
-"""
+"""What `select` and `analyze` do: state, check, ask, spend and show; and `resume`, which hands over what was paid for."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from dpselect.report.page import analysis_lines
 from dpselect.use.order import Order, order_analysis, order_selection
 from dpselect.use.shell.confirm import confirm
 from dpselect.use.shell.files import WAITS, report_files, require_apart, require_writable, write_release, write_report
-from dpselect.use.shell.ledgers import LedgerOptions, not_enough
+from dpselect.use.shell.ledgers import LedgerOptions, ledger_place, not_enough
 from dpselect.use.shell.options import parse_split
 from dpselect.use.shell.sources import Rows, Settings, Stated
 from dpselect.use.shell.terminal import answer_json, hint, show_answer, tell, visible
@@ -105,6 +102,12 @@ def _is_page(output: str) -> bool:
     return Path(output).suffix in (".html", ".htm")
 
 
+def _page(output: str) -> Path:
+    if not _is_page(output):
+        raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+    return Path(output)
+
+
 def run_analyze(
     places: tuple[str, ...],
     *,
@@ -120,10 +123,8 @@ def run_analyze(
     **options: Any,
 ) -> None:
     """`dpselect analyze`."""
-    page = Path(output)
     with _Run() as run:
-        if not _is_page(output):
-            raise StudyError(f"The report {output!r} must end in .html; the JSON file beside it is named after it.")
+        page = _page(output)
         run.state(places, options, report_files(page, board))
         settings = Settings(**options)
         run.order = order_analysis(
@@ -152,6 +153,36 @@ def run_analyze(
 
 def _entries(ledger: Ledger | None) -> int:
     return 0 if ledger is None else len(ledger.entries())
+
+
+def run_resume(place: str, ledger: str | None, output: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    """`dpselect resume`."""
+    chosen = LedgerOptions(ledger or ledger_place(place))
+    rows = None if chosen.path == place else Rows.from_options(place, options)
+    page = _page(output)
+    require_writable(*report_files(page))
+    require_apart(report_files(page), [*chosen.files, *(rows.files if rows else [])])
+    opened = chosen.existing()
+    if opened is None:
+        raise LedgerError(f"There is no ledger {chosen.shown!r}: name it with --ledger.")
+    arrived: list[tuple[Released, Path]] = []
+
+    def deliver(released: Released) -> None:
+        # Of several that waited each has a page of its own: report.html, report-2.html, ...
+        own = page if not arrived else page.with_stem(f"{page.stem}-{len(arrived) + 1}")
+        write_report(released.analysis, own)
+        arrived.append((released, own))
+
+    count = resume(opened, None if rows is None else rows.source, deliver)
+    if count == 0:
+        if as_json:
+            answer_json([])
+        elif not quiet:
+            click.echo(f"{chosen.shown}: nothing waits. Everything that was paid for has arrived.")
+        return
+    for each, own in arrived:
+        analysis = each.analysis
+        show_answer(lambda: show_report(analysis, own, as_json, quiet), f"It is in {own}.")  # noqa: B023
 
 
 class _Run:
