@@ -14,6 +14,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
 from dpselect.errors import DataError
 from dpselect.gather.rows import gather
+from dpselect.gather.sources import text
 from dpselect.gather.sources.schema import read_schema
 from dpselect.gather.sources.source import Csv
 from dpselect.gather.sources.text import Quotes, csv_stream
@@ -274,3 +275,38 @@ def test_the_thread_that_reads_ahead_has_stopped_when_a_file_is_left(tmp_path, m
     assert before.count("begun") == before.count("done")
     time.sleep(0.2)
     assert calls == before
+
+
+@pytest.mark.parametrize("how", ["left early", "an open quote"])
+def test_the_thread_that_reads_keeps_nothing_of_the_reader(tmp_path, monkeypatch, how):
+    """Its error is the very object that is raised here; a traceback would hold the frames that hold the reader.
+
+    Whenever the thread was the last to let go it waited for its own end, and a command never ended after it had written its report.
+    """
+    path, raised = tmp_path / "t.csv", []
+    line = "1.5,a\n" * 200_000
+    path.write_text("x,name\n" + line + ('2,"open\n' if how == "an open quote" else "") + line)
+
+    class Slow(Quotes):
+        count = 0
+
+        def passed(self, data):
+            self.count += 1
+            if how == "left early" and self.count > 1:
+                self.stop.wait(10)
+            return super().passed(data)
+
+        def _error(self, what):
+            raised.append(super()._error(what))
+            return raised[-1]
+
+    monkeypatch.setattr(text, "Quotes", Slow)
+    if how == "left early":
+        read_schema(path)
+    else:
+        with pytest.raises(DataError, match="a quote that is opened"):
+            gather(path, Study(Numeric("x", 0, 2), [Categorical("name", ["a", "b"])]))
+    assert raised
+    for error in raised:
+        names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+        assert set(names) <= {"passed"}

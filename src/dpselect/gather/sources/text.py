@@ -12,7 +12,9 @@ import codecs
 import os
 import re
 import threading
+import time
 import unicodedata
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -146,7 +148,7 @@ def _parts(file: str, form: Csv, kinds: Kinds, names: Sequence[str], known: Any 
         try:
             with _open(file, form, {**types, **dict.fromkeys(by_hand, pa.binary())}, names) as reader:
                 watch.require_name()
-                for batch in islice(reader, given, None):
+                for batch in islice(_batches(reader), given, None):
                     given += 1
                     yield _part(batch, file, form, kinds, by_hand)
             watch.require_unchanged()
@@ -205,16 +207,14 @@ def _open(file: str, form: Csv, types: dict[str, Any], names: Sequence[str] | No
     quotes, reader = Quotes(file, form.delimiter), None
     stream = sound_bytes(file, form.encoding, quotes)
     _streams.append(stream)
+    read = csv.ReadOptions(block_size=BLOCK_BYTES)
+    # An empty line is a row of empty cells: passed over, one record would decide how many rows there are.
+    parse = csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=False)
+    convert = csv.ConvertOptions(
+        column_types=types, include_columns=None if names is None else list(names), decimal_point=form.decimal
+    )
     try:
-        reader = csv.open_csv(
-            stream,
-            read_options=csv.ReadOptions(block_size=BLOCK_BYTES),
-            # An empty line is a row of empty cells: passed over, one record would decide how many rows there are.
-            parse_options=csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=None if names is None else list(names), decimal_point=form.decimal
-            ),
-        )
+        reader = _answer(lambda: csv.open_csv(stream, read, parse, convert))
         yield reader
     finally:
         quotes.stop.set()
@@ -222,16 +222,41 @@ def _open(file: str, form: Csv, types: dict[str, Any], names: Sequence[str] | No
         stream.close()
 
 
+def _answer(ask: Callable[[], Any]) -> Any:
+    """What Arrow answers, or a copy of its error.
+
+    What `Quotes.passed` raises arrives here as the very object, and Arrow's thread still holds it. Its traceback would hold the
+    frames on the way up, and with them the reader: if the thread were the last to let go, it would wait for its own end, for good.
+    """
+    try:
+        return ask()
+    except StopIteration:
+        raise
+    except Exception as error:
+        copy = type(error)(*error.args)
+        error.__traceback__ = None
+    raise copy  # out here, where it has no __context__
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    while True:
+        try:
+            batch = _answer(reader.read_next_batch)
+        except StopIteration:
+            return
+        yield batch
+
+
 def _stop(reader: Any, quotes: Quotes) -> None:
     """Take what was read ahead, to the end or to the error that tells that the thread has stopped."""
     try:
-        while reader is not None:
-            reader.read_next_batch()
-    except StopIteration:
-        return
-    except Exception:
-        pass  # that error, or a row that cannot be read, which ends the batches before the thread
-    quotes.stopped.wait(STOP_SECONDS)
+        for _ in _batches(reader) if reader is not None else ():
+            pass
+    except Exception:  # that error, or a row that cannot be read, which ends the batches before the thread
+        quotes.stopped.wait(STOP_SECONDS)
+    latest = time.monotonic() + STOP_SECONDS
+    while quotes.raised() is not None and time.monotonic() < latest:
+        time.sleep(0.001)  # to let go of an error a thread calls Python, too
 
 
 def check_encoding(encoding: str) -> None:
@@ -350,26 +375,27 @@ class Quotes:
         self._file, self._mark = file, ord(delimiter)
         self._state = NEWLINE << 2  # as `follow_quotes` has it
         self.stop, self.stopped = threading.Event(), threading.Event()
+        self.raised: Callable[[], DataError | None] = lambda: None
+        """The error that ended the reading, while anybody holds it."""
 
     def passed(self, data: Any) -> Any:
         """The same bytes, if they are sound so far; an error once `stop` is set, which ends the thread that reads ahead."""
         if self.stop.is_set():
             self.stopped.set()
-            raise DataError(f"Reading {self._file!r} was stopped.")
-        if not data:
-            if self._state & INSIDE and not self._state & CLOSING:
-                raise self._broken()
-            return b""
-        self._state = (_follow_compiled or follow_quotes)(data, self._mark, self._state)
-        if self._state < 0:
-            raise self._broken()
+            raise self._error("was stopped.")
+        if data:
+            self._state = (_follow_compiled or follow_quotes)(data, self._mark, self._state)
+        if self._state < 0 or (not data and self._state & INSIDE and not self._state & CLOSING):
+            raise self._error(
+                "has a quote that is opened and not closed, or closed within a cell: correct that line, for it would take in the "
+                "lines after it."
+            )
         return data
 
-    def _broken(self) -> DataError:
-        return DataError(
-            f"{self._file!r} has a quote that is opened and not closed, or closed within a cell: correct that line, for it "
-            "would take in the lines after it."
-        )
+    def _error(self, what: str) -> DataError:
+        error = DataError(f"{self._file!r} {what}")
+        self.raised = weakref.ref(error)
+        return error
 
 
 _follow_compiled = compiled_function("_grid", "follow_quotes")
