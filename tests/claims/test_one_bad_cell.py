@@ -327,7 +327,7 @@ def test_a_cells_number_does_not_depend_on_the_cells_beside_it(texts, point):
 
 
 @given(st.lists(TEXTS, max_size=6), st.sampled_from(".,"))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(75))
 def test_a_cell_of_a_csv_file_is_the_same_number_whichever_way_its_block_is_read(texts, point):
     """A block goes the quick way where all its cells look like numbers, and by hand where one does not."""
     expected = [number_of(text, point) for text in texts]

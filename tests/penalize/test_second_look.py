@@ -140,9 +140,9 @@ def members(margins):
 
 @pytest.mark.parametrize("directions", [False, True])
 def test_every_class_is_the_definition(directions):
-    """Of 400 tables of leads: all candidates are in one class each, and their score is the one that is defined."""
+    """Of 150 tables of leads: all candidates are in one class each, and their score is the one that is defined."""
     rng, kinds, looked = np.random.default_rng([5, directions]), Counter(), 0
-    for _ in range(400):
+    for _ in range(150):
         widths = (1,) * 6 if directions or rng.random() < 0.5 else (1, 2, 1, 3, 1)
         margins = made_up(rng, directions=directions, widths=widths, wide=int(rng.choice([3, 12, 40])))
         expected, found = defined(margins), {}
@@ -158,8 +158,8 @@ def test_every_class_is_the_definition(directions):
         kinds.update(classes.kinds.tolist())
         looked += sum(margins.votes.asked.values())
         assert max(margins.votes.asked.values(), default=1) == 1
-    assert looked > 500
-    assert all(kinds[kind] > 100 for kind in (ALIVE, DEAD, LAST) + (WRONG,) * directions)
+    assert looked > 190
+    assert all(kinds[kind] > 40 for kind in (ALIVE, DEAD, LAST) + (WRONG,) * directions)
 
 
 def test_what_is_private_is_not_shown():
