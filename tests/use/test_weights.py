@@ -112,7 +112,9 @@ def test_weighted_coefficients_are_the_populations(tmp_path):
     frame = informative(2)
     found = dpselect.analyze(frame, bounded(**WEIGHTED), epsilon=4, delta=1e-6)
     told = {each["term"]: each for each in found.coefficients.tidy()}
-    sure = {each["term"]: each for each in found.coefficients.with_intervals(level=0.9999).tidy()}  # of a run in 10,000 not
+    sure = {
+        each["term"]: each for each in found.coefficients.with_intervals(level=0.999).tidy()
+    }  # hold both in all but 2 of 1,000 runs
     assert set(told) == {"intercept", "x0", "x2"} and found.coefficients.rows == 1_200
     assert sure["x0"]["conf_low"] < 0.5 < sure["x0"]["conf_high"] and told["x0"]["conf_low"] > 0.2
     assert sure["x2"]["conf_low"] < -0.4 < sure["x2"]["conf_high"] and told["x2"]["conf_high"] < -0.1

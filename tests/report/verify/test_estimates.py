@@ -194,7 +194,7 @@ def at_zero():
     rows = {"x": x, "y": np.clip(0.06 * x + rng.normal(0, 0.8, 3000), -3, 3)}
     study = Study(Numeric("y", -3, 3), [Numeric("x", -1, 1)], rows=3000)
     low, high = 0.5, 0.999
-    for _ in range(20):  # of four releases one is not clear at the low level, or clear at the high one
+    for _ in range(20):  # not every release is clear at the low level and hidden at the high one
         report = analyze(rows, study, epsilon=6, delta="1e-6", candidates=[["x"]])
         estimate = report.coefficients
         if estimate.with_intervals(low)["x"].adjusted_lower > 0 > estimate.with_intervals(high)["x"].lower:
