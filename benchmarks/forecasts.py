@@ -386,7 +386,8 @@ def show_oracles(lines: list[dict]) -> None:
             if len(some) > 1
             for own in some
         ]
-        print(f"| {words} | {_near(*np.array(pairs).T).mean():.0%} of {len(pairs)} |")
+        near = f"{_near(*np.array(pairs).T).mean():.0%}" if pairs else "none"
+        print(f"| {words} | {near} of {len(pairs)} |")
 
 
 def _near(said: np.ndarray, true: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ copies it from there. What needs a folder of studies (`--studies FOLDER`, each a
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -30,6 +31,8 @@ class Result:
     base: str
     few: str = ""
     all: str = ""
+    studies: bool = False
+    """Whether it looks for the folder of studies in the environment, as `benchmarks.rounds` does."""
 
     def command(self, full: bool) -> str:
         """What is run: the last of an option counts. The same both ways where a command takes a minute or two."""
@@ -50,13 +53,13 @@ RESULTS = (
     Result("votes-regret", ("docs/RESULTS.md",), "-m benchmarks.votes_final regret", "--times 1"),
     Result("null", ("README.md", "docs/VOTES.md"), "-m benchmarks.null made-up", "--times 1 --most 20000"),
     Result("wide", ("docs/VOTES.md",), "-m benchmarks.wide"),
-    Result("rounds-studies", ROUNDS, "-m benchmarks.rounds studies", "--releases 2"),
-    Result("rounds-cut", ROUNDS, "-m benchmarks.rounds studies --rows 3000 --releases 40", "--releases 2"),
+    Result("rounds-studies", ROUNDS, "-m benchmarks.rounds studies", "--releases 2", studies=True),
+    Result("rounds-cut", ROUNDS, "-m benchmarks.rounds studies --rows 3000 --releases 40", "--releases 2", studies=True),
     Result("rounds-others", ROUNDS, "-m benchmarks.rounds others", "--releases 2"),
     Result("rounds-packages", ("docs/RESULTS_ROUNDS.md",), "-m benchmarks.rounds apart", "--releases 1"),
     Result("rounds-stated", ROUNDS, "-m benchmarks.rounds stated --releases 100", "--releases 2"),
-    Result("rounds-votes", ("README.md", "docs/RESULTS_ROUNDS.md"), "-m benchmarks.rounds_votes --releases 40", "--releases 1"),
-    Result("rounds-predictions", ("docs/ESTIMATES.md",), "-m benchmarks.rounds_predictions", "--releases 2"),
+    Result("rounds-votes", ROUNDS[:2], "-m benchmarks.rounds_votes --releases 40", "--releases 1", studies=True),
+    Result("rounds-predictions", ("docs/ESTIMATES.md",), "-m benchmarks.rounds_predictions", "--releases 2", studies=True),
     Result("rounds-made", ROUNDS, "-m benchmarks.rounds made", "--releases 2"),
     Result("rounds-odds", ROUNDS, "-m benchmarks.rounds odds", "--releases 2"),
     Result("rounds-counts", ROUNDS, "-m benchmarks.rounds counts", "--releases 2"),
@@ -85,18 +88,20 @@ RESULTS = (
 )  # fmt: skip
 
 
-def run(result: Result, full: bool, studies: str | None, folder: Path) -> str:
+def run(result: Result, full: bool, studies: Path | None, folder: Path) -> str:
     """Run one, keep what it prints, and say in a word how it ended."""
     words = result.command(full).split()
-    if STUDIES in words:
-        if studies is None:
-            return "left out: it needs --studies FOLDER"
-        words[words.index(STUDIES)] = studies
+    if studies is None and (result.studies or STUDIES in words):
+        return "left out: it needs --studies FOLDER"
+    words = [str(studies) if word == STUDIES else word for word in words]
+    environment = {**os.environ, "STUDIES": str(studies)} if result.studies else None
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     began = time.perf_counter()
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     seconds = time.perf_counter() - began
     head = f"# {' '.join(words)}\n# {commit.stdout.strip() or 'no commit'}, {datetime.now(UTC):%Y-%m-%d}, {seconds:.0f} s\n"
     (folder / f"{result.name}{'' if full else '-quick'}.txt").write_text(
@@ -114,7 +119,7 @@ def main() -> int:
     parser.add_argument("what", nargs="?", choices=("list", "run"), default="list")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--full", action="store_true", help="as many draws as the pages say")
-    parser.add_argument("--studies", help="a folder of study files, each beside its table")
+    parser.add_argument("--studies", type=Path, help="a folder of study files, each beside its table")
     asked = parser.parse_args()
     if unknown := set(asked.names) - {result.name for result in RESULTS}:
         parser.error(f"no such result: {', '.join(sorted(unknown))}")
@@ -126,7 +131,7 @@ def main() -> int:
     folder, failed = ROOT / "build" / "results", False
     folder.mkdir(parents=True, exist_ok=True)
     for result in chosen:
-        ended = run(result, asked.full, asked.studies, folder)
+        ended = run(result, asked.full, asked.studies and asked.studies.resolve(), folder)
         failed |= ended.startswith("FAILED")
         print(f"{result.name:<17} {ended}", flush=True)
     return int(failed)

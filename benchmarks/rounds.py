@@ -6,12 +6,14 @@ one of studies, stated (the tables of `benchmarks.forecast_tables`, as a custodi
 Real tables have the model that BIC keeps; made-up ones all columns, or that model with `--bic`. `--family binomial` and `poisson`
 explain other responses of the tables in dev and apart: those of two values, and counts.
 Queries are answered from float arrays with NumPy's noise of the size that a release has.
-Nothing here protects data. Numbers are in docs/RESULTS_ROUNDS.md. Real studies are looked for in ../shared/data/studies.
+Nothing here protects data. Numbers are in docs/RESULTS_ROUNDS.md. Real studies are looked for in
+the folder that STUDIES names, or in ../shared/data/studies.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -48,8 +50,7 @@ from dpselect.assume.study import Study
 from dpselect.assume.variables import GRID, Binary, Count, Numeric
 from dpselect.release.rounds.path import path
 
-_BESIDE = [folder / "shared" / "data" / "studies" for folder in Path(__file__).resolve().parents]
-STUDIES = next((folder for folder in _BESIDE if folder.is_dir()), _BESIDE[0])
+STUDIES = Path(os.environ.get("STUDIES") or Path(__file__).resolve().parents[2] / "shared" / "data" / "studies")
 DELTA = 1e-6
 NO_ESTIMATE = 30.0
 """A linear predictor of odds or rates beyond it: columns tell yes from no without fail, and no finite coefficients are best."""
