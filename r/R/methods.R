@@ -54,8 +54,9 @@ print.dp_selection <- function(x, ...) {
 show_selected <- function(x) {
   found <- tidy.dp_selection(x)
   cat(sprintf("Selected %d of %d variables that explain %s\n", sum(found$selected), nrow(found), x$response))
-  for (way in c("up", "down")) {
-    names <- found$term[found$selected & !is.na(found$direction) & found$direction == way]
+  ways <- ifelse(is.na(found$direction), "", found$direction)
+  for (way in c("up", "down", "")) {
+    names <- found$term[found$selected & ways == way]
     if (length(names)) cat(sprintf("  %-5s %s\n", way, paste(names, collapse = ", ")))
   }
 }

@@ -283,6 +283,10 @@ def test_a_yes_is_asked_for_on_a_terminal(place, monkeypatch):
     assert not (place / "people.budget.db").exists()
     assert CliRunner().invoke(dpselect, asked, input="y\n", standalone_mode=False).exit_code == 0
     assert CliRunner().invoke(dpselect, [*asked, "--yes"], input="", standalone_mode=False).exit_code == 0
+    # A second ledger of the same data is told of before it is opened, not after.
+    second = [*asked[:5], "--ledger", "second.db"]
+    refused = CliRunner().invoke(dpselect, second, input="n\n", standalone_mode=False)
+    assert "people.budget.db: what they cost adds up" in " ".join(refused.output.split())
 
 
 def test_a_weak_promise_is_called_one_before_it_is_paid(place, capsys):

@@ -244,6 +244,13 @@ def uncertainty(analysis: AnalysisRecord, table: Table | None) -> tuple[tuple[st
                 f"from votes of many small blocks of rows. It does not depend on the estimated size.{category}",
             )
         )
+    elif table is not None and table.adjusted and any(row.direction for row in table.effects):
+        said.append(
+            (
+                "The direction is that of the estimate.",
+                "Where the adjusted interval includes zero, it is clear only without that adjustment.",
+            )
+        )
     if selection.columns and (note := phrases.companions(selection.recipe.votes)):
         lead, _, rest = note.partition(". ")
         said.append((f"{lead}.", rest))

@@ -10,7 +10,7 @@ from dpselect.assume.budget import plain
 from dpselect.assume.power import visible_share
 from dpselect.assume.study import Study
 from dpselect.assume.variables import LEAVE_OUT, Categorical
-from dpselect.rehearse.check.effects import EffectPreview, Setting
+from dpselect.rehearse.check.effects import REHEARSED_RELEASES, EffectPreview, Setting
 from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.curves import LETTERS, curve_chart
@@ -200,7 +200,15 @@ EFFECTS = (
 
 def effect_rows(effects: Sequence[EffectPreview]) -> list[list[str]]:
     """One row a coefficient: its name, the chance that it is told from zero, and the interval to expect."""
-    return [[each.name, percent(each.told), _interval(each)] for each in effects]
+    return [[each.name, _rehearsed(each.told), _interval(each)] for each in effects]
+
+
+def _rehearsed(share: float) -> str:
+    """A share of a few rehearsed releases: none of them is not never, and all of them is not always."""
+    least = 1 / REHEARSED_RELEASES
+    if share < least:
+        return f"under {percent(least)}"
+    return f"over {percent(1 - least)}" if share > 1 - least else percent(share)
 
 
 def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:

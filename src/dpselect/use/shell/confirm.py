@@ -32,7 +32,7 @@ from dpselect.report.phrases import (
     suspicion,
 )
 from dpselect.use.order import Order
-from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, NO_NAME, Proposal
+from dpselect.use.proposal import IS_TEXT, LIKE_IDENTIFIER, NO_NAME, NOT_WANTED, Proposal
 from dpselect.use.shell.ledgers import LedgerOptions
 from dpselect.use.shell.terminal import on_terminal, pairs, tell
 
@@ -105,6 +105,7 @@ def confirm(
         return
     # A pipe's "y" is nobody's consent: without a terminal the option is the only yes.
     if not on_terminal():
+        require_stated(proposal, label)
         raise NotConfirmed(
             f"Not confirmed: no terminal to ask. Add `--yes` to spend epsilon {plain(price.epsilon)}. Nothing was spent."
         )
@@ -144,9 +145,14 @@ def _weak(epsilon: Decimal) -> str:
 def require_stated(proposal: Proposal | None, label: str) -> None:
     """Refuse types that a file only looks like where nobody is asked: nothing that was guessed from rows may decide a release."""
     if proposal is not None and proposal.by_look:
+        # All names that are still open, in an order that no cell decides.
+        known = [each.name for each in proposal.study.predictors if not isinstance(each, Categorical)]
+        known += [name for name, why in proposal.left_out if why != NOT_WANTED]
+        names = ",".join(sorted(known)[:3])
         raise NotConfirmed(
-            f"Not confirmed: {label} does not say what its columns hold, and with `--yes` nobody confirms it. State it with "
-            "`--predictors age,school` (and `--categories sex=m,f`) or `--study FILE`. Nothing was spent."
+            f"Not confirmed: {label} does not say what its columns hold, and nobody is asked here. State which are numbers, as in "
+            f"`--predictors {names or 'NAMES'}`, and all categories of the others (`--categories`), or give `--study FILE`; and "
+            "add `--yes`. Nothing was spent."
         )
 
 

@@ -110,7 +110,13 @@ class LedgerOptions:
             )
 
     def afterwards(self, account: Account, price: Budget) -> str:
-        """What becomes of the budget when this is spent."""
+        """What becomes of the budget when this is spent; and which other ledgers beside this one the data is charged to."""
+        others = [] if is_address(self.path) else others_beside(Path(self.path).absolute(), account.data)
+        beside = (
+            f". Also charged to {', '.join(Path(each).name for each in others)}: what they cost adds up"
+            if others
+            else ""
+        )
         ledger = account.ledger
         if isinstance(ledger, NewLedger):
             after = EXACT.subtract(ledger.totals.epsilon, price.epsilon)
@@ -118,9 +124,9 @@ class LedgerOptions:
             total = f"opens {self.shown} with a total of epsilon {plain(ledger.totals.epsilon)}"
             if self.total_epsilon is not None and ledger.totals.delta:
                 total = f"{total} (delta {plain(ledger.totals.delta)})"
-            return f"{total}; {about(max(after, Decimal(0)))} remains afterwards{larger}"
+            return f"{total}; {about(max(after, Decimal(0)))} remains afterwards{larger}{beside}"
         assert isinstance(ledger, Ledger)
-        return f"{self.shown}: {remaining_text(ledger)} remains before this run"
+        return f"{self.shown}: {remaining_text(ledger)} remains before this run{beside}"
 
 
 def ledger_place(file: str) -> str:

@@ -23,7 +23,7 @@ def show_plan(request: Request) -> Response:
     session = session_of(request)
     plan, draft = session.plan, session.kept("plan")
     last = {"rows": str(plan.rows), "epsilon": plan.epsilon, "r_squared": plan.r_squared} if plan else {}
-    typed = {"rows": "", "epsilon": "1", "r_squared": "0.1", **last, **draft.form}
+    typed = {"rows": "", "epsilon": "1", "r_squared": "0.2", **last, **draft.form}
     stale = plan is not None and plan.mark != study_mark(session.study_file, None)
     return answer(
         request, "plan", problems=draft.problems, typed=typed, plan=None if draft.problems else plan, stale=stale
