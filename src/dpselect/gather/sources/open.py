@@ -61,6 +61,7 @@ def open_stream(source: Any, kinds: Kinds | None = None, form: SourceForm | None
 def _opened(source: Any, kinds: Kinds, form: SourceForm | None) -> Stream:
     if isinstance(source, str) and (address := parse_address(source)) is not None:
         source = address
+    # An address is a text too, and a text that is no address is a path: so addresses are looked for first.
     if isinstance(source, Database):
         if source.engine in ("adbc", "odbc"):
             return driver_stream(source, kinds)
@@ -169,6 +170,7 @@ def _dataset_stream(dataset: Any) -> Stream:
     refuse_managed(files)
 
     def scan(names: Sequence[str]) -> Iterator[Any]:
+        # A file that changes while it is read would give sums that are those of no table.
         before = states_of(files)
         with one_sentence("The Arrow dataset cannot be read to its end: a file may be damaged"):
             for batch in dataset.scanner(columns=list(names), batch_size=BATCH_ROWS).to_batches():

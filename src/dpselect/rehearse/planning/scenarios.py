@@ -136,6 +136,7 @@ class Scenario:
         for k in range(active):
             fall = FALL[self.effects] * k / max(active - 1, 1)
             large = 3 if k == 0 and self.effects == "one" else 1
+            # Columns that go along would cancel effects of opposite signs, and the scenario would be harder than it says.
             sign = 1 if self.columns in ("alike", "close") else SIGNS[k % len(SIGNS)]
             found[k * terms // active] = math.exp(-fall) * large * sign
         return found
@@ -167,6 +168,7 @@ class Scenario:
         """New rows: columns and signal, before they are centred and scaled."""
         terms = len(self.layout.widths)
         latent = rng.standard_normal((count, terms))
+        # One factor that all columns share gives every pair the same correlation.
         together = self.correlation
         if together > 0:
             latent = math.sqrt(1 - together) * latent + math.sqrt(together) * rng.standard_normal((count, 1))
