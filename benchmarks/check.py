@@ -20,9 +20,9 @@ from benchmarks.timing import in_words, once, table
 from dpselect import Categorical, Numeric, Study
 from dpselect.assume.budget import Budget
 from dpselect.assume.recipe import Choice
+from dpselect.gather.fit import near_twins
 from dpselect.gather.rows import gather
 from dpselect.minimize.losses.l1_ball import list_losses
-from dpselect.rehearse.check.fit import near_twins
 from dpselect.rehearse.planning.outlook import outlook_study
 from dpselect.use.check import Rehearsal
 

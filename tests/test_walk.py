@@ -119,8 +119,8 @@ def test_nothing_is_done_oftener_than_it_must_be(walks, command, what, most):
     assert count <= most
 
 
-MODULES_RUN = {"analyze": 80, "select": 61, "check": 70, "plan": 39, "verify": 56, "studio": 80}
-"""What is reached, and one to spare: this only ever goes down."""
+MODULES_RUN = {"analyze": 80, "select": 61, "check": 71, "plan": 40, "verify": 57, "studio": 83}
+"""What is reached. A command and what it runs are two modules, so that its help imports nothing that computes."""
 
 
 def commands():

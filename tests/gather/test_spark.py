@@ -18,6 +18,7 @@ from dpselect.assume.variables import Binary, Numeric
 from dpselect.errors import DataError
 from dpselect.gather import dealing
 from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.fit import FitAnd, FitSummary
 from dpselect.gather.grid import compiled_function
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
@@ -70,7 +71,7 @@ def every_sum():
         ),
     ]
     first = Both(BlockSummary(STUDY, 1, 2), MomentSummary(STUDY))
-    return Both(Both(first, RoundSummary(STUDY, asked)), Both(Count(), KeptRows(STUDY)))
+    return FitAnd(FitSummary(STUDY), Both(Both(first, RoundSummary(STUDY, asked)), Both(Count(), KeptRows(STUDY))))
 
 
 def on_a_worker(study, summary, batches, *, here):
@@ -90,8 +91,9 @@ def test_a_worker_adds_up_with_what_it_has(monkeypatch, here):
     assert (where is None) == (not here)
     assert {row["refusal"] for row in found} == {""}
     pieces = [row["piece"] for row in found]
-    ((blocks, moments), answers), (count, kept) = every_sum().from_bytes(pieces).result()
-    ((one, expected), same), _ = gather(pa.concat_tables([TABLE, TABLE]), STUDY, every_sum())
+    fit, (((blocks, moments), answers), (count, kept)) = every_sum().from_bytes(pieces).result()
+    whole, (((one, expected), same), _) = gather(pa.concat_tables([TABLE, TABLE]), STUDY, every_sum())
+    assert fit == whole
     np.testing.assert_array_equal(blocks.sums.table, one.sums.table)
     assert moments.integers() == expected.integers()
     assert answers == same

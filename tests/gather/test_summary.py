@@ -14,13 +14,13 @@ from dpselect.errors import DataError
 from dpselect.gather import blocks as blocks_module
 from dpselect.gather import moments as moments_module
 from dpselect.gather.blocks import BlockSummary
+from dpselect.gather.fit import FitSummary
 from dpselect.gather.grid import MAX_CHUNK_ROWS, Chunks
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import MomentSummary
 from dpselect.gather.rounds import RoundSummary
 from dpselect.gather.rows import count_rows, gather
 from dpselect.gather.summary import Both, Count, add_all
-from dpselect.rehearse.check.fit import FitSummary
 from tests.examples import examples
 
 PREDICTORS = [Numeric("a", -1, 1), Categorical("c", ["u", "v", "w"])]

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.fit import FitSummary
 from dpselect.gather.rows import gather
-from dpselect.rehearse.check.fit import FitSummary
 from dpselect.rehearse.check.listed import Listed
 from dpselect.rehearse.check.preview import preview
 from dpselect.release.analysis import AnalysisRecord

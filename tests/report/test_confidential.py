@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Binary, Categorical, Numeric
+from dpselect.gather.fit import FitSummary, TableFit, VariableFit
 from dpselect.gather.rows import gather
 from dpselect.rehearse.check.effects import EffectPreview
-from dpselect.rehearse.check.fit import FitSummary, TableFit, VariableFit
 from dpselect.report.confidential import advice, fit_rows, hints, share
 from dpselect.use.command_line import dpselect as program
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 import dpselect
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Numeric
+from dpselect.gather.fit import TableFit, VariableFit
 from dpselect.gather.rows import gather
-from dpselect.rehearse.check.fit import TableFit, VariableFit
 from dpselect.report import confidential
 from dpselect.report.facts import facts_of
 from dpselect.report.page import render_public, require_public

@@ -22,8 +22,8 @@ import dpselect
 from dpselect import Binary, Categorical, Numeric, Study
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.variables import Count
+from dpselect.gather.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.effects import EffectPreview, Setting
-from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.drawn import Amount

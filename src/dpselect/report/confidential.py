@@ -10,8 +10,8 @@ from dpselect.assume.budget import plain
 from dpselect.assume.power import visible_share
 from dpselect.assume.study import Study
 from dpselect.assume.variables import LEAVE_OUT, Categorical
+from dpselect.gather.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.effects import REHEARSED_RELEASES, EffectPreview, Setting
-from dpselect.rehearse.check.fit import TableFit, VariableFit, WeightFit
 from dpselect.rehearse.check.preview import Curve, Preview, model_names
 from dpselect.report.curves import LETTERS, curve_chart
 from dpselect.report.numbers import interval_text, number, percent

@@ -65,6 +65,8 @@ def required_range(recipe: Recipe) -> float:
     study = recipe.study
     if recipe.votes is not None:
         return float(recipe.votes.range)
+    if recipe.method != "pcls":  # a range that is held against another method's says nothing
+        raise StudyError(f"There is no range for the method {recipe.method!r}.")
     recipe.candidates.require_listable()
     penalties = candidate_penalties(np.array(recipe.penalties) / study.r**2, recipe.candidates)
     tolerance = max(solver_tolerance(1.0, study.rho, recipe.rows), ROUNDING)

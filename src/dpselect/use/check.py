@@ -17,12 +17,12 @@ from dpselect.assume.study import Missing, Study
 from dpselect.assume.terms import INTERCEPT
 from dpselect.assume.variables import Category
 from dpselect.errors import DataError, StudyError
+from dpselect.gather.fit import FitAnd, FitSummary, TableFit, near_twins
 from dpselect.gather.kept import KeptRows
 from dpselect.gather.moments import Moments, MomentSummary
 from dpselect.gather.rows import Telling, engine_of, gather
 from dpselect.gather.summary import Both
 from dpselect.rehearse.check.effects import REHEARSED_RELEASES, Again, EffectPreview, Setting, rehearse_effects
-from dpselect.rehearse.check.fit import FitAnd, FitSummary, TableFit, near_twins
 from dpselect.rehearse.check.preview import Preview, Rehearsed, Step, names_of, preview
 from dpselect.release.families import family_for
 from dpselect.release.rounds.drawing import plan_rounds

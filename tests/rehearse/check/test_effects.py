@@ -72,7 +72,7 @@ def test_without_a_delta_there_are_no_rounds_to_rehearse(table):
 
 def test_what_is_drowned_is_said_to_be_hidden():
     rows = effect_rows([EffectPreview("x", 0.0, None, None), EffectPreview("z", 0.25, -1.0, None)])
-    assert rows == [["x", "0%", "hidden by noise"], ["z", "25%", "above −1.0"]]  # noqa: RUF001
+    assert rows == [["x", "under 5%", "hidden by noise"], ["z", "25%", "above −1.0"]]  # noqa: RUF001
 
 
 def test_nothing_private_is_printed(checked):

@@ -8,8 +8,8 @@ import pytest
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
+from dpselect.gather.fit import FitSummary, near_twins
 from dpselect.gather.rows import gather
-from dpselect.rehearse.check.fit import FitSummary, near_twins
 from dpselect.rehearse.check.listed import Listed, factors_for, recipe_probabilities
 from dpselect.rehearse.check.preview import model_names, names_of, preview, terms_of
 

@@ -31,9 +31,12 @@ def _check(epsilon: float, mechanism: Mechanism) -> None:
         raise StudyError(f"epsilon={epsilon!r} is not a privacy cost: give a positive number.")
 
 
+VOTES_LAWS = ("permute-and-flip", "exponential")
+
+
 def require_votes_law(mechanism: Mechanism) -> None:
-    """Refuse Laplace noise: of votes no list of scores is made, which its chances would need."""
-    if mechanism == "laplace":
+    """Refuse all other noise, such as Laplace's: of votes no list of scores is made, which its chances would need."""
+    if mechanism not in VOTES_LAWS:
         raise StudyError("The chances of votes are known for permute-and-flip and exponential: choose one of them.")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dpselect.errors import LedgerError, ProblemFound
-from dpselect.rehearse.check.fit import TableFit
+from dpselect.gather.fit import TableFit
 from dpselect.rehearse.check.preview import Preview
 from dpselect.report.confidential import (
     EFFECTS,

@@ -1,4 +1,4 @@
-"""Private. Confidential: how well the rows fit the assumptions: what would be clipped, what is missing, unknown or constant."""
+"""Private. How well rows fit a study, for the confidential check: what would be clipped, what is missing, unknown or constant."""
 
 from __future__ import annotations
 
