@@ -1,1 +1,1 @@
-"""Scores to one index, moments to noisy moments: OpenDP behind a small interface."""
+"""The line: scores or margins to one model, sums to noisy sums. Noise by OpenDP behind one door, choices by it or by exact random digits."""

@@ -1,4 +1,4 @@
-"""Public. What a verification finds."""
+"""Public. What a verification finds, and what it does not check because another version made the report."""
 
 from __future__ import annotations
 

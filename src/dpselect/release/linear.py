@@ -1,4 +1,4 @@
-"""Public. The gaussian family: coefficients of a linear model from noisy moments; its plan, draw, solution and verification."""
+"""Public. Linear coefficients from noisy moments, where rows cannot be read again: plan, draw, solution and verification."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Public. Every sentence that a result is told in, one function a pattern. Page, terminal, notebook and studio take them from here.
+"""Public. The sentences that depend on a result, one function a pattern. Page, terminal, notebook and studio take them from here.
 
 A sentence with names in it is a tuple of pieces, (text, kind): "name" is a label that a person stated, "code" a column's own name,
-and "" all else. `plain` joins them. A translation is this file and the templates.
+and "" all else. `plain` joins them. What is always the same stands in `answer` and the templates.
 """
 
 from __future__ import annotations

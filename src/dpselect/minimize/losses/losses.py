@@ -1,4 +1,4 @@
-"""Private. What minimize/ hands on."""
+"""Private. The least losses of all candidates, and how far each may be off: what the scores of PCLS and PCPL are made from."""
 
 from __future__ import annotations
 

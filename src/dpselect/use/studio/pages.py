@@ -1,4 +1,4 @@
-"""Answers: the studio's templates over the report's, the one style sheet, and an answer that grows."""
+"""Answers: the screens by name, the studio's templates over the report's, the one style sheet, and an answer that grows."""
 
 from __future__ import annotations
 

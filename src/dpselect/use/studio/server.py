@@ -1,4 +1,4 @@
-"""The studio as a process: who may speak to it, its screens and their addresses, and pages until Ctrl-C."""
+"""The studio as a process: who may speak to it, the addresses of its screens, and pages until Ctrl-C."""
 
 from __future__ import annotations
 
