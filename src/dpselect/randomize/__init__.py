@@ -1,1 +1,1 @@
-"""The line: scores or margins to one model, sums to noisy sums. Noise by OpenDP behind one door, choices by it or by exact random digits."""
+"""The line: scores or margins to one model, sums to noisy sums; by OpenDP behind one door, or by exact random digits."""

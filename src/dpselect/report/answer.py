@@ -1,4 +1,4 @@
-"""Public. What a report says, in order: the answer (headline, an effect to quote, what is said around the table), then the fine print.
+"""Public. What a report says, in order: the answer (headline, an effect to quote, what surrounds the table), then the fine print.
 
 The fine print says how to read the uncertainty, what is not promised, what it cost, and how it was made.
 """
