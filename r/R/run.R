@@ -67,14 +67,15 @@ with_file <- function(data, response, predictors, categories, study, ledger, opt
   use(file, stated(response, predictors, categories, study))
 }
 
-# A logical is 0 or 1, cell by cell: so it stays what it is where another cell has made the column text.
+# A logical is 0 or 1, cell by cell, in each of the spellings that read.csv takes for one: so a cell stays what it is where
+# another one has made the column text.
 as_numbers <- function(column) {
   if (is.numeric(column)) {
     return(column)
   }
   text <- as.character(column)
-  text[text %in% "FALSE"] <- "0"
-  text[text %in% "TRUE"] <- "1"
+  text[text %in% c("FALSE", "False", "false", "F")] <- "0"
+  text[text %in% c("TRUE", "True", "true", "T")] <- "1"
   text
 }
 

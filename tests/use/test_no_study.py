@@ -96,7 +96,7 @@ def test_nobody_confirms_a_text_file_without_a_terminal(place, capsys, tmp_path)
     assert (
         (code, out) == (2, "") and "does not say what its columns hold" in err and err.endswith("Nothing was spent.\n")
     )
-    assert "`--predictors age," in err and "add `--yes`" in err
+    assert "still open: age, " in err and "add `--yes`" in err
     assert run(capsys, *SELECT)[2] == err  # asked for all of it at once
     assert not list(tmp_path.glob("*.db"))
     code, out, err = run(capsys, *SELECT, "--yes", "--predictors", "age,school", "--categories", "region=north,south")

@@ -46,6 +46,7 @@ try(dp_select(people, "income", epsilon = 1, predictors = c("visits", "smoker"),
 """
 STRANGE = {
     "nothing": "",
+    "text where read.csv found T and F": 'cells <- rep(c("T", "F"), n / 2); cells[2] <- "n/a"; people$smoker <- cells',
     "another level": 'levels(people$region) <- c("north", "south", "HIV"); people$region[2] <- "HIV"',
     "text in a number": 'people$visits <- as.character(people$visits); people$visits[2] <- "n/a"',
     "text in a logical": 'people$smoker <- as.character(people$smoker); people$smoker[2] <- "n/a"',

@@ -88,6 +88,8 @@ def edge_rule(rows: int, columns: int, terms: int, epsilon: float, forced: int =
     their sets, in a table so long that its blocks can afford to fit them all. An intercept is in every fit and not counted.
     """
     require_facts(rows, columns, terms, epsilon)
+    if not (columns >= terms and forced >= 0):
+        raise StudyError(f"There is no rule for {columns} columns of {terms} terms beside {forced} that are always in.")
     price, nats = expected_nats(terms)
     affordable = affordable_rows(rows, nats, epsilon)
     top = largest_sets(terms)

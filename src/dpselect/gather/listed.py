@@ -157,7 +157,11 @@ def listed_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
         path = os.fspath(each)
         matches = [path]
         if any(c in path for c in "*?[") and not os.path.exists(path):
-            matches = [match for match in sorted(glob(path, recursive=True)) if not _is_own(Path(match))]
+            matches = [
+                match
+                for match in sorted(glob(path, recursive=True))
+                if os.path.isdir(match) or not _is_own(Path(match))
+            ]
         if not matches or not os.path.exists(matches[0]):
             raise DataError(
                 f"There is no file {path!r}: check the path, or give a database as postgresql://... or duckdb:..."

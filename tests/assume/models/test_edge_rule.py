@@ -172,3 +172,9 @@ def test_a_table_grows_long_from_2000_to_5000_rows():
     assert [module._longness(rows) for rows in (20, 2000, 5000, 10**6)] == pytest.approx([0, 0, 1, 1])
     assert module._longness(3162) == pytest.approx(0.5, abs=1e-4)  # their geometric mean
     assert (module._alone(5000, 2), module._alone(5000, 3)) == pytest.approx((1, 1.6))
+
+
+@pytest.mark.parametrize(("columns", "terms", "forced"), [(2, 3, 0), (4, 2, -1)])
+def test_there_is_no_rule_for_what_cannot_be(columns, terms, forced):
+    with pytest.raises(StudyError, match="There is no rule for"):
+        edge_rule(1000, columns, terms, 1.0, forced=forced)

@@ -228,14 +228,17 @@ def _answer(ask: Callable[[], Any]) -> Any:
     What `Quotes.passed` raises arrives here as the very object, and Arrow's thread still holds it. Its traceback would hold the
     frames on the way up, and with them the reader: if the thread were the last to let go, it would wait for its own end, for good.
     """
+    import pyarrow as pa
+
     try:
         return ask()
     except StopIteration:
         raise
     except Exception as error:
-        copy = type(error)(*error.args)
+        kind, args, said = type(error), error.args, str(error)
         error.__traceback__ = None
-    raise copy  # out here, where it has no __context__
+    # Out here, where it has no __context__, which would hold the other. What another kind would be made from nobody knows.
+    raise kind(*args) if issubclass(kind, DataError | pa.ArrowInvalid | OSError) else pa.ArrowInvalid(said)
 
 
 def _batches(reader: Any) -> Iterator[Any]:

@@ -26,6 +26,7 @@ from dpselect.report.phrases import (
     are_long,
     cost_text,
     length_sentence,
+    names_with_more,
     no_directions,
     share_text,
     strength,
@@ -148,11 +149,10 @@ def require_stated(proposal: Proposal | None, label: str) -> None:
         # All names that are still open, in an order that no cell decides.
         known = [each.name for each in proposal.study.predictors if not isinstance(each, Categorical)]
         known += [name for name, why in proposal.left_out if why != NOT_WANTED]
-        names = ",".join(sorted(known)[:3])
         raise NotConfirmed(
-            f"Not confirmed: {label} does not say what its columns hold, and nobody is asked here. State which are numbers, as in "
-            f"`--predictors {names or 'NAMES'}`, and all categories of the others (`--categories`), or give `--study FILE`; and "
-            "add `--yes`. Nothing was spent."
+            f"Not confirmed: {label} does not say what its columns hold, and nobody is asked here. State which of them are "
+            f"numbers (`--predictors`; still open: {names_with_more(sorted(known))}), and all categories of the others "
+            "(`--categories`), or give `--study FILE`; and add `--yes`. Nothing was spent."
         )
 
 
