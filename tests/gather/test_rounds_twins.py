@@ -176,7 +176,7 @@ def test_twins_agree_to_the_last_integer(name, lanes, in_numpy, monkeypatch):
 @pytest.mark.parametrize("name", ["limits", "yes", "counts", "weights"])
 def test_a_row_adds_the_same_whatever_stands_beside_it(name):
     """One by one, in another order, and cut elsewhere: the sums are those of the rows, each by itself."""
-    study, frame = STUDIES[name], table(300, 11)
+    study, frame = STUDIES[name], table(140, 11)
     asked = queries(study, 11)
     whole = gather(frame, study, RoundSummary(study, asked))
     alone = [gather(frame[at : at + 1], study, RoundSummary(study, asked)) for at in range(len(frame))]
