@@ -324,3 +324,11 @@ def test_what_is_known_by_its_own_name_is_not_left_out(folder):
     (folder / "alone" / "t.budget.db").write_text("")
     with pytest.raises(DataError, match="holds no data files"):
         listed_files([folder / "alone"])
+
+
+def test_a_pattern_passes_over_own_files_and_no_folder(tmp_path):
+    """A folder may be called what a study file is called."""
+    (tmp_path / "people.toml").mkdir()
+    for name in ("people.toml/a.csv", "people.csv", "people.budget.db"):
+        (tmp_path / name).write_text("x\n1\n")
+    assert listed_files([tmp_path / "p*"]) == [str(tmp_path / "people.csv"), str(tmp_path / "people.toml" / "a.csv")]

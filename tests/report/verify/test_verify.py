@@ -12,7 +12,7 @@ from dpselect.assume.candidates import Subsets
 from dpselect.assume.recipe import Choice, make_recipe
 from dpselect.assume.study import Study
 from dpselect.assume.variables import Categorical, Numeric
-from dpselect.errors import DataError
+from dpselect.errors import DataError, StudyError
 from dpselect.release.account import software_version
 from dpselect.release.analysis import AnalysisRecord
 from dpselect.release.ledger.ledger import Ledger
@@ -280,7 +280,10 @@ def test_a_ledger_that_is_another_one_is_noticed(document):
 
 
 def test_the_range_is_computed_anew(document):
-    assert required_range(document.selection.recipe) == pytest.approx(document.selection.range, rel=1e-12)
+    recipe = document.selection.recipe
+    assert required_range(recipe) == pytest.approx(document.selection.range, rel=1e-12)
+    with pytest.raises(StudyError, match="no range for the method 'pcpl'"):  # not PCLS's in its place
+        required_range(replace(recipe, method="pcpl", votes=None))
 
 
 @pytest.mark.parametrize(
